@@ -1,0 +1,52 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo up test check format chaos bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-10s\033[0m %s\n", $$1, $$2}'
+
+install: $(VENV)/.installed ## Create .venv with the tidings command
+
+$(VENV)/.installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tidings needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Tidings into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	@echo "Installing the development tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@touch $@
+
+demo: install ## Send to some thousands, kill a worker half-way, and prove nobody was written to twice
+	@$(BIN)/tidings demo
+
+up: install ## Run a worker on the embedded PostgreSQL until Ctrl-C
+	@$(BIN)/tidings up
+
+test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
+	@$(BIN)/python -m pytest -n auto tests
+
+check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
+	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-timing | tail -n 3
+
+format: $(VENV)/.installed-dev ## Rewrite the code in the house format
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+chaos: $(VENV)/.installed-dev ## Kill workers and PostgreSQL for a while, and count what was sent (CHAOS_ROUNDS, CHAOS_SEED)
+	@$(BIN)/python -m tests.chaos.soak
+
+bench: $(VENV)/.installed-dev ## Items a second through the kernel, as a share of raw SQL
+	@$(BIN)/python bench/run.py
+
+clean: ## Remove the virtual environment and caches (never your data directory)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,83 @@
+"""What to do about an item whose fate is unknown: the provider's class decides, then the workspace's policy."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from tidings.domain.provider import Blind, Keyed, ProviderClass, Resolvable
+
+RETENTION_MARGIN = 0.1
+"""The share of a key's retention left unused: the provider's clock started before ours saw the answer."""
+
+LOOK_AGAIN = timedelta(hours=1)
+"""Nothing waits for an event alone: what is parked looks again this often."""
+
+
+class DoubtPolicy(StrEnum):
+    """What a workspace wants when nothing can tell."""
+
+    HOLD = "hold"
+    RESEND = "resend"
+    GIVE_UP = "give_up"
+
+
+@dataclass(frozen=True, slots=True)
+class CallAgain:
+    """Repeat the call: with its key where the provider honours it, or at the workspace's own risk."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskProvider:
+    """Look up what became of the call; before `settled_at` an "absent" proves nothing."""
+
+    settled_at: datetime
+    authoritative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Leave it to evidence or a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Count it as failed without knowing."""
+
+
+Verdict = CallAgain | AskProvider | Hold | GiveUp
+
+
+def judge(
+    provider_class: ProviderClass,
+    policy: DoubtPolicy,
+    *,
+    attempts_left: bool,
+    marked_at: datetime,
+    first_marked_at: datetime,
+    now: datetime,
+) -> Verdict:
+    """Decide about one item in doubt; without attempts left nothing is called again."""
+    match provider_class:
+        case Keyed(retention):
+            if attempts_left and now - first_marked_at < retention * (1 - RETENTION_MARGIN):
+                return CallAgain()
+            return _as_blind(policy, attempts_left)
+        case Resolvable(authoritative, settle):
+            return AskProvider(settled_at=marked_at + settle, authoritative=authoritative)
+        case Blind():
+            return _as_blind(policy, attempts_left)
+        case _:
+            assert_never(provider_class)
+
+
+def _as_blind(policy: DoubtPolicy, attempts_left: bool) -> Verdict:
+    match policy:
+        case DoubtPolicy.HOLD:
+            return Hold()
+        case DoubtPolicy.RESEND:
+            return CallAgain() if attempts_left else Hold()
+        case DoubtPolicy.GIVE_UP:
+            return GiveUp()
+        case _:
+            assert_never(policy)

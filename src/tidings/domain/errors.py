@@ -1,0 +1,107 @@
+"""What can go wrong that a caller must know of.
+
+    TidingsError
+    ├── InputInvalid            the caller must fix what was given
+    │   ├── DefinitionInvalid     a workflow, with every problem and its place
+    │   ├── TemplateInvalid       a Liquid template that does not parse
+    │   └── ConfigInvalid         a setting
+    ├── NotFound                no such thing, or not yours
+    ├── Conflict                it exists, but its state forbids this
+    └── StorageUnavailable      PostgreSQL cannot be reached or used
+        ├── StorageUnsafe         it answers, but would lose what it acknowledged
+        ├── SchemaMismatch        its tables are older or newer than this code
+        └── EmbeddedServerFailed  the server that comes with the package cannot run here
+
+Expected results (rejected, retry later, lease lost) are values, not exceptions. Each class has a stable `code`; a
+message says what, which, and what to do. The edges own the tables that turn a class into a status or an exit code.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class TidingsError(Exception):
+    """The root of everything raised on purpose."""
+
+    code: ClassVar[str] = "error"
+
+
+class InputInvalid(TidingsError):
+    """A value that the caller must change."""
+
+    code = "input_invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a definition, and where."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+class DefinitionInvalid(InputInvalid):
+    """A workflow that cannot be stored, with every problem in it."""
+
+    code = "definition_invalid"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class TemplateInvalid(InputInvalid):
+    """A Liquid template that does not parse, with line and column."""
+
+    code = "template_invalid"
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class ConfigInvalid(InputInvalid):
+    """A setting that cannot be used."""
+
+    code = "config_invalid"
+
+
+class NotFound(TidingsError):
+    """No such thing in this workspace."""
+
+    code = "not_found"
+
+
+class Conflict(TidingsError):
+    """The thing exists, but its state forbids what was asked."""
+
+    code = "conflict"
+
+
+class StorageUnavailable(TidingsError):
+    """PostgreSQL cannot be reached or used."""
+
+    code = "storage_unavailable"
+
+
+class StorageUnsafe(StorageUnavailable):
+    """PostgreSQL is set up so that it may lose what it acknowledged."""
+
+    code = "storage_unsafe"
+
+
+class SchemaMismatch(StorageUnavailable):
+    """The tables in the database are older or newer than this code."""
+
+    code = "schema_mismatch"
+
+
+class EmbeddedServerFailed(StorageUnavailable):
+    """The PostgreSQL that comes with the package cannot run here."""
+
+    code = "embedded_server_failed"

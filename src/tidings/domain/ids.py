@@ -1,0 +1,67 @@
+"""Ids that carry their place: a time-ordered UUID whose 12 free bits are a permanent bucket.
+
+Whatever must not happen twice always has the same bucket, so a unique index that begins with the shard is a unique
+index. `shard` is the bucket modulo the number of shards stored in the database. storage/schema.sql computes the same
+in SQL; tests/domain/vectors.json holds both to it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import NewType
+from uuid import UUID
+
+BUCKETS = 4096
+
+Bucket = NewType("Bucket", int)
+Shard = NewType("Shard", int)
+
+
+def length_prefixed(parts: tuple[str | None, ...]) -> bytes:
+    """Encode parts so that no two different lists give the same bytes; None counts as empty."""
+    encoded = [(part or "").encode() for part in parts]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+
+
+def bucket_of(tenant: str, workspace: str, unique: str) -> Bucket:
+    """The bucket of the thing that must be unique in a workspace: a contact's external id, a trigger's key."""
+    digest = sha256(length_prefixed((tenant, workspace, unique))).digest()
+    return Bucket(int.from_bytes(digest[:2], "big") >> 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A tenant's room: nothing in it is seen from another."""
+
+    tenant: str = "default"
+    name: str = "default"
+
+    def bucket_of(self, unique: str) -> Bucket:
+        """The bucket of something that must be unique here."""
+        return bucket_of(self.tenant, self.name, unique)
+
+
+def make_id(bucket: Bucket, at: datetime, random_bits: int) -> UUID:
+    """A version 7 UUID: milliseconds, then the bucket, then 62 random bits."""
+    milliseconds = int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+    low = random_bits & 0x3FFF_FFFF_FFFF_FFFF
+    return UUID(int=milliseconds << 80 | 7 << 76 | bucket << 64 | 2 << 62 | low)
+
+
+def bucket_of_id(value: UUID) -> Bucket:
+    """The bucket inside an id."""
+    return Bucket((value.int >> 64) & 0xFFF)
+
+
+def shard_of(value: UUID, shards: int) -> Shard:
+    """The shard an id lives in."""
+    return Shard(bucket_of_id(value) % shards)
+
+
+def part_bucket(run: UUID, shard: Shard, shards: int) -> Bucket:
+    """The bucket of a run's jobs in one shard.
+
+    Every job and item of one part shares it, so they stay together when the number of shards changes; the run's own
+    bucket spreads the parts of different runs.
+    """
+    return Bucket(shard + shards * (bucket_of_id(run) % (BUCKETS // shards)))

@@ -1,0 +1,120 @@
+"""An item: one intended provider action, and the types it passes through on its way out.
+
+Planned → Reserved (a committed row) → Marked (a committed mark) → Delivered. A provider takes only a Marked item, so
+a call without a committed row does not type-check.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+from tidings.domain.outcome import Outcome
+
+ItemId = NewType("ItemId", UUID)
+OwnerId = NewType("OwnerId", UUID)  # an execution's or a job's id
+Fence = NewType("Fence", int)
+
+Payload = Mapping[str, str]
+
+
+class Channel(StrEnum):
+    """The ways to reach a person, and `function` for a call to code."""
+
+    EMAIL = "email"
+    SMS = "sms"
+    WHATSAPP = "whatsapp"
+    PUSH = "push"
+    VOICE = "voice"
+    SOCIAL = "social"
+    FUNCTION = "function"
+
+
+class ItemStatus(StrEnum):
+    """The states of an outbox row; all but `queued` are terminal."""
+
+    QUEUED = "queued"
+    SENT = "sent"
+    CALLED = "called"
+    POSTED = "posted"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+SUCCESS_STATUS = dict.fromkeys(Channel, ItemStatus.SENT) | {
+    Channel.VOICE: ItemStatus.CALLED,
+    Channel.SOCIAL: ItemStatus.POSTED,
+}
+SUCCESSES = frozenset(SUCCESS_STATUS.values())
+TERMINAL = frozenset(ItemStatus) - {ItemStatus.QUEUED}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An item that should exist; nothing of it is stored yet."""
+
+    id: ItemId
+    owner: OwnerId
+    fence: Fence
+    node: str
+    visit: int
+    ordinal: int
+    channel: Channel
+    provider: str
+    recipient: str
+    payload: Payload
+    key: bytes
+    failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """An open item as its committed row has it; `payload` is None until it is rendered."""
+
+    id: ItemId
+    owner: OwnerId
+    node: str
+    ordinal: int
+    channel: Channel
+    provider: str
+    recipient: str
+    payload: Payload | None
+    key: bytes
+    attempts: int
+    marked_attempt: int
+    retry_at: datetime | None
+    marked_at: datetime | None
+    first_marked_at: datetime | None
+    in_doubt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An item whose mark is committed: the only thing a provider can be called with.
+
+    Made by kernel/mark.py from the rows its statement returned, and nowhere else (an architecture test looks).
+    `key` is the same at every attempt; a keyed provider passes it on as its idempotency key.
+    """
+
+    id: ItemId
+    owner: OwnerId
+    fence: Fence
+    attempt: int
+    attempts: int
+    channel: Channel
+    provider: str
+    recipient: str
+    payload: Payload
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A fact: what the provider said about one marked item, and when."""
+
+    item: Marked
+    outcome: Outcome
+    started_at: datetime
+    ended_at: datetime

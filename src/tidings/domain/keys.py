@@ -1,0 +1,25 @@
+"""Idempotency keys: deterministic, 32 bytes, never made of an address that may be edited."""
+
+from hashlib import sha256
+from uuid import UUID
+
+from tidings.domain.ids import length_prefixed
+from tidings.domain.item import Channel
+
+
+def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
+    """The key of a workflow's item: execution · node · visit · recipient ordinal."""
+    return _digest("workflow", str(execution), node, str(visit), str(ordinal))
+
+
+def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, scheduled_for: str | None) -> bytes:
+    """The key of a campaign's item, as 002 prints it.
+
+    `recipient` is the contact's id (for a plain list its ordinal; for social the post's id); `content` is the asset's
+    id, for voice the script's version, for social the channel posted to.
+    """
+    return _digest("campaign", channel, str(run), recipient, content, scheduled_for)
+
+
+def _digest(*parts: str | None) -> bytes:
+    return sha256(length_prefixed(parts)).digest()

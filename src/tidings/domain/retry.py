@@ -1,0 +1,71 @@
+"""When to try again: one policy type, and the presets of the user's documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidings.domain.outcome import RetryLater
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Waits of base × factorⁿ up to a cap, for so many attempts in all.
+
+    `jitter` is the share of a wait that may be taken off, so that a thousand failures do not come back together.
+    `patience` bounds the time spent on refusals that use no attempt (429).
+    """
+
+    attempts: int
+    base: timedelta
+    factor: float = 2.0
+    cap: timedelta = timedelta(hours=1)
+    jitter: float = 0.0
+    patience: timedelta = timedelta(hours=24)
+
+    def wait_after(self, attempt: int, spread: float = 0.0) -> timedelta:
+        """How long to wait after the given attempt (1 is the first); `spread` in [0, 1) places it in the jitter."""
+        full = min(self.base * self.factor ** min(attempt - 1, 64), self.cap)
+        return full * (1 - self.jitter * spread)
+
+
+GRAPH = RetryPolicy(attempts=3, base=timedelta(seconds=10), jitter=0.1)
+CAMPAIGN = RetryPolicy(attempts=5, base=timedelta(seconds=10), jitter=0.1)
+RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
+"""000: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """Call again at this time."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """No attempt or no time is left."""
+
+    reason: str
+
+
+def after_refusal(
+    policy: RetryPolicy,
+    outcome: RetryLater,
+    *,
+    attempts: int,
+    first_marked_at: datetime,
+    now: datetime,
+    spread: float,
+) -> TryAgain | Exhausted:
+    """Decide after a RetryLater; `attempts` counts those used, this one included."""
+    if outcome.uses_attempt and attempts >= policy.attempts:
+        return Exhausted(f"gave up after {attempts} attempts: {outcome.reason}")
+    if now - first_marked_at >= policy.patience:
+        return Exhausted(f"gave up after {now - first_marked_at}: {outcome.reason}")
+    wait = policy.wait_after(max(attempts, 1), spread) if outcome.delay is None else max(outcome.delay, timedelta())
+    return TryAgain(now + min(wait, policy.patience))
+
+
+def earliest(times: Sequence[datetime | None]) -> datetime | None:
+    """The first of the times that are set."""
+    return min((time for time in times if time is not None), default=None)

@@ -1,0 +1,144 @@
+"""The front door: everything Tidings does, on one page.
+
+define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
+
+`trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
+arrow. The rest of the kernel is one file per arrow.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from tidings.domain.ids import Shard, Workspace
+from tidings.domain.queue import Kind, Lane, Stop
+from tidings.kernel import define, observe, resolve, start
+from tidings.kernel.claim import claim_due
+from tidings.kernel.executions import work_executions
+from tidings.kernel.jobs import work_jobs
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.observe import Check, RunView, Totals
+from tidings.kernel.resolve import Resolution
+from tidings.kernel.rollup import work_runs
+from tidings.kernel.start import Deployment, Started, Trigger
+from tidings.storage.define import Version
+from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownExecution
+from tidings.storage.resolve import FoundItem
+
+DEFAULT = Workspace()
+
+
+class Engine:
+    """Defines, starts, moves and shows work; safe to use from many tasks at once."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
+        """Check a workflow and freeze it as a new version; the same definition again changes nothing."""
+        return await define.define_workflow(self.kernel, workspace, name, definition)
+
+    async def trigger(
+        self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
+    ) -> Started:
+        """Start one execution; the same key again gives the same execution."""
+        [started] = await self.trigger_many(workflow, [Trigger(idempotency_key, data)], workspace)
+        return started
+
+    async def trigger_many(
+        self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = DEFAULT
+    ) -> list[Started]:
+        """Start many executions, one transaction per shard; safe to repeat."""
+        return await start.trigger(self.kernel, workspace, workflow, triggers)
+
+    async def deploy(self, deployment: Deployment, workspace: Workspace = DEFAULT) -> Started:
+        """Start a run of a campaign; the same key again gives the same run."""
+        return await start.deploy(self.kernel, workspace, deployment)
+
+    async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:
+        """Move what is due in one shard and lane; give how many rows were claimed."""
+        claimed = await claim_due(self.kernel, shard, lane, limit)
+        executions = [lease for lease in claimed if lease.kind is Kind.EXECUTION]
+        jobs = [lease for lease in claimed if lease.kind is Kind.JOB]
+        runs = [lease for lease in claimed if lease.kind is Kind.RUN]
+        if executions:
+            await work_executions(self.kernel, shard, lane, executions)
+        if jobs:
+            await work_jobs(self.kernel, shard, lane, jobs)
+        if runs:
+            await work_runs(self.kernel, shard, runs)
+        return len(claimed)
+
+    async def work_everything(self, limit: int = 100) -> int:
+        """Move whatever is due until nothing is, in this task alone; for tests, examples and small scripts."""
+        moved = 0
+        while True:
+            round_ = [
+                await self.work(shard, lane, limit) for shard in self.kernel.every_shard() for lane in reversed(Lane)
+            ]
+            if not any(round_):
+                return moved
+            moved += sum(round_)
+
+    async def pause(self, id: UUID, actor: str = "engine") -> None:
+        """Let nothing more of an execution leave until it is resumed."""
+        await resolve.stop_execution(self.kernel, id, Stop.PAUSE, actor)
+
+    async def resume(self, id: UUID, actor: str = "engine") -> None:
+        """Let a paused execution go on."""
+        await resolve.stop_execution(self.kernel, id, None, actor)
+
+    async def cancel(self, id: UUID, actor: str = "engine") -> None:
+        """End an execution; what was not called for is skipped."""
+        await resolve.stop_execution(self.kernel, id, Stop.CANCEL, actor)
+
+    async def pause_run(self, id: UUID, actor: str = "engine") -> None:
+        """Let nothing more of a run leave until it is resumed."""
+        await resolve.stop_run(self.kernel, id, Stop.PAUSE, actor)
+
+    async def resume_run(self, id: UUID, actor: str = "engine") -> None:
+        """Let a paused run go on."""
+        await resolve.stop_run(self.kernel, id, None, actor)
+
+    async def cancel_run(self, id: UUID, actor: str = "engine") -> None:
+        """Skip what is left of a run."""
+        await resolve.stop_run(self.kernel, id, Stop.CANCEL, actor)
+
+    async def resolve(self, item: UUID, outcome: Resolution, note: str, actor: str = "engine") -> None:
+        """End the doubt about an item by a person's word."""
+        await resolve.resolve_item(self.kernel, item, outcome, note, actor)
+
+    async def execution(self, id: UUID) -> ShownExecution:
+        """One execution."""
+        return await observe.show_execution(self.kernel, id)
+
+    async def run(self, id: UUID) -> RunView:
+        """One run with its counts."""
+        return await observe.show_run(self.kernel, id)
+
+    async def item(self, id: UUID) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+        """One item, its failed attempts, and what people did about it."""
+        return await observe.show_item(self.kernel, id)
+
+    async def items(self, where: ItemFilter, workspace: Workspace = DEFAULT, limit: int = 50) -> list[FoundItem]:
+        """Items, newest first."""
+        return await observe.list_items(self.kernel, workspace, where, limit)
+
+    async def in_doubt(self, workspace: Workspace = DEFAULT, limit: int = 50) -> list[FoundItem]:
+        """Items in doubt, oldest first."""
+        return await observe.list_in_doubt(self.kernel, workspace, limit)
+
+    async def totals(self) -> Totals:
+        """How much there is of everything."""
+        return await observe.totals(self.kernel)
+
+    async def verify(self) -> list[Check]:
+        """Check the promises on the live database."""
+        return await observe.verify_promises(self.kernel)
+
+    async def close(self) -> None:
+        """Let go of connections, providers and the rendering process."""
+        await self.kernel.notifier.close()
+        for provider in self.kernel.providers.values():
+            await provider.close()
+        await self.kernel.renderer.close()
+        await self.kernel.db.close()

@@ -1,0 +1,190 @@
+"""Face what a crash left behind: marks without an answer. The provider's class decides (rules 4 and 9).
+
+Reached from executions.py and jobs.py before deliver.py; what may be called again is handed on to it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Verdict, judge
+from tidings.domain.ids import Shard
+from tidings.domain.item import SUCCESS_STATUS, ItemStatus, Reserved
+from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.kernel.hand import Hand
+from tidings.kernel.kernel import Kernel
+from tidings.storage import finalize
+from tidings.storage.database import Tx, assert_no_transaction
+from tidings.storage.finalize import Fact, FailedAttempt, Lost
+
+log = structlog.get_logger()
+
+ASK_AGAIN = timedelta(minutes=1)
+ASK_FOR = timedelta(hours=1)
+"""How long a provider that cannot answer is asked again before the item is left to a person."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    hand: Hand
+    item: Reserved
+
+    @property
+    def lost(self) -> Lost:
+        return Lost(self.item.id, self.item.owner, self.hand.lease.fence, self.item.marked_attempt)
+
+
+async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: datetime) -> set[UUID]:
+    """Put orphaned marks in doubt, then do about each item in doubt what may be done.
+
+    Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
+    again and need no mention.
+    """
+    held = [_Held(hand, item) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
+    if not held:
+        return set()
+    await _admit(kernel, shard, [one for one in held if not one.item.in_doubt])
+    again: set[UUID] = set()
+    to_ask: list[_Held] = []
+    to_hold: list[_Held] = []
+    facts: dict[_Held, Fact] = {}
+    for one in held:
+        if one.item.retry_at and one.item.retry_at > now:
+            continue
+        verdict = _judge(kernel, one, now)
+        match verdict:
+            case CallAgain():
+                again.add(one.item.id)
+            case AskProvider():
+                to_ask.append(one)
+            case Hold():
+                to_hold.append(one)
+            case GiveUp():
+                facts[one] = _fact(one, ItemStatus.FAILED, error="given up: nobody knows whether it arrived")
+            case _:
+                assert_never(verdict)
+    await _record(kernel, shard, facts, now)
+    await _ask(kernel, shard, to_ask, now)
+    await _schedule(kernel, shard, {one: None for one in to_hold if one.item.retry_at})
+    return again
+
+
+async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> None:
+    """A mark whose lease is gone: the call may have happened."""
+    if not orphaned:
+        return
+    attempts = [
+        FailedAttempt(one.item.id, one.item.marked_attempt, "crashed", "the worker was gone before the answer", at, at)
+        for one in orphaned
+        if (at := one.item.marked_at)
+    ]
+
+    async def write(tx: Tx) -> None:
+        await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned])
+        await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
+
+    await kernel.db.persist(write)
+    for one in orphaned:
+        log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
+        one.hand.doubt(one.item.id, None)
+
+
+def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
+    item = one.item
+    marked_at = item.marked_at or item.first_marked_at or now
+    return judge(
+        kernel.providers[item.provider].provider_class,
+        kernel.limits.doubt_policy,
+        attempts_left=item.attempts < one.hand.retry_for(item).attempts,
+        marked_at=marked_at,
+        first_marked_at=item.first_marked_at or marked_at,
+        now=now,
+    )
+
+
+async def _ask(kernel: Kernel, shard: Shard, held: Sequence[_Held], now: datetime) -> None:
+    if not held:
+        return
+    answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in held))
+    found: dict[_Held, Fact] = {}
+    absent: list[_Held] = []
+    later: dict[_Held, datetime | None] = {}
+    for one, evidence in zip(held, answers, strict=True):
+        match evidence:
+            case Found(message_id):
+                found[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
+            case Absent():
+                verdict = _judge(kernel, one, now)
+                if not isinstance(verdict, AskProvider) or not verdict.authoritative:
+                    later[one] = None
+                elif now < verdict.settled_at:
+                    later[one] = verdict.settled_at
+                else:
+                    absent.append(one)
+            case CannotTell():
+                waited = now - (one.item.first_marked_at or now)
+                later[one] = now + ASK_AGAIN if waited < ASK_FOR else None
+            case _:
+                assert_never(evidence)
+    await _record(kernel, shard, found, now)
+    await _clear(kernel, shard, absent)
+    await _schedule(kernel, shard, later)
+
+
+async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
+    assert_no_transaction()
+    provider = kernel.providers[item.provider]
+    try:
+        async with asyncio.timeout(provider.call_deadline.total_seconds()):
+            return await provider.look_up(Doubtful(item.recipient, item.key, item.marked_at or now))
+    except TimeoutError:
+        return CannotTell("no answer in time")
+    except Exception as error:  # a defect of the provider's code must not take the batch with it
+        log.exception("look_up_raised", item=str(item.id), provider=provider.name)
+        return CannotTell(f"{type(error).__name__}: {error}")
+
+
+def _fact(one: _Held, status: ItemStatus, *, message_id: str | None = None, error: str | None = None) -> Fact:
+    return Fact(
+        one.item.id,
+        one.hand.lease.fence,
+        one.item.marked_attempt,
+        status,
+        message_id=message_id,
+        error=error,
+    )
+
+
+async def _record(kernel: Kernel, shard: Shard, facts: Mapping[_Held, Fact], now: datetime) -> None:
+    if not facts:
+        return
+    await kernel.db.persist(
+        lambda tx: finalize.finalize_items(tx, shard=shard, facts=list(facts.values()), now=now), alone=True
+    )
+    for one, fact in facts.items():
+        one.hand.learn(fact)
+
+
+async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_Held]) -> None:
+    if not absent:
+        return
+    items = [one.lost for one in absent]
+    await kernel.db.persist(lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items), alone=True)
+    for one in absent:
+        one.hand.clear(one.item.id)
+
+
+async def _schedule(kernel: Kernel, shard: Shard, later: Mapping[_Held, datetime | None]) -> None:
+    if not later:
+        return
+    items, times = [one.lost for one in later], list(later.values())
+    await kernel.db.persist(
+        lambda tx: finalize.schedule_doubtful_items(tx, shard=shard, items=items, retry_at=times), alone=True
+    )
+    for one, at in later.items():
+        one.hand.doubt(one.item.id, at)

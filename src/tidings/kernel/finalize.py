@@ -1,0 +1,134 @@
+"""Record what providers said: facts by their mark, whatever became of the lease.
+
+Reached from deliver.py inside the transaction that also marks the next window; release.py moves the owner afterwards.
+Safe to repeat.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+
+import structlog
+
+from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
+from tidings.domain.ids import Shard
+from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
+from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
+from tidings.kernel.kernel import Kernel
+from tidings.storage import finalize
+from tidings.storage.database import Tx
+from tidings.storage.finalize import Fact, FailedAttempt
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A finished call with what decides its consequences."""
+
+    delivered: Delivered
+    item: Reserved
+    retry: RetryPolicy
+
+
+def fact_of(kernel: Kernel, landed: Landed) -> Fact:
+    """Turn an outcome into what is stored."""
+    item, outcome = landed.delivered.item, landed.delivered.outcome
+    match outcome:
+        case Accepted(message_id):
+            return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id)
+        case Rejected(reason):
+            return _fact(item, ItemStatus.FAILED, error=reason)
+        case RetryLater():
+            return _after_refusal(kernel, landed, outcome)
+        case Unknown(reason):
+            return _after_unknown(kernel, landed, reason)
+        case _:
+            assert_never(outcome)
+
+
+def _fact(
+    item: Marked,
+    status: ItemStatus,
+    *,
+    unknown: bool = False,
+    uses_attempt: bool = True,
+    retry_at: datetime | None = None,
+    message_id: str | None = None,
+    error: str | None = None,
+) -> Fact:
+    return Fact(item.id, item.fence, item.attempt, status, unknown, uses_attempt, retry_at, message_id, error)
+
+
+def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    decision = after_refusal(
+        landed.retry,
+        outcome,
+        attempts=item.attempts,
+        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        now=now,
+        spread=kernel.spread(),
+    )
+    match decision:
+        case TryAgain(at):
+            log.info("retry_scheduled", item=str(item.id), attempt=item.attempts, retry_at=at, reason=outcome.reason)
+            return _fact(item, ItemStatus.QUEUED, uses_attempt=outcome.uses_attempt, retry_at=at, error=outcome.reason)
+        case Exhausted(reason):
+            log.warning("retries_exhausted", item=str(item.id), attempt=item.attempts, reason=reason)
+            # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
+            status = ItemStatus.QUEUED if landed.item.in_doubt else ItemStatus.FAILED
+            return _fact(item, status, error=reason)
+        case _:
+            assert_never(decision)
+
+
+def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    verdict = judge(
+        kernel.providers[item.provider].provider_class,
+        kernel.limits.doubt_policy,
+        attempts_left=item.attempts < landed.retry.attempts,
+        marked_at=landed.delivered.started_at,
+        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        now=now,
+    )
+    match verdict:
+        case CallAgain():
+            retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())
+        case AskProvider(settled_at):
+            retry_at = max(settled_at, now)
+        case GiveUp():
+            retry_at = now + timedelta(microseconds=1)  # resolve.py gives it up at the next look
+        case Hold():
+            retry_at = None
+        case _:
+            assert_never(verdict)
+    log.warning("in_doubt", item=str(item.id), provider=item.provider, attempt=item.attempt, reason=reason)
+    return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
+
+
+async def record_facts(tx: Tx, shard: Shard, landed: Sequence[Landed], facts: Sequence[Fact], now: datetime) -> None:
+    """Write facts, and the short rows of the attempts that did not succeed."""
+    await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
+    attempts = [failed for one in landed if (failed := _failed_attempt(one.delivered))]
+    if attempts:
+        await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
+
+
+def _failed_attempt(delivered: Delivered) -> FailedAttempt | None:
+    item, outcome = delivered.item, delivered.outcome
+    match outcome:
+        case Accepted():
+            return None
+        case Rejected(reason):
+            kind = "rejected"
+        case RetryLater(reason):
+            kind = "retry_later"
+        case Unknown(reason):
+            kind = "unknown"
+        case _:
+            assert_never(outcome)
+    return FailedAttempt(item.id, item.attempt, kind, reason, delivered.started_at, delivered.ended_at)

@@ -1,0 +1,59 @@
+"""The items of one claimed owner, and what has been learned of them since they were read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.execution import ItemState
+from tidings.domain.item import ItemStatus, Reserved
+from tidings.domain.queue import Claimed
+from tidings.domain.retry import RetryPolicy
+from tidings.storage.finalize import Fact
+from tidings.storage.load import LoadedItem
+
+
+@dataclass(slots=True)
+class Hand:
+    """What a worker holds of an execution or job while its lease lasts."""
+
+    lease: Claimed
+    retry_for: Callable[[Reserved], RetryPolicy]
+    states: dict[UUID, ItemState] = field(default_factory=dict)
+    open: dict[UUID, Reserved] = field(default_factory=dict)
+    postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called now; not before then
+
+    def take(self, item: LoadedItem) -> None:
+        """Add an item as it was read."""
+        self.states[item.id] = item.state
+        if item.open:
+            self.open[item.id] = item.open
+
+    def learn(self, fact: Fact) -> None:
+        """Add what became of a call."""
+        state = self.states[fact.id]
+        self.states[fact.id] = replace(
+            state,
+            status=fact.status,
+            in_doubt=fact.status is ItemStatus.QUEUED and (state.in_doubt or fact.unknown),
+            retry_at=fact.retry_at,
+            attempts=state.attempts + 1 if fact.uses_attempt else state.attempts,
+            message_id=fact.message_id,
+            error=fact.error,
+        )
+        del self.open[fact.id]
+
+    def settle(self, id: UUID, status: ItemStatus, error: str) -> None:
+        """Add that an item was skipped or failed without a call."""
+        self.states[id] = replace(self.states[id], status=status, error=error, retry_at=None)
+        del self.open[id]
+
+    def doubt(self, id: UUID, retry_at: datetime | None) -> None:
+        """Add that an item is in doubt, and when it is looked at again by itself."""
+        self.states[id] = replace(self.states[id], in_doubt=True, retry_at=retry_at)
+        self.open[id] = replace(self.open[id], in_doubt=True, retry_at=retry_at)
+
+    def clear(self, id: UUID) -> None:
+        """Add that a doubtful call is proven never to have arrived."""
+        self.states[id] = replace(self.states[id], in_doubt=False, retry_at=None)
+        self.open[id] = replace(self.open[id], in_doubt=False, retry_at=None, marked_at=None)

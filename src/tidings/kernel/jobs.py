@@ -1,0 +1,152 @@
+"""One batch of jobs, from claim to release: a job is a batch of items of a run.
+
+Reached from engine.py. Its items exist already (deploy.py wrote them); they are rendered before their first mark.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.definition import HTML_FIELDS
+from tidings.domain.doubt import LOOK_AGAIN
+from tidings.domain.ids import Shard
+from tidings.domain.item import ItemStatus, Payload
+from tidings.domain.queue import Claimed, Lane, Stop
+from tidings.domain.retry import CAMPAIGN
+from tidings.domain.template import RenderFailed
+from tidings.kernel import crash_points
+from tidings.kernel.deliver import Parcel
+from tidings.kernel.doubt import face_doubt
+from tidings.kernel.executions import deliver_and_learn
+from tidings.kernel.hand import Hand
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.render import Rendered, RenderJob
+from tidings.kernel.settle import Settlement, death_notice, is_dead, settle, settle_stopped
+from tidings.storage import load, release
+from tidings.storage.database import Tx
+from tidings.storage.load import LoadedItem, LoadedJob, LoadedRun
+from tidings.storage.outbox import Wanted
+from tidings.storage.release import MovedJob, ReleasedJob
+
+log = structlog.get_logger()
+
+ROLL_UP_AFTER = timedelta(milliseconds=250)
+"""How long a finished job lets its run wait, so that a thousand jobs do not make a thousand roll-ups."""
+
+
+async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
+    """Call for what is due of each claimed job."""
+    now = await kernel.clock.now()
+    jobs, items = await _load(kernel, shard, leases, now)
+    hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases}
+    for item in items:
+        hands[item.owner].take(item)
+    again = await face_doubt(kernel, shard, hands.values(), now)
+    moving = await settle_stopped(kernel, shard, hands, now)
+    payloads = await _render(kernel, shard, jobs, moving, items, now)
+    parcels = _parcels(moving, payloads, again, now)
+    await deliver_and_learn(kernel, shard, lane, moving, parcels)
+    await _release(kernel, shard, hands)
+
+
+async def _load(
+    kernel: Kernel, shard: Shard, leases: Sequence[Claimed], now: datetime
+) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
+    ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
+
+    async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
+        jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, now=now)
+        run_ids = list({job.run_id for job in jobs})
+        items = await load.load_job_items(tx, shard=shard, ids=ids, run_ids=run_ids) if jobs else []
+        return {job.id: job for job in jobs}, items
+
+    jobs, items = await kernel.db.persist(read)
+    for run_id in {job.run_id for job in jobs.values()} - kernel.runs.keys():
+        await _load_run(kernel, run_id)
+        await wake_run(kernel, run_id, now)  # its first job is locked: it is running
+    return jobs, items
+
+
+async def _load_run(kernel: Kernel, run_id: UUID) -> None:
+    shard = kernel.shard_of(run_id)
+    runs = await kernel.db.persist(lambda tx: load.load_runs(tx, shard=shard, ids=[run_id]), alone=True)
+    kernel.runs.update(runs)
+
+
+async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
+    """Have a run rolled up soon; it is in a shard of its own, so this has a transaction of its own."""
+    shard = kernel.shard_of(run_id)
+    await kernel.db.persist(lambda tx: release.wake_owner(tx, shard=shard, id=run_id, at=at), alone=True)
+    kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def _render(
+    kernel: Kernel,
+    shard: Shard,
+    jobs: Mapping[UUID, LoadedJob],
+    hands: Mapping[UUID, Hand],
+    items: Sequence[LoadedItem],
+    now: datetime,
+) -> Mapping[UUID, Payload]:
+    """Render what was never marked; an item whose template fails is failed with the reason."""
+    fresh = [item for item in items if item.owner in hands and item.open and item.open.payload is None]
+    rendered = await kernel.renderer.render(
+        [_render_job(kernel.runs[jobs[item.owner].run_id], item, now) for item in fresh]
+    )
+    crash_points.reach("after_render")
+    results = list(zip(fresh, rendered, strict=True))
+    failures = [
+        Settlement(hands[item.owner], item.id, ItemStatus.FAILED, result.reason)
+        for item, result in results
+        if isinstance(result, RenderFailed)
+    ]
+    await settle(kernel, shard, failures, now)
+    return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
+
+
+def _render_job(run: LoadedRun, item: LoadedItem, now: datetime) -> RenderJob:
+    return RenderJob(templates=run.content, data=item.data or {}, html_fields=HTML_FIELDS, now=now)
+
+
+def _parcels(
+    hands: Mapping[UUID, Hand], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
+) -> list[Parcel]:
+    return [
+        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[id], item.in_doubt), CAMPAIGN)
+        for hand in hands.values()
+        for id, item in hand.open.items()
+        if (not item.in_doubt or id in again) and (item.retry_at is None or item.retry_at <= now)
+    ]
+
+
+async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand]) -> None:
+    now = await kernel.clock.now()
+    moves = [_move(kernel, hand, now) for hand in hands.values()]
+
+    async def write(tx: Tx) -> list[ReleasedJob]:
+        released = await release.release_jobs(tx, shard=shard, moves=moves, now=now)
+        crash_points.reach("before_release_commit")
+        return released
+
+    released = await kernel.db.persist(write)
+    crash_points.reach("after_release")
+    for id in hands.keys() - {job.id for job in released}:
+        log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
+    for run_id in {job.run_id for job in released if job.done}:
+        await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
+
+
+def _move(kernel: Kernel, hand: Hand, now: datetime) -> MovedJob:
+    """When a job that is not done is due: at the first retry of its items, or parked when all are in doubt."""
+    times = [
+        hand.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
+        for id, state in hand.states.items()
+        if state.status is ItemStatus.QUEUED
+    ]
+    due_at = min(times, default=now)
+    if hand.lease.stop is Stop.PAUSE:
+        due_at = now + LOOK_AGAIN
+    dead = is_dead(kernel, hand)
+    return MovedJob(hand.lease, due_at, dead, death_notice(hand) if dead else None)

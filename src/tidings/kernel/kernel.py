@@ -1,0 +1,94 @@
+"""What every arrow is handed: the database, the time, the providers, and the limits they work under."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from tidings.domain.doubt import DoubtPolicy
+from tidings.domain.errors import ConfigInvalid
+from tidings.domain.graph import Graph
+from tidings.domain.ids import Bucket, Shard, make_id, shard_of
+from tidings.domain.item import Channel
+from tidings.domain.provider import Provider
+from tidings.kernel.render import Renderer
+from tidings.kernel.slots import Pauses, Slots
+from tidings.kernel.wake import Notifier
+from tidings.storage.clock import Clock
+from tidings.storage.database import Database
+from tidings.storage.load import LoadedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is taken at once and for how long."""
+
+    lease: timedelta = timedelta(seconds=300)
+    lease_margin: timedelta = timedelta(seconds=1)
+    flush_after: timedelta = timedelta(milliseconds=50)
+    flush_results: int = 100
+    slot_wait: timedelta = timedelta(seconds=1)
+    job_size: int = 500
+    crashes: int = 5
+    doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The means of the flow; it keeps no state that matters after a crash."""
+
+    db: Database
+    clock: Clock
+    shards: int
+    providers: Mapping[str, Provider]
+    routes: Mapping[Channel, str]
+    renderer: Renderer
+    limits: Limits = field(default_factory=Limits)
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    pauses: Pauses = field(default_factory=Pauses)
+    notifier: Notifier = field(init=False)
+    graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
+    runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # for their content, which never changes
+    slots: Mapping[str, Slots] = field(init=False)
+    _random: random.Random = field(default_factory=random.Random)
+
+    def __post_init__(self) -> None:
+        for provider in self.providers.values():
+            self._require_lease_for(provider)
+        object.__setattr__(self, "notifier", Notifier(self.db))
+        object.__setattr__(
+            self, "slots", {name: Slots(provider.concurrency) for name, provider in self.providers.items()}
+        )
+
+    def new_id(self, bucket: Bucket, now: datetime) -> UUID:
+        """An id in the given bucket."""
+        return make_id(bucket, now, self._random.getrandbits(62))
+
+    def spread(self) -> float:
+        """A number in [0, 1) that keeps things from happening all at once."""
+        return self._random.random()
+
+    def shard_of(self, id: UUID) -> Shard:
+        """The shard an id lives in."""
+        return shard_of(id, self.shards)
+
+    def every_shard(self) -> list[Shard]:
+        """All shards, in order."""
+        return [Shard(number) for number in range(self.shards)]
+
+    def route(self, channel: Channel) -> str:
+        """The name of the provider for a channel."""
+        if channel not in self.routes:
+            raise ConfigInvalid(f"no provider for {channel}; configure one of {', '.join(self.routes) or 'them'}")
+        return self.routes[channel]
+
+    def _require_lease_for(self, provider: Provider) -> None:
+        needed = provider.call_deadline + self.limits.lease_margin
+        if needed >= self.limits.lease:
+            raise ConfigInvalid(
+                f"a lease of {self.limits.lease.total_seconds():g} s is too short for {provider.name}, whose calls may "
+                f"take {provider.call_deadline.total_seconds():g} s; raise TIDINGS_LEASE_SECONDS above "
+                f"{needed.total_seconds():g}"
+            )

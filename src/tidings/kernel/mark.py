@@ -1,0 +1,102 @@
+"""One commit per window: the facts of finished calls, the renewed lease, and the marks of the next calls.
+
+Reached from deliver.py, which starts nothing that this has not returned. The commit is known before it returns: after
+an unknown one the same transaction runs again and finds its own marks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Fence, Marked, Payload
+from tidings.kernel import crash_points
+from tidings.kernel.finalize import Landed, fact_of, record_facts
+from tidings.kernel.kernel import Kernel
+from tidings.storage import claim, finalize, load, outbox
+from tidings.storage.database import Tx
+from tidings.storage.finalize import Fact
+from tidings.storage.outbox import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one commit is to write."""
+
+    wanted: Sequence[Wanted] = ()
+    landed: Sequence[Landed] = ()
+    unstarted: Sequence[Marked] = ()
+    renew: Mapping[UUID, Fence] = field(default_factory=dict)  # owner → fence
+    rests: Mapping[str, datetime] = field(default_factory=dict)  # provider → until
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a commit achieved: the items that may be called now, the facts, and the leases that still hold."""
+
+    marked: Sequence[Marked]
+    facts: Sequence[Fact]
+    renewed: frozenset[UUID]
+
+
+async def commit_window(
+    kernel: Kernel, shard: Shard, window: Window, lease_until: datetime, now: datetime
+) -> Committed:
+    """Write one window, however often it takes until the commit is known."""
+    facts = [fact_of(kernel, one) for one in window.landed]
+
+    async def write(tx: Tx) -> Committed:
+        if facts:
+            await record_facts(tx, shard, window.landed, facts, now)
+        if window.unstarted:
+            await outbox.unmark_items(tx, shard=shard, items=window.unstarted)
+        renewed = await _renew(tx, shard, window.renew, lease_until)
+        payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
+        if kernel.pauses.is_stale(now):
+            kernel.pauses.update(await load.load_pauses(tx, now=now), now)
+        crash_points.reach("before_mark_commit" if window.wanted else "before_finalize_commit")
+        return Committed(_marked(window.wanted, payloads), facts, renewed)
+
+    committed = await kernel.db.persist(write)
+    for provider, until in window.rests.items():
+        await _rest(kernel, provider, until)
+    if facts:
+        crash_points.reach("after_finalize")
+    if committed.marked:
+        crash_points.reach("after_mark")
+    return committed
+
+
+async def _renew(tx: Tx, shard: Shard, leases: Mapping[UUID, Fence], until: datetime) -> frozenset[UUID]:
+    if not leases:
+        return frozenset()
+    fences = list(leases.values())
+    return frozenset(await claim.renew_leases(tx, shard=shard, ids=list(leases), fences=fences, lease_until=until))
+
+
+async def _rest(kernel: Kernel, provider: str, until: datetime) -> None:
+    """Let the provider rest; its table is no part of any shard, so it has a transaction of its own."""
+    await kernel.db.persist(
+        lambda tx: finalize.pause_provider(tx, provider=provider, paused_until=until, reason="it asked for it"),
+        alone=True,
+    )
+
+
+def _marked(wanted: Sequence[Wanted], payloads: Mapping[UUID, Payload]) -> list[Marked]:
+    return [
+        Marked(
+            id=one.item.id,
+            owner=one.item.owner,
+            fence=one.fence,
+            attempt=one.attempt,
+            attempts=one.item.attempts + 1,
+            channel=one.item.channel,
+            provider=one.item.provider,
+            recipient=one.item.recipient,
+            payload=payloads[one.item.id],
+            key=one.item.key,
+        )
+        for one in wanted
+        if one.item.id in payloads
+    ]

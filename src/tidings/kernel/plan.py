@@ -1,0 +1,153 @@
+"""Decide what each claimed execution does next, and render what it will send. No transaction is open meanwhile.
+
+Reached from executions.py after claim.py; hands over to reserve.py. What to do is decided by domain/execution.py alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.definition import HTML_FIELDS, parse_graph
+from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
+from tidings.domain.graph import Graph, Send
+from tidings.domain.ids import Shard, bucket_of_id
+from tidings.domain.item import ItemId, OwnerId, Planned, Reserved
+from tidings.domain.keys import workflow_key
+from tidings.domain.queue import Claimed
+from tidings.domain.retry import GRAPH, RetryPolicy
+from tidings.domain.template import RenderFailed
+from tidings.kernel import crash_points
+from tidings.kernel.hand import Hand
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.render import Rendered, RenderJob
+from tidings.storage import load
+from tidings.storage.database import Tx
+from tidings.storage.load import LoadedExecution
+
+FIRST_VISIT = 1
+
+
+@dataclass(slots=True)
+class Case:
+    """One claimed execution on its way through the arrows."""
+
+    hand: Hand
+    loaded: LoadedExecution
+    graph: Graph
+
+    def decide(self, now: datetime) -> tuple[Execution, Action]:
+        """What comes next, as far as is known."""
+        return decide(self.graph, self.loaded.execution, list(self.hand.states.values()), now)
+
+
+def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution) -> Case:
+    graph = kernel.graphs[loaded.version_id]
+
+    def retry_for(item: Reserved) -> RetryPolicy:
+        node = graph.nodes[item.node]
+        return node.retry if isinstance(node, Send) else GRAPH
+
+    return Case(Hand(lease, retry_for), loaded, graph)
+
+
+async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> dict[UUID, Case]:
+    """Read the claimed executions, their versions and their items."""
+
+    async def read(tx: Tx) -> dict[UUID, Case]:
+        ids = [lease.id for lease in leases]
+        executions = await load.load_executions(tx, shard=shard, ids=ids)
+        await _load_graphs(kernel, tx, executions)
+        cases = {lease.id: _case(kernel, lease, executions[lease.id]) for lease in leases}
+        nodes = {ready.node for case in cases.values() for ready in case.loaded.execution.frontier.ready}
+        for item in await load.load_execution_items(tx, shard=shard, ids=ids, nodes=sorted(nodes)):
+            cases[item.owner].hand.take(item)
+        return cases
+
+    return await kernel.db.persist(read, alone=True)
+
+
+def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
+    """The graph of a frozen version, parsed once."""
+    if version_id not in kernel.graphs:
+        kernel.graphs[version_id] = parse_graph(definition)
+    return kernel.graphs[version_id]
+
+
+async def _load_graphs(kernel: Kernel, tx: Tx, executions: Mapping[UUID, LoadedExecution]) -> None:
+    missing = {one.version_id for one in executions.values()} - kernel.graphs.keys()
+    if missing:
+        for id, definition in (await load.load_versions(tx, ids=list(missing))).items():
+            graph_of(kernel, id, definition)
+
+
+async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Planned]:
+    """The items that should exist now and do not; a node whose items exist is planned already (rule 6)."""
+    to_plan = []
+    for case in cases:
+        execution, action = case.decide(now)
+        if isinstance(action, Plan):
+            to_plan.append((case, execution, action.node))
+    rendered = await kernel.renderer.render(
+        [_render_job(case, execution, node, now) for case, execution, node in to_plan]
+    )
+    crash_points.reach("after_render")
+    planned: list[Planned] = []
+    for (case, _, node), result in zip(to_plan, rendered, strict=True):
+        planned += _planned(kernel, case, node, result, now)
+    return planned
+
+
+def due_items(case: Case, now: datetime) -> list[Reserved]:
+    """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
+    _, action = case.decide(now)
+    node = action.node.id if isinstance(action, Deliver) else None
+    ended = case.loaded.ended_at is not None
+    return [
+        item
+        for item in case.hand.open.values()
+        if (item.node == node or ended or item.node not in _standing_at(case))
+        and (item.retry_at is None or item.retry_at <= now)
+    ]
+
+
+def _standing_at(case: Case) -> set[str]:
+    return {ready.node for ready in case.loaded.execution.frontier.ready}
+
+
+def _render_job(case: Case, execution: Execution, node: Send, now: datetime) -> RenderJob:
+    recipients = {f"to.{place}": source for place, source in enumerate(node.to)}
+    data = {**case.loaded.input, "vars": execution.vars}
+    return RenderJob(templates={**recipients, **node.templates}, data=data, html_fields=HTML_FIELDS, now=now)
+
+
+def _planned(kernel: Kernel, case: Case, node: Send, result: Rendered | RenderFailed, now: datetime) -> list[Planned]:
+    execution = case.hand.lease.id
+    fields = result.fields if isinstance(result, Rendered) else {}
+    failure = result.reason if isinstance(result, RenderFailed) else None
+    payload = {name: text for name, text in fields.items() if name in node.templates}
+    return [
+        Planned(
+            id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
+            owner=OwnerId(execution),
+            fence=case.hand.lease.fence,
+            node=node.id,
+            visit=FIRST_VISIT,
+            ordinal=ordinal,
+            channel=node.channel,
+            provider=kernel.route(node.channel),
+            recipient=fields.get(f"to.{ordinal}", source).strip(),
+            payload=payload,
+            key=workflow_key(execution, node.id, FIRST_VISIT, ordinal),
+            failure=failure,
+        )
+        for ordinal, source in _distinct(node.to, fields)
+    ]
+
+
+def _distinct(sources: Sequence[str], fields: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Recipients without repeats, whatever the case of their letters; each keeps its ordinal."""
+    seen: dict[str, tuple[int, str]] = {}
+    for ordinal, source in enumerate(sources):
+        seen.setdefault(fields.get(f"to.{ordinal}", source).strip().casefold(), (ordinal, source))
+    return list(seen.values())

@@ -1,0 +1,152 @@
+"""What a person decides: the end of doubt, and pause, resume or cancel. Every decision is in the audit log.
+
+Reached from engine.py. Asks rather than acts: whoever holds the lease obeys, or the next claim does.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.ids import Shard, bucket_of_id
+from tidings.domain.item import SUCCESS_STATUS, ItemStatus
+from tidings.domain.queue import Lane, Stop
+from tidings.kernel.kernel import Kernel
+from tidings.storage import load, release, resolve
+from tidings.storage.database import Tx
+from tidings.storage.resolve import FoundItem
+
+
+class Resolution(StrEnum):
+    """What a person found out about an item in doubt."""
+
+    SENT = "sent"
+    RESEND = "resend"
+    FAILED = "failed"
+
+
+async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str, actor: str) -> None:
+    """End the doubt about an item by a person's word."""
+    if not note.strip():
+        raise InputInvalid("a note is needed: say what shows that this is so")
+    shard, now = kernel.shard_of(id), await kernel.clock.now()
+
+    async def write(tx: Tx) -> FoundItem:
+        item = await resolve.find_item(tx, shard=shard, id=id)
+        if item is None:
+            raise NotFound(f"there is no item {id}")
+        status = _status(item, outcome)
+        error = note if outcome is Resolution.FAILED else None
+        if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):
+            raise Conflict(_why_not(item))
+        await _set_owner_going(tx, shard, item, outcome, now)
+        await _audit(
+            kernel,
+            tx,
+            item,
+            kind="item",
+            id=id,
+            event=f"resolved_{outcome}",
+            actor=actor,
+            detail={"note": note},
+            now=now,
+        )
+        return item
+
+    item = await kernel.db.persist(write)
+    kernel.notifier.tell(shard, Lane.TRANSACTIONAL if item.execution_id else Lane.CAMPAIGNS)
+
+
+def _status(item: FoundItem, outcome: Resolution) -> ItemStatus:
+    if outcome is Resolution.SENT:
+        return SUCCESS_STATUS[item.channel]
+    return ItemStatus.FAILED if outcome is Resolution.FAILED else ItemStatus.QUEUED
+
+
+def _why_not(item: FoundItem) -> str:
+    if item.in_doubt:
+        return f"a call for item {item.id} is in the air; look again in a moment"
+    return f"item {item.id} is not in doubt: it is {item.status}"
+
+
+async def _set_owner_going(tx: Tx, shard: Shard, item: FoundItem, outcome: Resolution, now: datetime) -> None:
+    owner = item.job_id or item.execution_id
+    if owner is None:
+        raise AssertionError("the database ties every item to a job or an execution")
+    if outcome is Resolution.RESEND and item.execution_id:
+        await resolve.reopen_execution(tx, shard=shard, id=owner, lane=Lane.TRANSACTIONAL, now=now)
+    await release.wake_owner(tx, shard=shard, id=owner, at=now)
+
+
+async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
+    """Pause, cancel or (None) resume an execution."""
+    shard, now = kernel.shard_of(id), await kernel.clock.now()
+
+    async def write(tx: Tx) -> None:
+        found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
+        if found is None:
+            raise NotFound(f"there is no execution {id}")
+        if found.ended_at or not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
+            raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
+        await _audit(
+            kernel, tx, found, kind="execution", id=id, event=stop or "resume", actor=actor, detail={}, now=now
+        )
+
+    await kernel.db.persist(write)
+    kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
+
+
+async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
+    """Pause, cancel or (None) resume a run and its jobs; the run's own claim repeats it for jobs written meanwhile."""
+    shard, now = kernel.shard_of(id), await kernel.clock.now()
+
+    async def write(tx: Tx) -> None:
+        found = (await load.load_runs(tx, shard=shard, ids=[id])).get(id)
+        if found is None:
+            raise NotFound(f"there is no run {id}")
+        if found.cancelled and stop is not Stop.CANCEL:
+            raise Conflict(f"run {id} is cancelled; deploy a new one")
+        flagged = await resolve.flag_run(
+            tx, shard=shard, id=id, paused=stop is Stop.PAUSE, cancelled=stop is Stop.CANCEL
+        )
+        if not flagged:
+            raise Conflict(f"run {id} has ended: it is {found.status}")
+        await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
+        await _audit(kernel, tx, found, kind="run", id=id, event=stop or "resume", actor=actor, detail={}, now=now)
+
+    await kernel.db.persist(write)
+    for each in kernel.every_shard():
+        await kernel.db.persist(
+            partial(resolve.stop_jobs_of_run, shard=each, run_id=id, stop=stop, now=now), alone=True
+        )
+        kernel.notifier.tell(each, Lane.CAMPAIGNS)
+    kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def _audit(
+    kernel: Kernel,
+    tx: Tx,
+    subject: FoundItem | load.LoadedExecution | load.LoadedRun,
+    *,
+    kind: str,
+    id: UUID,
+    event: str,
+    actor: str,
+    detail: Mapping[str, object],
+    now: datetime,
+) -> None:
+    await resolve.insert_audit(
+        tx,
+        shard=kernel.shard_of(id),
+        id=kernel.new_id(bucket_of_id(id), now),
+        tenant=subject.tenant,
+        workspace=subject.workspace,
+        subject_kind=kind,
+        subject_id=id,
+        event=event,
+        actor=actor,
+        detail=detail,
+        now=now,
+    )

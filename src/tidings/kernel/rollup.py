@@ -1,0 +1,93 @@
+"""One batch of runs: plan what is left of their audience, then let their status follow from their jobs (rule 10).
+
+Reached from engine.py under the run's own claim; nothing else writes a run's status. Jobs wake their run when they are
+done, and a run looks again by itself every thirty seconds while it is open.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+
+from tidings.domain.doubt import LOOK_AGAIN
+from tidings.domain.ids import Shard, bucket_of_id
+from tidings.domain.queue import Claimed, Stop
+from tidings.domain.run import OPEN_RUNS, Counts, JobStatus, run_status
+from tidings.kernel import crash_points
+from tidings.kernel.deploy import deploy_some
+from tidings.kernel.kernel import Kernel
+from tidings.storage import deploy, load, release, resolve
+from tidings.storage.database import Tx
+from tidings.storage.load import LoadedRun
+from tidings.storage.release import MovedRun
+
+log = structlog.get_logger()
+
+ROLL_UP_EVERY = timedelta(seconds=30)
+
+
+async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> None:
+    """Bring each claimed run up to date."""
+    ids = [lease.id for lease in leases]
+    runs = await kernel.db.persist(lambda tx: load.load_runs(tx, shard=shard, ids=ids), alone=True)
+    for lease in leases:
+        await _work_run(kernel, shard, lease, runs[lease.id])
+
+
+async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
+    await pass_on_stop(kernel, run)
+    planned = run.planned
+    if planned is None and not (run.paused and not run.cancelled):
+        planned = await deploy_some(kernel, run, lease.until - kernel.limits.lease * 2 / 3)
+    status = run_status(planned, run.started_at is not None, await _jobs(kernel, run))
+    now = await kernel.clock.now()
+    unfinished = planned is None and not run.paused
+    due_at = now if unfinished else now + (LOOK_AGAIN if lease.stop is Stop.PAUSE else ROLL_UP_EVERY)
+    ended_at = None if status in OPEN_RUNS else now
+    await _release(kernel, shard, run, MovedRun(lease, status, planned, ended_at, due_at), now)
+
+
+async def pass_on_stop(kernel: Kernel, run: LoadedRun) -> None:
+    """Ask every open job of a paused or cancelled run to stop; new ones are written that way."""
+    if not (run.paused or run.cancelled):
+        return
+    stop = Stop.CANCEL if run.cancelled else Stop.PAUSE
+    now = await kernel.clock.now()
+    for shard in kernel.every_shard():
+        await kernel.db.persist(
+            partial(resolve.stop_jobs_of_run, shard=shard, run_id=run.id, stop=stop, now=now), alone=True
+        )
+
+
+async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, Counts]]:
+    """The run's jobs in every shard, added up by status."""
+    found: list[tuple[JobStatus, Counts]] = []
+    for shard in kernel.every_shard():
+        sums = await kernel.db.persist(partial(deploy.sum_jobs, shard=shard, run_id=run.id), alone=True)
+        found += sums.items()
+    return found
+
+
+async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun, now: datetime) -> None:
+    async def write(tx: Tx) -> bool:
+        held = bool(await release.release_runs(tx, shard=shard, moves=[move], now=now))
+        if held and move.status is not run.status:
+            await resolve.insert_audit(
+                tx,
+                shard=shard,
+                id=kernel.new_id(bucket_of_id(run.id), now),
+                tenant=run.tenant,
+                workspace=run.workspace,
+                subject_kind="run",
+                subject_id=run.id,
+                event=move.status,
+                actor="engine",
+                detail={"from": run.status, "planned": move.planned},
+                now=now,
+            )
+        crash_points.reach("before_rollup_commit")
+        return held
+
+    if not await kernel.db.persist(write):
+        log.warning("lease_lost", owner=str(run.id), fence=move.lease.fence)

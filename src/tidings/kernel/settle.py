@@ -1,0 +1,74 @@
+"""Settle items without a call: skipped because their owner was cancelled, failed because they cannot be sent.
+
+Reached from executions.py and jobs.py before deliver.py. Only items that no call was started for; a doubtful one stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import ItemStatus
+from tidings.domain.queue import Stop
+from tidings.kernel.hand import Hand
+from tidings.kernel.kernel import Kernel
+from tidings.storage import outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What becomes of one item, and why."""
+
+    hand: Hand
+    id: UUID
+    status: ItemStatus
+    error: str
+
+
+async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement], now: datetime) -> None:
+    """Write settlements, where the items are still unmarked."""
+    if not settlements:
+        return
+    by_id = {one.id: one for one in settlements}
+    settled = await kernel.db.persist(
+        lambda tx: outbox.settle_unmarked_items(
+            tx,
+            shard=shard,
+            ids=[one.hand.open[one.id].id for one in settlements],
+            statuses=[one.status for one in settlements],
+            errors=[one.error for one in settlements],
+            now=now,
+        ),
+        alone=True,
+    )
+    for id in settled:
+        by_id[id].hand.settle(id, by_id[id].status, by_id[id].error)
+
+
+async def settle_stopped(
+    kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], now: datetime
+) -> Mapping[UUID, Hand]:
+    """Settle what was cancelled or has killed too many workers; give the hands that go on."""
+    await settle(kernel, shard, [one for hand in hands.values() for one in _stopped(kernel, hand)], now)
+    return {id: hand for id, hand in hands.items() if hand.lease.stop is None and not is_dead(kernel, hand)}
+
+
+def is_dead(kernel: Kernel, hand: Hand) -> bool:
+    """Whether an owner has been in too many crashes to be tried again (rule 7)."""
+    return hand.lease.crashes >= kernel.limits.crashes
+
+
+def death_notice(hand: Hand) -> str:
+    """Why an owner was given up."""
+    return f"workers died {hand.lease.crashes} times while working on it"
+
+
+def _stopped(kernel: Kernel, hand: Hand) -> list[Settlement]:
+    if hand.lease.stop is Stop.CANCEL:
+        status, error = ItemStatus.SKIPPED, "cancelled"
+    elif is_dead(kernel, hand):
+        status, error = ItemStatus.FAILED, death_notice(hand)
+    else:
+        return []
+    return [Settlement(hand, id, status, error) for id, item in hand.open.items() if not item.in_doubt]

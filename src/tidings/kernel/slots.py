@@ -1,0 +1,96 @@
+"""Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import assert_never
+
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.queue import Lane
+
+WINDOW_SECONDS = 0.25
+"""A window is what will start within this time at the provider's current pace."""
+
+TRANSACTIONAL_SHARE = 0.25
+BULK_MINIMUM = 0.1
+UNKNOWNS_BEFORE_REST = 5
+SHORTEST_REST = timedelta(seconds=5)
+LONGEST_REST = timedelta(minutes=5)
+
+
+class Slots:
+    """The calls to one provider that may be in the air at once in this process."""
+
+    def __init__(self, concurrency: int) -> None:
+        kept = round(concurrency * TRANSACTIONAL_SHARE) if concurrency > 1 else 0
+        minimum = max(1, round(concurrency * BULK_MINIMUM)) if concurrency > 1 else 0
+        self._limit = {True: max(1, concurrency - kept), False: concurrency - minimum}
+        self._all = asyncio.Semaphore(concurrency)
+        self._by_class = {bulk: asyncio.Semaphore(limit) for bulk, limit in self._limit.items()}
+        self._taken = {True: 0, False: 0}
+        self._seconds_per_call = 0.0
+        self._unknowns = 0
+
+    def room(self, lane: Lane) -> int:
+        """How many more calls would start within a fraction of a second."""
+        bulk = lane.is_bulk
+        pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
+        return max(0, int(self._limit[bulk] * pace) - self._taken[bulk])
+
+    @asynccontextmanager
+    async def one(self, lane: Lane) -> AsyncIterator[None]:
+        """Wait for a slot and hold it for one call."""
+        bulk = lane.is_bulk
+        self._taken[bulk] += 1
+        try:
+            async with self._by_class[bulk], self._all:
+                started = monotonic()
+                yield
+                self._seconds_per_call += (monotonic() - started - self._seconds_per_call) * 0.1
+        finally:
+            self._taken[bulk] -= 1
+
+    def rest_after(self, outcome: Outcome) -> timedelta | None:
+        """How long everyone should leave the provider alone after this answer."""
+        match outcome:
+            case Accepted() | Rejected():
+                self._unknowns = 0
+                return None
+            case RetryLater(delay=delay, uses_attempt=uses_attempt):
+                return min(delay, LONGEST_REST) if delay and not uses_attempt else None
+            case Unknown():
+                self._unknowns += 1
+                times = self._unknowns // UNKNOWNS_BEFORE_REST
+                at_threshold = self._unknowns % UNKNOWNS_BEFORE_REST == 0
+                return min(SHORTEST_REST * 2 ** min(times - 1, 10), LONGEST_REST) if at_threshold else None
+            case _:
+                assert_never(outcome)
+
+
+class Pauses:
+    """The rests in force, as last read from the database."""
+
+    STALE_AFTER = timedelta(seconds=1)
+
+    def __init__(self) -> None:
+        self._until: Mapping[str, datetime] = {}
+        self._read_at: datetime | None = None
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is time to read them again."""
+        return self._read_at is None or now - self._read_at >= self.STALE_AFTER
+
+    def update(self, until: Mapping[str, datetime], now: datetime) -> None:
+        """Take over what was read."""
+        self._until, self._read_at = until, now
+
+    def extend(self, rests: Mapping[str, datetime]) -> None:
+        """Add rests that this process has just asked for."""
+        self._until = {**self._until, **rests}
+
+    def until(self, provider: str, now: datetime) -> datetime | None:
+        """When the provider may be called again, if not now."""
+        end = self._until.get(provider)
+        return end if end and end > now else None

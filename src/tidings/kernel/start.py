@@ -1,0 +1,270 @@
+"""Start work, each with a key under which it is started once: executions by trigger, runs by deploy.
+
+The unique index decides, never a check before an insert. Reached from engine.py; claim.py finds what is due.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.definition import check_content
+from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.execution import begin
+from tidings.domain.ids import Shard, Workspace
+from tidings.domain.item import Channel
+from tidings.domain.queue import Lane
+from tidings.kernel import crash_points
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.plan import graph_of
+from tidings.storage import define, start
+from tidings.storage.database import Tx
+from tidings.storage.define import FoundWorkflow
+from tidings.storage.load import frontier_to_json
+
+LONGEST_KEY = 500
+AUDIENCE_CHUNK = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One wish to start a workflow."""
+
+    idempotency_key: str
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What was started, or had been under the same key."""
+
+    id: UUID
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """Somebody to write to, until contacts exist: an address, and data for the templates."""
+
+    address: str
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One wish to start a campaign's run."""
+
+    campaign_id: UUID
+    idempotency_key: str
+    channel: Channel
+    content: Mapping[str, object]
+    recipients: Sequence[Recipient]
+    content_id: str = "1"
+    scheduled_for: datetime | None = None
+    rate_per_minute: int | None = None
+
+
+async def trigger(
+    kernel: Kernel,
+    workspace: Workspace,
+    workflow: str,
+    triggers: Sequence[Trigger],
+    *,
+    lane: Lane = Lane.TRANSACTIONAL,
+    triggered_by: str | None = None,
+) -> list[Started]:
+    """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started."""
+    for one in triggers:
+        _check_key(one.idempotency_key)
+    found = await kernel.db.persist(
+        lambda tx: define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow),
+        alone=True,
+    )
+    if found is None:
+        raise NotFound(f"there is no workflow {workflow!r} in workspace {workspace.name!r}; define it first")
+    by_shard: dict[Shard, dict[str, Trigger]] = defaultdict(dict)
+    for one in triggers:
+        bucket = workspace.bucket_of(one.idempotency_key)
+        by_shard[Shard(bucket % kernel.shards)].setdefault(one.idempotency_key, one)
+    started: dict[str, Started] = {}
+    for shard, share in by_shard.items():
+        started |= await _trigger_shard(kernel, shard, workspace, found, share, lane, triggered_by)
+        kernel.notifier.tell(shard, lane)
+    return _in_order(triggers, started)
+
+
+def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:
+    """One answer for each trigger; a key given twice in one call is a duplicate the second time."""
+    seen: set[str] = set()
+    answers = []
+    for one in triggers:
+        answer = started[one.idempotency_key]
+        answers.append(Started(answer.id, answer.duplicate or one.idempotency_key in seen))
+        seen.add(one.idempotency_key)
+    return answers
+
+
+async def _trigger_shard(
+    kernel: Kernel,
+    shard: Shard,
+    workspace: Workspace,
+    workflow: FoundWorkflow,
+    triggers: Mapping[str, Trigger],
+    lane: Lane,
+    triggered_by: str | None,
+) -> dict[str, Started]:
+    now = await kernel.clock.now()
+    graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
+    keys = list(triggers)
+
+    async def write(tx: Tx) -> dict[str, Started]:
+        new: Mapping[str, UUID] = {}
+        if workflow.active:
+            new = await start.insert_executions(
+                tx,
+                shard=shard,
+                tenant=workspace.tenant,
+                workspace=workspace.name,
+                workflow_id=workflow.id,
+                version_id=workflow.version.id,
+                frontier=frontier_to_json(begin(graph, now)),
+                cursor=graph.entry,
+                triggered_by=triggered_by,
+                ids=[kernel.new_id(workspace.bucket_of(key), now) for key in keys],
+                keys=keys,
+                inputs=[triggers[key].data for key in keys],
+                now=now,
+            )
+            due_at = begin(graph, now).ready[0].due_at
+            await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
+        old = await _existing(tx, shard, workspace, workflow, [key for key in keys if key not in new])
+        crash_points.reach("before_trigger_commit")
+        return {key: Started(id, duplicate=False) for key, id in new.items()} | old
+
+    return await kernel.db.persist(write)
+
+
+async def _existing(
+    tx: Tx, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
+) -> dict[str, Started]:
+    """The executions that took these keys; an inactive workflow starts nothing, but still answers for the past."""
+    if not keys:
+        return {}
+    found = await start.find_executions_by_key(
+        tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, workflow_id=workflow.id, keys=keys
+    )
+    if len(found) < len(keys):
+        raise Conflict("the workflow is not active, so it cannot be triggered; activate it first")
+    return {key: Started(id, duplicate=True) for key, id in found.items()}
+
+
+async def deploy(kernel: Kernel, workspace: Workspace, wish: Deployment) -> Started:
+    """Start a run: its people are stored now, its jobs and items are written by workers (rule 10).
+
+    The people go in first, shard by shard, under an id nobody knows yet; the run itself appears in one commit, or
+    finds its key taken. A crash before that leaves only rows that no run names.
+    """
+    _check_deployment(wish)
+    content, people = check_content(wish.channel, wish.content), _distinct(wish.recipients)
+    provider = kernel.route(wish.channel)
+    now = await kernel.clock.now()
+    bucket = workspace.bucket_of(wish.idempotency_key)
+    shard, run_id = Shard(bucket % kernel.shards), kernel.new_id(bucket, now)
+
+    async def find(tx: Tx) -> UUID | None:
+        return await start.find_run_by_key(
+            tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, key=wish.idempotency_key
+        )
+
+    async def write(tx: Tx) -> UUID | None:
+        await start.insert_run(
+            tx,
+            shard=shard,
+            id=run_id,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            campaign_id=wish.campaign_id,
+            key=wish.idempotency_key,
+            channel=wish.channel,
+            provider=provider,
+            content_id=wish.content_id,
+            content=content,
+            scheduled_for=wish.scheduled_for,
+            rate_per_minute=wish.rate_per_minute,
+            retry_of=None,
+            now=now,
+        )
+        due_at = max(now, wish.scheduled_for or now)
+        await start.enqueue_run(tx, shard=shard, lane=Lane.RUNS, due_at=due_at, id=run_id)
+        return await find(tx)
+
+    # Only a shortcut: what decides is the unique index, below.
+    taken_by = await kernel.db.persist(find, alone=True)
+    if taken_by is None:
+        await _insert_people(kernel, workspace, run_id, people)
+        taken_by = await kernel.db.persist(write)
+        if taken_by != run_id:
+            await _delete_people(kernel, run_id)
+    if taken_by is None:
+        raise AssertionError("the run was inserted or there in this very transaction")
+    kernel.notifier.tell(shard, Lane.RUNS)
+    return Started(taken_by, duplicate=taken_by != run_id)
+
+
+async def _insert_people(kernel: Kernel, workspace: Workspace, run_id: UUID, people: Sequence[Recipient]) -> None:
+    shares: dict[Shard, list[tuple[int, Recipient]]] = {shard: [] for shard in kernel.every_shard()}
+    for ordinal, person in enumerate(people, start=1):
+        shares[Shard(workspace.bucket_of(str(ordinal)) % kernel.shards)].append((ordinal, person))
+    for shard, share in shares.items():
+        for first in range(0, len(share), AUDIENCE_CHUNK):
+            await _insert_chunk(kernel, shard, run_id, share[first : first + AUDIENCE_CHUNK])
+        if share:
+            await kernel.db.persist(partial(start.insert_run_part, shard=shard, run_id=run_id), alone=True)
+
+
+async def _insert_chunk(kernel: Kernel, shard: Shard, run_id: UUID, chunk: Sequence[tuple[int, Recipient]]) -> None:
+    await kernel.db.persist(
+        lambda tx: start.insert_audience(
+            tx,
+            shard=shard,
+            run_id=run_id,
+            ordinals=[ordinal for ordinal, _ in chunk],
+            recipients=[person.address for _, person in chunk],
+            data=[person.data for _, person in chunk],
+        ),
+        alone=True,
+    )
+
+
+async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
+    """Another deploy took the key first: nobody will ever read these."""
+    for shard in kernel.every_shard():
+        await kernel.db.persist(partial(start.delete_audience, shard=shard, run_id=run_id))
+
+
+def _distinct(recipients: Sequence[Recipient]) -> list[Recipient]:
+    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run."""
+    seen: dict[str, Recipient] = {}
+    for person in recipients:
+        seen.setdefault(person.address.strip().casefold(), person)
+    return list(seen.values())
+
+
+def _check_deployment(wish: Deployment) -> None:
+    _check_key(wish.idempotency_key)
+    if not wish.recipients:
+        raise InputInvalid("the audience is empty; name at least one recipient")
+    nameless = next((place for place, one in enumerate(wish.recipients) if not one.address.strip()), None)
+    if nameless is not None:
+        raise InputInvalid(f"recipients[{nameless}] has no address; leave it out or give one")
+    if wish.rate_per_minute is not None and wish.rate_per_minute < 1:
+        raise InputInvalid(f"a rate of {wish.rate_per_minute} a minute: use 1 or more, or none")
+    if wish.scheduled_for and wish.scheduled_for.tzinfo is None:
+        raise InputInvalid(f"scheduledFor {wish.scheduled_for} has no time zone; write it like {wish.scheduled_for}Z")
+
+
+def _check_key(key: str) -> None:
+    if not key or len(key) > LONGEST_KEY or "\x00" in key:
+        raise InputInvalid(f"idempotencyKey {key[:50]!r}: use 1 to {LONGEST_KEY} characters, none of them NUL")

@@ -1,0 +1,1 @@
+"""One file per provider: one call in, one Outcome out."""

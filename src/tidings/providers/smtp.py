@@ -1,0 +1,196 @@
+"""E-mail over SMTP: a blind provider, as nothing can tell what became of a message whose reply was lost.
+
+A message goes command by command: connect, EHLO, STARTTLS, AUTH → MAIL → RCPT → DATA → the message → the final dot.
+Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only the server's
+whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies mean.
+"""
+
+import asyncio
+import ssl
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+from aiosmtplib import SMTPException, SMTPResponse
+
+from tidings.domain.item import Marked
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
+from tidings.providers.letter import Letter, Sender, compose
+from tidings.providers.printable import printable
+from tidings.providers.smtp_connection import ChannelRefused, Connection, open_connection
+from tidings.providers.smtp_reply import Stage, channel_fault, judge
+from tidings.providers.smtp_url import SmtpServer, read_smtp_url
+
+# What a broken, closed or babbling connection raises; uvloop adds RuntimeError for a transport that is gone.
+_FAILURES = (OSError, SMTPException, ValueError, RuntimeError)
+
+
+class SmtpProvider:
+    """Sends items over a pool of at most `concurrency` connections."""
+
+    provider_class = Blind()
+
+    def __init__(
+        self,
+        server: SmtpServer,
+        sender: Sender,
+        *,
+        name: str = "smtp",
+        concurrency: int = 10,
+        call_deadline: timedelta = timedelta(seconds=60),
+        tls_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.name = name
+        self.concurrency = concurrency
+        self.call_deadline = call_deadline
+        self._server = server
+        self._sender = sender
+        self._tls_context = tls_context or ssl.create_default_context()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._idle: list[Connection] = []
+        self._is_closed = False
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        name: str = "smtp",
+        concurrency: int = 10,
+        call_deadline: timedelta = timedelta(seconds=60),
+        tls_context: ssl.SSLContext | None = None,
+    ) -> Self:
+        """Make a provider from smtp://user:password@host:port?from=you@example.com, or smtps:// for TLS at once.
+
+        STARTTLS is used when offered, and demanded when there is a password; `starttls=true` and `starttls=false`
+        say otherwise. Raises ConfigInvalid, without the password in it.
+        """
+        server, sender = read_smtp_url(url)
+        return cls(
+            server, sender, name=name, concurrency=concurrency, call_deadline=call_deadline, tls_context=tls_context
+        )
+
+    def __repr__(self) -> str:
+        return f"SmtpProvider({self.name!r}, {self._server.host}:{self._server.port}, from {self._sender.address!r})"
+
+    async def send(self, item: Marked, may_start: MayStart) -> Outcome:
+        """Send one message, or say why not; never raises for what a server or the network does."""
+        letter = compose(item, self._sender, datetime.now(UTC))
+        if isinstance(letter, Rejected):
+            return letter
+        call = _Call(letter, self._sender)
+        try:
+            async with asyncio.timeout(self.call_deadline.total_seconds()), self._slots:
+                return await self._make(call, may_start)
+        except ChannelRefused as refused:
+            return channel_fault(str(refused))
+        except _FAILURES as failure:
+            return call.outcome_without_reply(failure)
+        finally:
+            self._put_back(call)
+
+    async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
+        """Tell nothing: SMTP has no question for this."""
+        return CannotTell("SMTP cannot be asked what became of a message")
+
+    async def close(self) -> None:
+        """Say QUIT on every idle connection; those in use end with their call."""
+        self._is_closed = True
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(connection.quit() for connection in idle))
+
+    async def _make(self, call: "_Call", may_start: MayStart) -> Outcome:
+        """Use an idle connection if it still answers, else a new one."""
+        connection = self._take_idle()
+        reply = await call.begin_if_alive(connection) if connection is not None else None
+        if connection is None or reply is None:
+            connection = await open_connection(self._server, self._tls_context)
+            reply = await call.begin(connection)
+        return await call.finish(connection, reply, may_start)
+
+    def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable:
+                return connection
+            connection.abort()
+        return None
+
+    def _put_back(self, call: "_Call") -> None:
+        connection = call.connection
+        if connection is None:
+            return
+        if call.is_settled and connection.is_usable and not self._is_closed:
+            self._idle.append(connection)
+        else:
+            connection.abort()
+
+
+class _Call:
+    """One message on its way: which connection it holds, and whether its final dot was written."""
+
+    def __init__(self, letter: Letter, sender: Sender) -> None:
+        self.connection: Connection | None = None
+        self.is_settled = False  # both sides agree where the connection stands, so it may be used again
+        self._letter = letter
+        self._sender = sender
+        self._dot_written = False
+
+    async def begin_if_alive(self, connection: Connection) -> SMTPResponse | None:
+        """Try MAIL on a connection that was used before; None when the server has let go of it meanwhile."""
+        self.connection = connection
+        try:
+            reset = await connection.command(b"RSET")
+            if reset.code == 250 and (reply := await self.begin(connection)).code != 421:
+                return reply
+        except _FAILURES:
+            pass  # nothing was started: a new connection can have the message
+        connection.abort()
+        self.connection = None
+        return None
+
+    async def begin(self, connection: Connection) -> SMTPResponse:
+        """Send MAIL, with what the server offers for it."""
+        self.connection = connection
+        options = [b"SIZE=%d" % self._letter.size] if connection.offers("size") else []
+        if self._letter.needs_utf8 and connection.offers("smtputf8"):
+            options += [b"SMTPUTF8", b"BODY=8BITMIME"]
+        return await connection.command(b"MAIL", b"FROM:<%s>" % self._sender.address.encode("ascii"), *options)
+
+    async def finish(self, connection: Connection, reply: SMTPResponse, may_start: MayStart) -> Outcome:
+        """Go on from the reply to MAIL up to the reply to the whole message."""
+        if reply.code != 250:
+            return self._refused(Stage.MAIL, reply)
+        if self._letter.needs_utf8 and not connection.offers("smtputf8"):
+            self.is_settled = True
+            return Rejected("the server cannot write to addresses beyond ASCII (no SMTPUTF8)")
+        reply = await connection.command(b"RCPT", b"TO:<%s>" % self._letter.recipient.encode())
+        if reply.code not in (250, 251):
+            return self._refused(Stage.RCPT, reply)
+        reply = await connection.command(b"DATA")
+        if reply.code != 354:
+            return self._refused(Stage.DATA, reply)
+        if not may_start():
+            return RetryLater("the lease was spent before the message was handed over", uses_attempt=False)
+        return await self._hand_over(connection)
+
+    def outcome_without_reply(self, failure: Exception) -> Outcome:
+        """Say what a broken connection or a passed deadline means at this point."""
+        reason = printable(getattr(failure, "message", "") or str(failure) or "the deadline of the call passed")
+        if self._dot_written:
+            # The server may have accepted before the reply was lost; resending here would mail people twice.
+            return Unknown(f"{reason} (after the end of the message)")
+        return RetryLater(f"{reason} (before the end of the message)")
+
+    async def _hand_over(self, connection: Connection) -> Outcome:
+        await connection.write_content(self._letter.content)
+        self._dot_written = True
+        reply = await connection.write_dot()
+        if reply.code != 250:
+            return self._refused(Stage.END, reply)
+        self.is_settled = True
+        return Accepted(self._letter.message_id)
+
+    def _refused(self, stage: Stage, reply: SMTPResponse) -> Outcome:
+        self.is_settled = 400 <= reply.code < 600 and reply.code != 421
+        return judge(stage, reply)

@@ -1,0 +1,47 @@
+"""Lease what is due, and know when the next thing will be. Reached from kernel/claim.py."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Fence
+from tidings.domain.queue import Claimed, Kind, Lane, Stop
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("claim")
+
+
+async def claim_due(
+    tx: Tx, *, shard: Shard, lane: Lane, now: datetime, lease_until: datetime, limit: int
+) -> list[Claimed]:
+    """Lease up to `limit` rows that are due."""
+    rows = await tx.fetch(_SQL["claim_due"], shard=shard, lane=lane, now=now, lease_until=lease_until, limit=limit)
+    return [_claimed(row, lease_until) for row in rows]
+
+
+async def reread_claim(tx: Tx, *, shard: Shard, lane: Lane, lease_until: datetime) -> list[Claimed]:
+    """What an earlier claim took, when its answer was lost."""
+    rows = await tx.fetch(_SQL["reread_claim"], shard=shard, lane=lane, lease_until=lease_until)
+    return [_claimed(row, lease_until) for row in rows]
+
+
+async def next_due(tx: Tx, *, shard: Shard) -> Mapping[Lane, datetime]:
+    """The earliest due time of each lane that has any row."""
+    row = await tx.fetch_one(_SQL["next_due"], shard=shard)
+    times = {lane: row[lane.name.lower()] for lane in Lane} if row else {}
+    return {lane: due for lane, due in times.items() if due is not None}
+
+
+async def renew_leases(
+    tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], lease_until: datetime
+) -> Mapping[UUID, Stop | None]:
+    """Extend the leases that still hold; give what was asked of each meanwhile."""
+    rows = await tx.fetch(_SQL["renew_leases"], shard=shard, ids=ids, fences=fences, lease_until=lease_until)
+    return {row["id"]: Stop(row["stop"]) if row["stop"] else None for row in rows}
+
+
+def _claimed(row: Row, until: datetime) -> Claimed:
+    stop = Stop(row["stop"]) if row["stop"] else None
+    return Claimed(row["id"], Kind(row["kind"]), row["fence"], row["crashes"], stop, until)

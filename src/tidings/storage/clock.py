@@ -1,0 +1,61 @@
+"""The time, which is the database's (rule 3).
+
+The database is asked at most every ten seconds; in between a monotonic clock carries its answer forward. Tests and
+simulations hand the engine another Clock.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from tidings.storage.database import Database, Tx
+from tidings.storage.statements import load
+
+_SQL = load("clock")
+LONGEST_CARRY = timedelta(seconds=10)
+# Unlike CLOCK_MONOTONIC it runs on while the machine sleeps, as leases do.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Clock(Protocol):
+    """Where the engine gets the time from."""
+
+    async def now(self) -> datetime:
+        """The time to store and compare with."""
+
+    def carried(self) -> datetime:
+        """The last known time carried forward, for a check that must not wait."""
+
+
+class DatabaseClock:
+    """The database's clock, carried forward for at most ten seconds."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._read_at = -LONGEST_CARRY.total_seconds()
+        self._reading = datetime.min.replace(tzinfo=UTC)
+
+    async def now(self) -> datetime:
+        """The time, asked anew when the last answer is old."""
+        if time.clock_gettime(_CLOCK) - self._read_at >= LONGEST_CARRY.total_seconds():
+            await self._db.persist(self._read, alone=True)
+        return self.carried()
+
+    def carried(self) -> datetime:
+        """The last answer plus the time since."""
+        return self._reading + timedelta(seconds=time.clock_gettime(_CLOCK) - self._read_at)
+
+    async def _read(self, tx: Tx) -> None:
+        # Taken before the question: an answer that was long on its way makes our time late, never early.
+        asked_at = time.clock_gettime(_CLOCK)
+        self._reading = await database_time(tx)
+        self._read_at = asked_at
+
+
+async def database_time(tx: Tx) -> datetime:
+    """The database's own time."""
+    row = await tx.fetch_one(_SQL["database_time"])
+    if row is None:
+        raise AssertionError("a select without from has one row")
+    now: datetime = row["now"]
+    return now

@@ -1,0 +1,195 @@
+"""The way to PostgreSQL: a pool, transactions, and errors sorted into "try again" and "never"."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+import structlog
+
+from tidings.domain.errors import ConfigInvalid, StorageUnavailable
+from tidings.storage.statements import Statement
+
+log = structlog.get_logger()
+
+Result = TypeVar("Result")
+Row = asyncpg.Record
+
+# Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, and what a cluster reports as internal.
+_TRANSIENT_CLASSES = ("08", "53", "57P", "40001", "40P01", "55P03", "XX000", "CIINF")
+_LONGEST_BACKOFF_SECONDS = 2.0
+
+_in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
+
+
+class TransientFailure(StorageUnavailable):
+    """The statement did not happen, or nobody knows; safe-to-repeat work is tried again."""
+
+    code = "storage_transient"
+
+
+def assert_no_transaction() -> None:
+    """Guard every provider call: no network inside a transaction (rule 15)."""
+    if _in_transaction.get():
+        raise AssertionError("a provider was about to be called inside a transaction")
+
+
+class _Connection(asyncpg.Connection):
+    def get_reset_query(self) -> str:
+        return ""  # nothing here changes session state, and the reset is a round trip for each use
+
+
+class Tx:
+    """A connection lent out for one piece of work."""
+
+    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[Row]") -> None:
+        self._connection = connection
+
+    async def fetch(self, statement: Statement, **values: object) -> Sequence[Row]:
+        """Run one named statement and give its rows."""
+        with _sorted_errors():
+            return await self._connection.fetch(statement.text, *statement.arguments(values))
+
+    async def fetch_one(self, statement: Statement, **values: object) -> Row | None:
+        """Run one named statement and give its only row."""
+        rows = await self.fetch(statement, **values)
+        return rows[0] if rows else None
+
+    async def run_script(self, script: str) -> None:
+        """Run a migration: several statements without parameters, as long as they take."""
+        with _sorted_errors():
+            await self._connection.execute(script, timeout=24 * 3600)
+
+
+class Database:
+    """One PostgreSQL, however many connections."""
+
+    def __init__(self, pool: "asyncpg.Pool[Row]", dsn: str) -> None:
+        self._pool = pool
+        self.dsn = dsn
+
+    @classmethod
+    async def open(cls, dsn: str, *, connections: int = 10, statement_timeout_seconds: float = 30) -> "Database":
+        """Connect, or say why not in one line."""
+        check_dsn(dsn)
+        try:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=connections,
+                connection_class=_Connection,
+                command_timeout=statement_timeout_seconds,
+                statement_cache_size=256,
+                server_settings=SESSION_SETTINGS,
+                init=set_codecs,
+            )
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
+            raise StorageUnavailable(
+                f"cannot connect to {without_password(dsn)}: {_one_line(error)}; "
+                "check DATABASE_URL and that the server runs"
+            ) from error
+        return cls(pool, dsn)
+
+    @asynccontextmanager
+    async def autocommit(self) -> AsyncIterator[Tx]:
+        """Lend a connection on which each statement commits alone."""
+        with _sorted_errors():
+            async with self._pool.acquire() as connection:
+                yield Tx(connection)
+
+    @asynccontextmanager
+    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Tx]:
+        """Lend a connection for one transaction; `snapshot` makes all its reads see one moment."""
+        isolation: Literal["repeatable_read", "read_committed"] = "repeatable_read" if snapshot else "read_committed"
+        token = _in_transaction.set(True)
+        try:
+            with _sorted_errors():
+                async with self._pool.acquire() as connection, connection.transaction(isolation=isolation):
+                    yield Tx(connection)
+        finally:
+            _in_transaction.reset(token)
+
+    async def persist(self, work: Callable[[Tx], Awaitable[Result]], *, alone: bool = False) -> Result:
+        """Run `work` in a transaction (or `alone`, one statement) until its commit is known.
+
+        The work must be safe to repeat: after an unknown commit it runs again with the same values.
+        """
+        delay = 0.01
+        while True:
+            try:
+                async with self.autocommit() if alone else self.transaction() as tx:
+                    return await work(tx)
+            except TransientFailure as failure:
+                log.warning("storage_retry", reason=str(failure), delay_seconds=delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LONGEST_BACKOFF_SECONDS)
+
+    async def close(self) -> None:
+        """Close every connection, waiting shortly for those in use."""
+        try:
+            async with asyncio.timeout(5):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
+
+
+SESSION_SETTINGS = {
+    "search_path": "tidings, public",
+    "application_name": "tidings",
+    "timezone": "UTC",
+    # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
+    "citus.override_table_visibility": "off",
+}
+
+
+async def set_codecs(connection: Any) -> None:
+    """Speak jsonb in binary through msgspec."""
+    await connection.set_type_codec(
+        "jsonb",
+        schema="pg_catalog",
+        format="binary",
+        encoder=lambda value: b"\x01" + msgspec.json.encode(value),
+        decoder=lambda data: msgspec.json.decode(data[1:]),
+    )
+
+
+def check_dsn(dsn: str) -> None:
+    """Refuse what is not a PostgreSQL address before anything is tried."""
+    try:
+        parts = urlsplit(dsn)
+        valid = parts.scheme in {"postgres", "postgresql"} and (parts.port or 1) > 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ConfigInvalid(
+            f"DATABASE_URL {without_password(dsn)!r} is not a PostgreSQL address; "
+            "write it like postgresql://user:password@host:5432/database"
+        )
+
+
+def without_password(dsn: str) -> str:
+    """The address as it may be shown."""
+    head, at, tail = dsn.rpartition("@")
+    scheme, slashes, user = head.partition("://")
+    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{tail}" if at else dsn
+
+
+class _sorted_errors:  # noqa: N801 – reads as what it does
+    """Turns the driver's errors into ours."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, asyncpg.PostgresError):
+            if (error.sqlstate or "").startswith(_TRANSIENT_CLASSES):
+                raise TransientFailure(_one_line(error)) from error
+        elif isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError):
+            raise TransientFailure(_one_line(error)) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join((str(error) or type(error).__name__).split())

@@ -1,0 +1,117 @@
+"""Record facts by their mark, and doubt by the lease. Reached from kernel/finalize.py and kernel/resolve.py."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Fence, ItemId, ItemStatus, OwnerId
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("finalize")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one attempt came to, as it is stored."""
+
+    id: ItemId
+    fence: Fence
+    attempt: int
+    status: ItemStatus
+    unknown: bool = False
+    uses_attempt: bool = True
+    retry_at: datetime | None = None
+    message_id: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """The short row of an attempt that did not succeed."""
+
+    item_id: ItemId
+    attempt: int
+    outcome: str
+    error: str
+    started_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An open item whose mark was found after its worker was gone, or that is still in doubt."""
+
+    id: ItemId
+    owner: OwnerId
+    fence: Fence
+    attempt: int
+
+
+async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> Mapping[UUID, ItemStatus]:
+    """Record facts whose mark still stands; give the status of each item that took one."""
+    rows = await tx.fetch(
+        _SQL["finalize_items"],
+        shard=shard,
+        ids=[fact.id for fact in facts],
+        fences=[fact.fence for fact in facts],
+        attempt_numbers=[fact.attempt for fact in facts],
+        statuses=[fact.status for fact in facts],
+        unknown=[fact.unknown for fact in facts],
+        uses_attempt=[fact.uses_attempt for fact in facts],
+        retry_at=[fact.retry_at for fact in facts],
+        message_ids=[fact.message_id for fact in facts],
+        errors=[fact.error for fact in facts],
+        now=now,
+    )
+    return {row["id"]: ItemStatus(row["status"]) for row in rows}
+
+
+async def insert_attempts(tx: Tx, *, shard: Shard, attempts: Sequence[FailedAttempt]) -> None:
+    """Keep what went wrong."""
+    await tx.fetch(
+        _SQL["insert_attempts"],
+        shard=shard,
+        ids=[one.item_id for one in attempts],
+        attempt_numbers=[one.attempt for one in attempts],
+        outcomes=[one.outcome for one in attempts],
+        errors=[one.error for one in attempts],
+        started_at=[one.started_at for one in attempts],
+        ended_at=[one.ended_at for one in attempts],
+    )
+
+
+async def doubt_items(tx: Tx, *, shard: Shard, items: Sequence[Lost]) -> set[UUID]:
+    """Put items in doubt whose mark a crash left behind."""
+    rows = await tx.fetch(_SQL["doubt_items"], shard=shard, **_columns(items))
+    return {row["id"] for row in rows}
+
+
+async def schedule_doubtful_items(
+    tx: Tx, *, shard: Shard, items: Sequence[Lost], retry_at: Sequence[datetime | None]
+) -> None:
+    """Set when items in doubt are looked at again."""
+    columns = {name: values for name, values in _columns(items).items() if name != "attempt_numbers"}
+    await tx.fetch(_SQL["schedule_doubtful_items"], shard=shard, retry_at=retry_at, **columns)
+
+
+async def clear_doubtful_items(tx: Tx, *, shard: Shard, items: Sequence[Lost]) -> set[UUID]:
+    """End doubt by evidence that nothing arrived."""
+    rows = await tx.fetch(_SQL["clear_doubtful_items"], shard=shard, **_columns(items))
+    return {row["id"] for row in rows}
+
+
+async def pause_provider(tx: Tx, *, provider: str, paused_until: datetime, reason: str) -> None:
+    """Let a provider rest for every worker."""
+    await tx.fetch(_SQL["pause_provider"], provider=provider, paused_until=paused_until, reason=reason)
+
+
+def _columns(items: Sequence[Lost]) -> dict[str, object]:
+    return {
+        "ids": [item.id for item in items],
+        "owners": [item.owner for item in items],
+        "fences": [item.fence for item in items],
+        "attempt_numbers": [item.attempt for item in items],
+    }

@@ -1,0 +1,210 @@
+"""Read what deciding needs of the work just claimed. Reached from kernel/plan.py."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
+from tidings.domain.ids import Shard
+from tidings.domain.item import Channel, Fence, ItemStatus, Reserved
+from tidings.domain.run import RunStatus
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("load")
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedExecution:
+    """An execution with what surrounds it."""
+
+    execution: Execution
+    tenant: str
+    workspace: str
+    version_id: UUID
+    input: Json
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedItem:
+    """An item as deciding sees it, and, while it is open, as delivering sees it."""
+
+    id: UUID
+    owner: UUID
+    state: ItemState
+    open: Reserved | None
+    data: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedJob:
+    """A job just locked."""
+
+    id: UUID
+    run_id: UUID
+    tenant: str
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """A run as deploying and rolling up see it."""
+
+    id: UUID
+    tenant: str
+    workspace: str
+    channel: Channel
+    provider: str
+    content_id: str
+    content: Mapping[str, str]
+    scheduled_for: datetime | None
+    rate_per_minute: int | None
+    status: RunStatus
+    paused: bool
+    cancelled: bool
+    planned: int | None
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+async def load_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, LoadedExecution]:
+    """Executions by id."""
+    rows = await tx.fetch(_SQL["load_executions"], shard=shard, ids=ids)
+    return {row["id"]: _execution(row) for row in rows}
+
+
+async def load_execution_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], nodes: Sequence[str]) -> list[LoadedItem]:
+    """The items that matter to where these executions stand."""
+    rows = await tx.fetch(_SQL["load_execution_items"], shard=shard, ids=ids, nodes=nodes)
+    return [_item(row, None) for row in rows]
+
+
+async def take_jobs(
+    tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], now: datetime
+) -> list[LoadedJob]:
+    """Lock the jobs whose lease still holds."""
+    rows = await tx.fetch(_SQL["take_jobs"], shard=shard, ids=ids, fences=fences, now=now)
+    return [LoadedJob(row["id"], row["run_id"], row["tenant_id"], row["workspace_id"]) for row in rows]
+
+
+async def load_job_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], run_ids: Sequence[UUID]) -> list[LoadedItem]:
+    """The open items of these jobs."""
+    rows = await tx.fetch(_SQL["load_job_items"], shard=shard, ids=ids, run_ids=run_ids)
+    return [_item(row, row["data"]) for row in rows]
+
+
+async def load_runs(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, LoadedRun]:
+    """Runs by id."""
+    rows = await tx.fetch(_SQL["load_runs"], shard=shard, ids=ids)
+    return {row["id"]: _run(row) for row in rows}
+
+
+async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
+    """Frozen definitions by version."""
+    rows = await tx.fetch(_SQL["load_versions"], ids=ids)
+    return {row["id"]: row["definition"] for row in rows}
+
+
+async def load_pauses(tx: Tx, *, now: datetime) -> Mapping[str, datetime]:
+    """When resting providers may be called again."""
+    rows = await tx.fetch(_SQL["load_pauses"], now=now)
+    return {row["provider"]: row["paused_until"] for row in rows}
+
+
+def frontier_to_json(frontier: Frontier) -> Json:
+    """A frontier as it is stored."""
+    return {
+        "ready": [[one.node, one.due_at.isoformat()] for one in frontier.ready],
+        "arrived": sorted(frontier.arrived),
+        "dead": sorted(frontier.dead),
+    }
+
+
+def _frontier(stored: Any) -> Frontier:
+    return Frontier(
+        tuple(Ready(node, datetime.fromisoformat(at)) for node, at in stored["ready"]),
+        frozenset(stored["arrived"]),
+        frozenset(stored["dead"]),
+    )
+
+
+def _execution(row: Row) -> LoadedExecution:
+    execution = Execution(
+        id=row["id"],
+        status=ExecutionStatus(row["status"]),
+        frontier=_frontier(row["frontier"]),
+        vars=row["vars"],
+        attempts=row["attempts"],
+        error=row["error"],
+        error_node=row["error_node"],
+    )
+    return LoadedExecution(
+        execution,
+        row["tenant_id"],
+        row["workspace_id"],
+        row["version_id"],
+        row["input"],
+        row["created_at"],
+        row["ended_at"],
+    )
+
+
+def _item(row: Row, data: Json | None) -> LoadedItem:
+    status = ItemStatus(row["status"])
+    state = ItemState(
+        node=row["node"],
+        status=status,
+        in_doubt=row["in_doubt"],
+        retry_at=row["retry_at"],
+        attempts=row["attempts"],
+        message_id=row["provider_message_id"],
+        error=row["error"],
+    )
+    return LoadedItem(row["id"], row["owner"], state, _reserved(row) if status is ItemStatus.QUEUED else None, data)
+
+
+def _reserved(row: Row) -> Reserved:
+    return Reserved(
+        id=row["id"],
+        owner=row["owner"],
+        node=row["node"],
+        ordinal=row["ordinal"],
+        channel=Channel(row["channel"]),
+        provider=row["provider"],
+        recipient=row["recipient"],
+        payload=row["payload"],
+        key=row["idempotency_key"],
+        attempts=row["attempts"],
+        marked_attempt=row["marked_attempt"],
+        retry_at=row["retry_at"],
+        marked_at=row["marked_at"],
+        first_marked_at=row["first_marked_at"],
+        in_doubt=row["in_doubt"],
+    )
+
+
+def _run(row: Row) -> LoadedRun:
+    return LoadedRun(
+        id=row["id"],
+        tenant=row["tenant_id"],
+        workspace=row["workspace_id"],
+        channel=Channel(row["channel"]),
+        provider=row["provider"],
+        content_id=row["content_id"],
+        content=row["content"],
+        scheduled_for=row["scheduled_for"],
+        rate_per_minute=row["rate_per_minute"],
+        status=RunStatus(row["status"]),
+        paused=row["paused"],
+        cancelled=row["cancelled"],
+        planned=row["planned"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+    )

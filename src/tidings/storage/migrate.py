@@ -1,0 +1,140 @@
+"""Bring a database to this code's tables, and refuse one that it must not use.
+
+Migrations are numbered SQL files; each commits alone with its checksum, all under one advisory lock per file, so
+several processes may start at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
+from tidings.storage.clock import database_time
+from tidings.storage.database import Database, Tx
+from tidings.storage.statements import load
+
+_SQL = load("migrate")
+OLDEST_SERVER = 140000
+DEFAULT_SHARDS = 4
+SHARD_CHOICES = tuple(2**power for power in range(13))
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step, as this code has it."""
+
+    number: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> bytes:
+        """What proves that an applied migration is this one."""
+        return sha256(self.text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """Which migrations a database has, and which it lacks."""
+
+    applied: tuple[str, ...]
+    pending: tuple[Migration, ...]
+
+
+def migrations() -> Sequence[Migration]:
+    """Every migration of this code, in order."""
+    found = sorted(files("tidings.storage").joinpath("migrations").iterdir(), key=lambda file: file.name)
+    return [
+        Migration(int(file.name[:4]), file.name.removesuffix(".sql"), file.read_text())
+        for file in found
+        if file.name.endswith(".sql")
+    ]
+
+
+async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str]:
+    """Apply what is missing; give the names of what was applied."""
+    if shards not in SHARD_CHOICES:
+        raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
+    applied = []
+    async with db.transaction() as tx:
+        await tx.fetch(_SQL["lock_migrations"])
+        await tx.fetch(_SQL["create_schema"])
+        await tx.fetch(_SQL["create_migrations"])
+        await tx.fetch(_SQL["set_shard_count"], shards=str(shards))
+        await tx.fetch(_SQL["create_shard_count"])
+        for migration in (await _compare(tx)).pending:
+            await tx.run_script(migration.text)
+            await tx.fetch(
+                _SQL["record_migration"],
+                number=migration.number,
+                name=migration.name,
+                checksum=migration.checksum,
+                now=await database_time(tx),
+            )
+            applied.append(migration.name)
+    return applied
+
+
+async def schema_state(db: Database) -> SchemaState:
+    """Compare a database with this code; changes nothing."""
+    async with db.transaction() as tx:
+        row = await tx.fetch_one(_SQL["find_schema"])
+        if row is None or not row["initialised"]:
+            return SchemaState((), tuple(migrations()))
+        return await _compare(tx)
+
+
+async def require_current(db: Database) -> None:
+    """Refuse a database whose tables are not this code's."""
+    pending = (await schema_state(db)).pending
+    if pending:
+        names = ", ".join(migration.name for migration in pending)
+        raise SchemaMismatch(f"the database lacks {names}; run 'tidings db migrate'")
+
+
+async def require_safe(db: Database, *, allow_unsafe: bool = False) -> None:
+    """Refuse a server that is too old, or that may forget what it acknowledged."""
+    async with db.autocommit() as tx:
+        row = await tx.fetch_one(_SQL["read_safety"])
+    if row is None:
+        raise AssertionError("a select without from has one row")
+    if row["version"] < OLDEST_SERVER:
+        raise StorageUnavailable(f"PostgreSQL {row['version_name']} is too old; Tidings needs 14 or newer")
+    off = [name for name in ("fsync", "synchronous_commit", "full_page_writes") if row[name] == "off"]
+    if off and not allow_unsafe:
+        raise StorageUnsafe(
+            f"PostgreSQL runs with {' and '.join(f'{name}=off' for name in off)}: it may forget what it acknowledged, "
+            "and people would be written to twice; turn it on, or set TIDINGS_ALLOW_UNSAFE_STORAGE=true to go ahead"
+        )
+
+
+async def read_shard_count(db: Database) -> int:
+    """How many shards this database was initialised with."""
+    async with db.autocommit() as tx:
+        row = await tx.fetch_one(_SQL["read_shard_count"])
+    return row["shards"] if row else 0
+
+
+async def reset(db: Database) -> None:
+    """Remove everything Tidings owns in this database."""
+    async with db.transaction() as tx:
+        await tx.fetch(_SQL["lock_migrations"])
+        await tx.fetch(_SQL["drop_schema"])
+
+
+async def _compare(tx: Tx) -> SchemaState:
+    rows = {row["number"]: row for row in await tx.fetch(_SQL["applied_migrations"])}
+    known = {migration.number: migration for migration in migrations()}
+    newer = [row["name"] for number, row in rows.items() if number not in known]
+    if newer:
+        raise SchemaMismatch(
+            f"the database has {', '.join(newer)}, which this Tidings does not know; install a newer Tidings"
+        )
+    for number, row in rows.items():
+        if row["checksum"] != known[number].checksum:
+            raise SchemaMismatch(
+                f"migration {row['name']} in the database differs from this code's; install the Tidings that made it"
+            )
+    pending = tuple(migration for number, migration in known.items() if number not in rows)
+    return SchemaState(tuple(row["name"] for row in rows.values()), pending)

@@ -1,0 +1,97 @@
+"""Reserve items, mark them before a call, and take marks back. Reached from kernel/reserve.py and kernel/mark.py."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("outbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An item to be marked for one more call; `again` repeats a call whose fate is unknown."""
+
+    item: Reserved
+    fence: Fence
+    payload: Payload
+    again: bool = False
+
+    @property
+    def attempt(self) -> int:
+        """The number of the mark to be made."""
+        return self.item.marked_attempt + 1
+
+
+async def reserve_items(tx: Tx, *, shard: Shard, items: Sequence[Planned], now: datetime) -> set[UUID]:
+    """Write items whose owner's lease holds; give the ids of those that were new."""
+    rows = await tx.fetch(
+        _SQL["reserve_items"],
+        shard=shard,
+        ids=[item.id for item in items],
+        owners=[item.owner for item in items],
+        fences=[item.fence for item in items],
+        nodes=[item.node for item in items],
+        visits=[item.visit for item in items],
+        ordinals=[item.ordinal for item in items],
+        channels=[item.channel for item in items],
+        providers=[item.provider for item in items],
+        recipients=[item.recipient for item in items],
+        payloads=[item.payload for item in items],
+        statuses=[ItemStatus.FAILED if item.failure else ItemStatus.QUEUED for item in items],
+        keys=[item.key for item in items],
+        errors=[item.failure for item in items],
+        finalized=[now if item.failure else None for item in items],
+        now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def mark_items(tx: Tx, *, shard: Shard, wanted: Sequence[Wanted], now: datetime) -> Mapping[UUID, Payload]:
+    """Mark what may be called; give the frozen payload of each item that was marked."""
+    rows = await tx.fetch(
+        _SQL["mark_items"],
+        shard=shard,
+        ids=[one.item.id for one in wanted],
+        owners=[one.item.owner for one in wanted],
+        fences=[one.fence for one in wanted],
+        attempt_numbers=[one.attempt for one in wanted],
+        attempts=[one.item.attempts + 1 for one in wanted],
+        payloads=[one.payload for one in wanted],
+        again=[one.again for one in wanted],
+        now=now,
+    )
+    return {row["id"]: row["payload"] for row in rows}
+
+
+async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[Marked]) -> set[UUID]:
+    """Take back the marks of calls that never started."""
+    rows = await tx.fetch(
+        _SQL["unmark_items"],
+        shard=shard,
+        ids=[item.id for item in items],
+        fences=[item.fence for item in items],
+        attempt_numbers=[item.attempt for item in items],
+    )
+    return {row["id"] for row in rows}
+
+
+async def settle_unmarked_items(
+    tx: Tx,
+    *,
+    shard: Shard,
+    ids: Sequence[ItemId],
+    statuses: Sequence[ItemStatus],
+    errors: Sequence[str],
+    now: datetime,
+) -> set[UUID]:
+    """Skip or fail items that were never called; give the ids of those it still could."""
+    rows = await tx.fetch(
+        _SQL["settle_unmarked_items"], shard=shard, ids=ids, statuses=statuses, errors=errors, now=now
+    )
+    return {row["id"] for row in rows}

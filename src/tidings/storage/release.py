@@ -1,0 +1,144 @@
+"""Move owners on and end their leases, where the fence is still ours. Reached from kernel/release.py."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.execution import Execution
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Claimed
+from tidings.domain.run import RunStatus
+from tidings.storage.database import Tx
+from tidings.storage.load import frontier_to_json
+from tidings.storage.statements import load
+
+_SQL = load("release")
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedExecution:
+    """Where an execution goes from here; without a due time it leaves the queue."""
+
+    lease: Claimed
+    execution: Execution
+    cursor: str | None
+    ended_at: datetime | None
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """What a node other than a send did."""
+
+    execution_id: UUID
+    node: str
+    status: str
+    output: Json
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MovedJob:
+    """When a job that is not done is due again."""
+
+    lease: Claimed
+    due_at: datetime
+    dead: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedJob:
+    """A job that was let go, and whether it is done."""
+
+    id: UUID
+    run_id: UUID
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRun:
+    """What a run has come to."""
+
+    lease: Claimed
+    status: RunStatus
+    planned: int | None
+    ended_at: datetime | None
+    due_at: datetime
+
+
+async def release_executions(tx: Tx, *, shard: Shard, moves: Sequence[MovedExecution], now: datetime) -> set[UUID]:
+    """Move executions; give the ids of those whose lease still held."""
+    rows = await tx.fetch(
+        _SQL["release_executions"],
+        shard=shard,
+        **_leases([move.lease for move in moves]),
+        statuses=[move.execution.status for move in moves],
+        frontiers=[frontier_to_json(move.execution.frontier) for move in moves],
+        cursors=[move.cursor for move in moves],
+        vars=[move.execution.vars for move in moves],
+        attempts=[move.execution.attempts for move in moves],
+        errors=[move.execution.error for move in moves],
+        error_nodes=[move.execution.error_node for move in moves],
+        ended_at=[move.ended_at for move in moves],
+        due_at=[move.due_at for move in moves],
+        now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def insert_execution_log(tx: Tx, *, shard: Shard, entries: Sequence[LogEntry]) -> None:
+    """Keep what nodes did."""
+    await tx.fetch(
+        _SQL["insert_execution_log"],
+        shard=shard,
+        ids=[entry.execution_id for entry in entries],
+        nodes=[entry.node for entry in entries],
+        statuses=[entry.status for entry in entries],
+        outputs=[entry.output for entry in entries],
+        at=[entry.at for entry in entries],
+    )
+
+
+async def release_jobs(tx: Tx, *, shard: Shard, moves: Sequence[MovedJob], now: datetime) -> list[ReleasedJob]:
+    """Let jobs go; those without open items are done."""
+    rows = await tx.fetch(
+        _SQL["release_jobs"],
+        shard=shard,
+        **_leases([move.lease for move in moves]),
+        due_at=[move.due_at for move in moves],
+        dead=[move.dead for move in moves],
+        errors=[move.error for move in moves],
+        now=now,
+    )
+    return [ReleasedJob(row["id"], row["run_id"], row["done"]) for row in rows]
+
+
+async def release_runs(tx: Tx, *, shard: Shard, moves: Sequence[MovedRun], now: datetime) -> set[UUID]:
+    """Write what runs have come to; give the ids of those whose lease still held."""
+    rows = await tx.fetch(
+        _SQL["release_runs"],
+        shard=shard,
+        **_leases([move.lease for move in moves]),
+        statuses=[move.status for move in moves],
+        planned=[move.planned for move in moves],
+        ended_at=[move.ended_at for move in moves],
+        due_at=[move.due_at for move in moves],
+        now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def wake_owner(tx: Tx, *, shard: Shard, id: UUID, at: datetime) -> bool:
+    """Have a row looked at by then, or right after its lease."""
+    return await tx.fetch_one(_SQL["wake_owner"], shard=shard, id=id, at=at) is not None
+
+
+def _leases(leases: Sequence[Claimed]) -> dict[str, object]:
+    return {
+        "ids": [lease.id for lease in leases],
+        "fences": [lease.fence for lease in leases],
+        "stops": [lease.stop for lease in leases],
+    }

@@ -1,0 +1,135 @@
+"""What people decide: the end of doubt, pause, cancel, resume. Reached from kernel/resolve.py and kernel/stop.py."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.queue import Lane, Stop
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("resolve")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """One item as a person sees it."""
+
+    id: UUID
+    tenant: str
+    workspace: str
+    execution_id: UUID | None
+    run_id: UUID | None
+    job_id: UUID | None
+    node: str | None
+    ordinal: int
+    channel: Channel
+    provider: str
+    recipient: str
+    status: ItemStatus
+    in_doubt: bool
+    attempts: int
+    marked_at: datetime | None
+    message_id: str | None
+    error: str | None
+    created_at: datetime
+    finalized_at: datetime | None
+
+
+async def resolve_item(
+    tx: Tx,
+    *,
+    shard: Shard,
+    id: UUID,
+    status: ItemStatus,
+    error: str | None,
+    now: datetime,
+) -> bool:
+    """End the doubt about one item; False when it is not in doubt or a call is in the air."""
+    row = await tx.fetch_one(_SQL["resolve_item"], shard=shard, id=id, status=status, error=error, now=now)
+    return row is not None
+
+
+async def reopen_execution(tx: Tx, *, shard: Shard, id: UUID, lane: Lane, now: datetime) -> None:
+    """Give an ended execution a queue row again, for an item that is to be sent."""
+    await tx.fetch(_SQL["reopen_execution"], shard=shard, id=id, lane=lane, now=now)
+
+
+async def insert_audit(
+    tx: Tx,
+    *,
+    shard: Shard,
+    id: UUID,
+    tenant: str,
+    workspace: str,
+    subject_kind: str,
+    subject_id: UUID,
+    event: str,
+    actor: str,
+    detail: Mapping[str, object],
+    now: datetime,
+) -> None:
+    """Write one line of history."""
+    await tx.fetch(
+        _SQL["insert_audit"],
+        shard=shard,
+        id=id,
+        tenant=tenant,
+        workspace=workspace,
+        subject_kind=subject_kind,
+        subject_id=subject_id,
+        event=event,
+        actor=actor,
+        detail=detail,
+        now=now,
+    )
+
+
+async def stop_owner(tx: Tx, *, shard: Shard, id: UUID, stop: Stop | None, now: datetime) -> bool:
+    """Ask an execution or run to pause, stop or go on; False when it has ended."""
+    return await tx.fetch_one(_SQL["stop_owner"], shard=shard, id=id, stop=stop, now=now) is not None
+
+
+async def flag_run(tx: Tx, *, shard: Shard, id: UUID, paused: bool, cancelled: bool) -> bool:
+    """Set the flags beside a run's status; False when it has ended."""
+    row = await tx.fetch_one(_SQL["flag_run"], shard=shard, id=id, paused=paused, cancelled=cancelled)
+    return row is not None
+
+
+async def stop_jobs_of_run(tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, now: datetime) -> int:
+    """Ask every open job of a run in one shard; give how many there were."""
+    return len(await tx.fetch(_SQL["stop_jobs_of_run"], shard=shard, run_id=run_id, stop=stop, now=now))
+
+
+async def find_item(tx: Tx, *, shard: Shard, id: UUID) -> FoundItem | None:
+    """One item, if there is one."""
+    row = await tx.fetch_one(_SQL["find_item"], shard=shard, id=id)
+    return found_item(row) if row else None
+
+
+def found_item(row: Row) -> FoundItem:
+    """A row as a person sees it."""
+    return FoundItem(
+        id=row["id"],
+        tenant=row["tenant_id"],
+        workspace=row["workspace_id"],
+        execution_id=row["execution_id"],
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        node=row["node"],
+        ordinal=row["ordinal"],
+        channel=Channel(row["channel"]),
+        provider=row["provider"],
+        recipient=row["recipient"],
+        status=ItemStatus(row["status"]),
+        in_doubt=row["in_doubt"],
+        attempts=row["attempts"],
+        marked_at=row["marked_at"],
+        message_id=row["provider_message_id"],
+        error=row["error"],
+        created_at=row["created_at"],
+        finalized_at=row["finalized_at"],
+    )

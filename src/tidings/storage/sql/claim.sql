@@ -1,0 +1,44 @@
+-- name: claim_due
+-- Leases up to :limit rows of one shard and lane. The lease is a fence, not a flag: every later move must present it.
+with due as materialized (
+    -- Filter and order share one index prefix, so a million sleepers cost nothing.
+    select id, due_at, leased or crashes > 0 as suspect
+      from queue
+     where shard = :shard and lane = :lane and due_at <= :now
+     order by due_at
+     limit :limit
+       for update skip locked
+),
+chosen as materialized (
+    select id from due where not exists (select 1 from due where suspect)
+    union all
+    -- What was being worked on in a crash is claimed alone, so that only the row that kills workers dies of it.
+    (select id from due where suspect order by due_at limit 1)
+)
+update queue
+   set due_at = :lease_until, fence = queue.fence + 1, leased = true, wake = false,
+       crashes = queue.crashes + queue.leased::integer
+  from chosen
+ where queue.shard = :shard and queue.id = chosen.id
+returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop;
+
+-- name: reread_claim
+-- What a claim took whose answer was lost: no two claims ask for the same microsecond of expiry.
+select id, kind, fence, crashes, stop
+  from queue
+ where shard = :shard and lane = :lane and due_at = :lease_until and leased;
+
+-- name: next_due
+-- When one shard's lanes have work next; each part reads one end of the index.
+select (select min(due_at) from queue where shard = :shard and lane = 0) as transactional,
+       (select min(due_at) from queue where shard = :shard and lane = 1) as sequences,
+       (select min(due_at) from queue where shard = :shard and lane = 2) as campaigns,
+       (select min(due_at) from queue where shard = :shard and lane = 3) as runs;
+
+-- name: renew_leases
+-- Moves the expiry of leases that are still ours, and tells which were stopped meanwhile.
+update queue
+   set due_at = :lease_until
+  from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
+ where queue.shard = :shard and queue.id = t.id and queue.fence = t.fence and queue.leased
+returning queue.id, queue.stop;

@@ -1,0 +1,36 @@
+-- name: insert_workflow
+-- Makes a workflow unless its name is taken.
+insert into workflows (id, tenant_id, workspace_id, name, created_at, updated_at)
+values (:id, :tenant, :workspace, :name, :now, :now)
+    on conflict (tenant_id, workspace_id, name) where deleted_at is null do nothing;
+
+-- name: lock_workflow
+-- One writer of versions at a time.
+select id, active from workflows
+ where tenant_id = :tenant and workspace_id = :workspace and name = :name and deleted_at is null
+   for update;
+
+-- name: latest_version
+-- The newest version of a workflow.
+select id, number, definition from workflow_versions
+ where workflow_id = :workflow_id
+ order by number desc
+ limit 1;
+
+-- name: insert_version
+-- Freezes a definition under the next number.
+insert into workflow_versions (id, workflow_id, number, definition, created_at)
+values (:id, :workflow_id, :number, :definition::jsonb, :now);
+
+-- name: touch_workflow
+-- A new version is a change of the workflow.
+update workflows set updated_at = :now where id = :workflow_id;
+
+-- name: find_workflow
+-- A workflow by name with its newest version, as a trigger needs it.
+select w.id, w.active, v.id as version_id, v.number, v.definition
+  from workflows w
+  join workflow_versions v on v.workflow_id = w.id
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.name = :name and w.deleted_at is null
+ order by v.number desc
+ limit 1;

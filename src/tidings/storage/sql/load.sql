@@ -1,0 +1,48 @@
+-- name: load_executions
+-- What deciding needs of the executions just claimed.
+select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.input, e.vars, e.attempts, e.error,
+       e.error_node, e.created_at, e.ended_at
+  from executions e
+ where e.shard = :shard and e.id = any(:ids::uuid[]);
+
+-- name: load_execution_items
+-- The items of the nodes that executions stand at, and whatever else of theirs is still open.
+select o.id, o.execution_id as owner, o.node, o.visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+       o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
+       o.first_marked_at, o.provider_message_id, o.error
+  from outbox o
+ where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]));
+
+-- name: take_jobs
+-- Marks the jobs just claimed as locked and says what they are.
+update jobs
+   set status = 'locked', attempts = jobs.attempts + 1, started_at = coalesce(jobs.started_at, :now)
+  from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
+  join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+ where jobs.shard = :shard and jobs.id = t.id and jobs.ended_at is null
+returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts;
+
+-- name: load_job_items
+-- The open items of jobs; those not yet rendered come with their person's data.
+select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+       o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
+       o.first_marked_at, o.provider_message_id, o.error, a.data
+  from outbox o
+  left join audience a
+    on a.shard = :shard and a.run_id = o.run_id and a.ordinal = o.ordinal and o.payload is null
+ where o.shard = :shard and o.run_id = any(:run_ids::uuid[]) and o.job_id = any(:ids::uuid[]) and o.status = 'queued';
+
+-- name: load_runs
+-- What deploying, rendering and rolling up need of runs.
+select r.id, r.tenant_id, r.workspace_id, r.channel, r.provider, r.content_id, r.content, r.scheduled_for,
+       r.rate_per_minute, r.status, r.paused, r.cancelled, r.planned, r.created_at, r.started_at, r.ended_at
+  from runs r
+ where r.shard = :shard and r.id = any(:ids::uuid[]);
+
+-- name: load_versions
+-- Frozen definitions.
+select id, definition from workflow_versions where id = any(:ids::uuid[]);
+
+-- name: load_pauses
+-- The providers that rest just now.
+select provider, paused_until from provider_pauses where paused_until > :now;

@@ -1,0 +1,69 @@
+-- name: list_items
+-- One shard's items, newest first, by what a person looks for.
+select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, ordinal, channel, provider, recipient, status,
+       in_doubt, attempts, marked_at, provider_message_id, error, created_at, finalized_at
+  from outbox
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+   and (:status::text is null or status = :status)
+   and (:in_doubt::boolean is null or in_doubt = :in_doubt)
+   and (:run_id::uuid is null or run_id = :run_id)
+   and (:execution_id::uuid is null or execution_id = :execution_id)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_doubtful_items
+-- One shard's items in doubt, oldest first; reads only the index of those.
+select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, ordinal, channel, provider, recipient, status,
+       in_doubt, attempts, marked_at, provider_message_id, error, created_at, finalized_at
+  from outbox
+ where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
+ order by id
+ limit :limit;
+
+-- name: count_doubtful_items
+-- How many of a run's items in one shard are in doubt.
+select count(*) as items from outbox where shard = :shard and in_doubt and run_id = :run_id;
+
+-- name: find_execution
+-- One execution as a person sees it.
+select e.id, e.tenant_id, e.workspace_id, e.workflow_id, e.version_id, e.idempotency_key, e.status, e.cursor, e.input,
+       e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.created_at, e.started_at, e.ended_at, q.due_at,
+       q.leased, q.stop
+  from executions e
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.id = :id;
+
+-- name: find_run
+-- One run as a person sees it.
+select id, tenant_id, workspace_id, campaign_id, channel, provider, status, paused, cancelled, planned, retry_of,
+       created_at, started_at, ended_at
+  from runs
+ where shard = :shard and id = :id;
+
+-- name: list_attempts
+-- What went wrong with one item, in order.
+select attempt, outcome, error, started_at, ended_at from attempts
+ where shard = :shard and item_id = :item_id
+ order by attempt;
+
+-- name: list_audit
+-- What was done to one thing, in order.
+select event, actor, detail, at from audit_log
+ where shard = :shard and subject_id = :subject_id
+ order by at, id;
+
+-- name: count_queue
+-- One shard's live work by lane, and how much of it is due.
+select lane, count(*) as live, count(*) filter (where due_at <= :now) as due, count(*) filter (where leased) as leased
+  from queue
+ where shard = :shard
+ group by lane;
+
+-- name: count_items
+-- One shard's items by status.
+select status, in_doubt, count(*) as items from outbox where shard = :shard group by status, in_doubt;
+
+-- name: count_executions
+-- One shard's executions by status.
+select status, count(*) as executions from executions where shard = :shard group by status;

@@ -1,0 +1,66 @@
+-- name: reserve_items
+-- Writes the items of a node, for owners whose lease still holds. What exists already is the plan and stays.
+insert into outbox (
+    shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider, recipient, payload,
+    status, idempotency_key, error, created_at, finalized_at
+)
+select q.shard, t.id, e.tenant_id, e.workspace_id, e.id, t.node, t.visit, t.ordinal, t.channel, t.provider,
+       t.recipient, t.payload, t.status, t.idempotency_key, t.error, :now, t.finalized_at
+  from unnest(
+           :ids::uuid[], :owners::uuid[], :fences::bigint[], :nodes::text[], :visits::smallint[], :ordinals::bigint[],
+           :channels::text[], :providers::text[], :recipients::text[], :payloads::jsonb[], :statuses::text[],
+           :keys::bytea[], :errors::text[], :finalized::timestamptz[]
+       ) as t(id, owner, fence, node, visit, ordinal, channel, provider, recipient, payload, status, idempotency_key,
+              error, finalized_at)
+  join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
+  join executions e on e.shard = :shard and e.id = t.owner
+ where q.shard = :shard
+    on conflict do nothing
+returning id;
+
+-- name: mark_items
+-- Sets the mark that must be committed before the first byte. Guarded by the lease, by `stop`, and by the very state
+-- the decision was made on: never marked for this attempt, or (after an unknown commit) marked for it by this lease.
+update outbox o
+   set marked_attempt = t.attempt, marked_fence = t.fence, marked_at = :now,
+       first_marked_at = coalesce(o.first_marked_at, :now), attempts = t.attempts,
+       payload = coalesce(o.payload, t.payload), retry_at = null
+  from unnest(
+           :ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :attempts::smallint[],
+           :payloads::jsonb[], :again::boolean[]
+       ) as t(id, owner, fence, attempt, attempts, payload, again)
+  join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence and q.stop is null
+ where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.in_doubt = t.again
+   and ((o.marked_attempt = t.attempt - 1 and (o.marked_at is null or t.again))
+        or (o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null))
+returning o.id, o.payload;
+
+-- name: unmark_items
+-- Takes back marks whose call never started; what was in doubt before stays so.
+update outbox o
+   set marked_at = null, attempts = greatest(o.attempts - 1, 0)
+  from unnest(:ids::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, fence, attempt)
+ where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt
+   and o.marked_fence = t.fence and o.marked_at is not null
+returning o.id;
+
+-- name: settle_unmarked_items
+-- Skips or fails items that no call was ever started for, or whose calls are known to have come to nothing.
+with settled as (
+    update outbox o
+       set status = t.status, skipped = t.status = 'skipped', error = t.error, retry_at = null, finalized_at = :now
+      from unnest(:ids::uuid[], :statuses::text[], :errors::text[]) as t(id, status, error)
+     where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_at is null and not o.in_doubt
+    returning o.id, o.job_id, o.status
+),
+counted as (
+    update jobs j
+       set failed = j.failed + d.failed, skipped = j.skipped + d.skipped
+      from (select job_id, count(*) filter (where status = 'failed') as failed,
+                   count(*) filter (where status = 'skipped') as skipped
+              from settled
+             group by job_id) d
+     where j.shard = :shard and j.id = d.job_id
+    returning j.id
+)
+select id from settled;

@@ -1,0 +1,129 @@
+-- name: release_executions
+-- Moves executions on and ends their lease, where the fence is still ours. `wake`, and a `stop` set since the claim,
+-- are obeyed here: the row is due at once instead of when it asked to be.
+with moved as materialized (
+    select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.frontier, t.cursor, t.vars, t.attempts,
+           t.error, t.error_node, t.ended_at, t.due_at
+      from unnest(
+               :ids::uuid[], :fences::bigint[], :stops::text[], :statuses::text[], :frontiers::jsonb[], :cursors::text[],
+               :vars::jsonb[], :attempts::smallint[], :errors::text[], :error_nodes::text[], :ended_at::timestamptz[],
+               :due_at::timestamptz[]
+           ) as t(id, fence, stop, status, frontier, cursor, vars, attempts, error, error_node, ended_at, due_at)
+      join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+     where q.shard = :shard
+       for update of q
+),
+executed as (
+    update executions e
+       set status = m.status, frontier = m.frontier, cursor = m.cursor, vars = m.vars, attempts = m.attempts,
+           error = m.error, error_node = m.error_node, started_at = coalesce(e.started_at, :now), ended_at = m.ended_at
+      from moved m
+     where e.shard = :shard and e.id = m.id
+    returning e.id
+),
+gone as (
+    delete from queue q using moved m
+     where q.shard = :shard and q.id = m.id and m.due_at is null and not m.due_now
+    returning q.id
+),
+kept as (
+    update queue q
+       set due_at = case when m.due_now then :now else coalesce(m.due_at, :now) end, fence = q.fence + 1, leased = false,
+           wake = false, crashes = 0
+      from moved m
+     where q.shard = :shard and q.id = m.id and (m.due_at is not null or m.due_now)
+    returning q.id
+)
+select id from moved;
+
+-- name: insert_execution_log
+-- What nodes other than sends did.
+insert into execution_log (shard, execution_id, node, visit, status, output, at)
+select e.shard, e.id, t.node, 1, t.status, t.output, t.at
+  from unnest(:ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[])
+       as t(id, node, status, output, at)
+  join executions e on e.shard = :shard and e.id = t.id
+ where e.shard = :shard
+    on conflict do nothing;
+
+-- name: release_jobs
+-- Ends the lease of jobs. Whether a job is done is read from its counts here, since facts may have come from elsewhere.
+with moved as materialized (
+    select q.id, j.run_id, j.planned - j.sent - j.called - j.posted - j.failed - j.skipped as open, j.failed,
+           j.planned, q.wake or q.stop is distinct from t.stop as due_now, t.due_at, t.dead, t.error
+      from unnest(:ids::uuid[], :fences::bigint[], :stops::text[], :due_at::timestamptz[], :dead::boolean[], :errors::text[])
+           as t(id, fence, stop, due_at, dead, error)
+      join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+      join jobs j on j.shard = :shard and j.id = t.id
+     where q.shard = :shard
+       for update of q, j
+),
+worked as (
+    update jobs j
+       set status = case when m.open > 0 then 'queued'
+                         when m.dead then 'dead'
+                         when m.failed = 0 then 'completed'
+                         when m.failed = m.planned then 'failed'
+                         else 'partial' end,
+           error = coalesce(m.error, j.error),
+           ended_at = case when m.open = 0 then :now::timestamptz end
+      from moved m
+     where j.shard = :shard and j.id = m.id
+    returning j.id
+),
+gone as (
+    delete from queue q using moved m
+     where q.shard = :shard and q.id = m.id and m.open = 0
+    returning q.id
+),
+kept as (
+    update queue q
+       set due_at = case when m.due_now then :now else m.due_at end, fence = q.fence + 1, leased = false, wake = false,
+           crashes = 0
+      from moved m
+     where q.shard = :shard and q.id = m.id and m.open > 0
+    returning q.id
+)
+select id, run_id, open = 0 as done from moved;
+
+-- name: release_runs
+-- Writes what a run has come to and ends its lease; a terminal run leaves the queue.
+with moved as materialized (
+    select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.planned, t.ended_at, t.due_at
+      from unnest(
+               :ids::uuid[], :fences::bigint[], :stops::text[], :statuses::text[], :planned::integer[],
+               :ended_at::timestamptz[], :due_at::timestamptz[]
+           ) as t(id, fence, stop, status, planned, ended_at, due_at)
+      join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+     where q.shard = :shard
+       for update of q
+),
+rolled as (
+    update runs r
+       set status = m.status, planned = m.planned, ended_at = m.ended_at,
+           started_at = case when m.status = 'queued' then r.started_at else coalesce(r.started_at, :now) end
+      from moved m
+     where r.shard = :shard and r.id = m.id
+    returning r.id
+),
+gone as (
+    delete from queue q using moved m
+     where q.shard = :shard and q.id = m.id and m.ended_at is not null
+    returning q.id
+),
+kept as (
+    update queue q
+       set due_at = case when m.due_now then :now else m.due_at end, fence = q.fence + 1, leased = false, wake = false,
+           crashes = 0
+      from moved m
+     where q.shard = :shard and q.id = m.id and m.ended_at is null
+    returning q.id
+)
+select id from moved;
+
+-- name: wake_owner
+-- Asks for a row to be looked at by :at: now if it sleeps, right after its lease if somebody works on it.
+update queue
+   set due_at = case when leased then due_at else least(due_at, :at) end, wake = wake or leased
+ where shard = :shard and id = :id
+returning id;

@@ -1,0 +1,66 @@
+-- name: resolve_item
+-- A person's word on an item in doubt. Refused while a live lease has a call for it in the air.
+with resolved as (
+    update outbox o
+       set status = :status, in_doubt = false, retry_at = null, error = :error,
+           marked_at = case when :status = 'queued' then null else o.marked_at end,
+           finalized_at = case when :status <> 'queued' then :now::timestamptz end
+     where o.shard = :shard and o.id = :id and o.in_doubt
+       and not exists (select 1 from queue q
+                        where q.shard = :shard and q.id = coalesce(o.job_id, o.execution_id) and q.leased
+                          and q.fence = o.marked_fence and o.marked_at is not null)
+    returning o.id, o.job_id, o.execution_id, o.status
+),
+counted as (
+    update jobs j
+       set sent = j.sent + (r.status = 'sent')::integer, called = j.called + (r.status = 'called')::integer,
+           posted = j.posted + (r.status = 'posted')::integer, failed = j.failed + (r.status = 'failed')::integer
+      from resolved r
+     where j.shard = :shard and j.id = r.job_id
+    returning j.id
+)
+select id, job_id, execution_id from resolved;
+
+-- name: reopen_execution
+-- An ended execution has no queue row; an item of it that is to be sent again needs one.
+insert into queue (shard, id, kind, lane, due_at)
+select e.shard, e.id, 'execution', :lane, :now
+  from executions e
+ where e.shard = :shard and e.id = :id
+    on conflict do nothing;
+
+-- name: insert_audit
+-- One line of history.
+insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+select s.shard, :id, :tenant, :workspace, :subject_kind, :subject_id, :event, :actor, :detail::jsonb, :now
+  from shards s
+ where s.shard = :shard;
+
+-- name: stop_owner
+-- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys.
+update queue
+   set stop = :stop, due_at = case when leased then due_at else :now end, wake = wake or leased
+ where shard = :shard and id = :id
+returning id;
+
+-- name: flag_run
+-- The flags beside a run's status.
+update runs set paused = :paused, cancelled = cancelled or :cancelled
+ where shard = :shard and id = :id and ended_at is null
+returning id;
+
+-- name: stop_jobs_of_run
+-- The same request for every open job of a run in one shard.
+update queue q
+   set stop = :stop, due_at = case when q.leased then q.due_at else :now end, wake = q.wake or q.leased
+  from jobs j
+ where j.shard = :shard and j.run_id = :run_id and j.ended_at is null and q.shard = :shard and q.id = j.id
+   and q.stop is distinct from :stop
+returning q.id;
+
+-- name: find_item
+-- One item with its owner.
+select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, ordinal, channel, provider, recipient, status,
+       in_doubt, attempts, marked_at, provider_message_id, error, created_at, finalized_at
+  from outbox
+ where shard = :shard and id = :id;

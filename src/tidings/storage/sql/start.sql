@@ -1,0 +1,76 @@
+-- name: insert_executions
+-- Starts executions of one version in one shard; those whose key is taken are left as they are.
+insert into executions (
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
+    triggered_by, created_at
+)
+select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, 'enqueued', :frontier::jsonb,
+       :cursor, t.input, :triggered_by, :now
+  from shards s
+ cross join unnest(:ids::uuid[], :keys::text[], :inputs::jsonb[]) as t(id, idempotency_key, input)
+ where s.shard = :shard
+    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+returning id, idempotency_key;
+
+-- name: find_executions_by_key
+-- The second half of get-or-create: what the insert did not return.
+select id, idempotency_key
+  from executions
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
+   and idempotency_key = any(:keys::text[]);
+
+-- name: enqueue_executions
+-- Gives new executions their queue row.
+insert into queue (shard, id, kind, lane, due_at)
+select e.shard, e.id, 'execution', :lane, :due_at
+  from executions e
+ where e.shard = :shard and e.id = any(:ids::uuid[])
+    on conflict do nothing;
+
+-- name: insert_run
+-- Starts a run unless its key is taken; only the roll-up changes its status after this.
+insert into runs (
+    shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider, content_id, content,
+    scheduled_for, rate_per_minute, status, retry_of, created_at
+)
+select s.shard, :id, :tenant, :workspace, :campaign_id, :key, :channel, :provider, :content_id, :content::jsonb,
+       :scheduled_for, :rate_per_minute, 'queued', :retry_of, :now
+  from shards s
+ where s.shard = :shard
+    on conflict (shard, tenant_id, workspace_id, idempotency_key) do nothing
+returning id;
+
+-- name: find_run_by_key
+-- The run that took the key first.
+select id from runs
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = :key;
+
+-- name: insert_audience
+-- Adds one shard's share of a run's people.
+insert into audience (shard, run_id, ordinal, recipient, data)
+select s.shard, :run_id, t.ordinal, t.recipient, t.data
+  from shards s
+ cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[]) as t(ordinal, recipient, data)
+ where s.shard = :shard
+    on conflict do nothing;
+
+-- name: delete_audience
+-- Removes the people of a run that never came to be, because its key was taken meanwhile.
+with part as (
+    delete from run_parts where shard = :shard and run_id = :run_id
+)
+delete from audience where shard = :shard and run_id = :run_id;
+
+-- name: insert_run_part
+-- One shard's share of a run, with nothing planned yet.
+insert into run_parts (shard, run_id)
+select s.shard, :run_id from shards s where s.shard = :shard
+    on conflict do nothing;
+
+-- name: enqueue_run
+-- Gives a new run its queue row.
+insert into queue (shard, id, kind, lane, due_at)
+select r.shard, r.id, 'run', :lane, :due_at
+  from runs r
+ where r.shard = :shard and r.id = :id
+    on conflict do nothing;

@@ -1,0 +1,143 @@
+"""Write what starts work: executions, runs and the people of a run. Reached from kernel/start.py."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("start")
+Json = Mapping[str, object]
+
+
+async def insert_executions(
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    workspace: str,
+    workflow_id: UUID,
+    version_id: UUID,
+    frontier: Json,
+    cursor: str,
+    triggered_by: str | None,
+    ids: Sequence[UUID],
+    keys: Sequence[str],
+    inputs: Sequence[Json],
+    now: datetime,
+) -> Mapping[str, UUID]:
+    """Insert those whose key is free; give their ids by key."""
+    rows = await tx.fetch(
+        _SQL["insert_executions"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        workflow_id=workflow_id,
+        version_id=version_id,
+        frontier=frontier,
+        cursor=cursor,
+        triggered_by=triggered_by,
+        ids=ids,
+        keys=keys,
+        inputs=inputs,
+        now=now,
+    )
+    return {row["idempotency_key"]: row["id"] for row in rows}
+
+
+async def find_executions_by_key(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, workflow_id: UUID, keys: Sequence[str]
+) -> Mapping[str, UUID]:
+    """The ids of executions that took these keys."""
+    rows = await tx.fetch(
+        _SQL["find_executions_by_key"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        workflow_id=workflow_id,
+        keys=keys,
+    )
+    return {row["idempotency_key"]: row["id"] for row in rows}
+
+
+async def enqueue_executions(tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, ids: Sequence[UUID]) -> None:
+    """Make new executions due."""
+    await tx.fetch(_SQL["enqueue_executions"], shard=shard, lane=lane, due_at=due_at, ids=ids)
+
+
+async def insert_run(
+    tx: Tx,
+    *,
+    shard: Shard,
+    id: UUID,
+    tenant: str,
+    workspace: str,
+    campaign_id: UUID,
+    key: str,
+    channel: str,
+    provider: str,
+    content_id: str,
+    content: Json,
+    scheduled_for: datetime | None,
+    rate_per_minute: int | None,
+    retry_of: UUID | None,
+    now: datetime,
+) -> bool:
+    """Insert a run unless its key is taken; tell which."""
+    row = await tx.fetch_one(
+        _SQL["insert_run"],
+        shard=shard,
+        id=id,
+        tenant=tenant,
+        workspace=workspace,
+        campaign_id=campaign_id,
+        key=key,
+        channel=channel,
+        provider=provider,
+        content_id=content_id,
+        content=content,
+        scheduled_for=scheduled_for,
+        rate_per_minute=rate_per_minute,
+        retry_of=retry_of,
+        now=now,
+    )
+    return row is not None
+
+
+async def find_run_by_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str, key: str) -> UUID | None:
+    """The run that took the key, if any."""
+    row = await tx.fetch_one(_SQL["find_run_by_key"], shard=shard, tenant=tenant, workspace=workspace, key=key)
+    return row["id"] if row else None
+
+
+async def insert_audience(
+    tx: Tx,
+    *,
+    shard: Shard,
+    run_id: UUID,
+    ordinals: Sequence[int],
+    recipients: Sequence[str],
+    data: Sequence[Json],
+) -> None:
+    """Add people to one shard's share of a run."""
+    await tx.fetch(
+        _SQL["insert_audience"], shard=shard, run_id=run_id, ordinals=ordinals, recipients=recipients, data=data
+    )
+
+
+async def delete_audience(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
+    """Remove one shard's share of a run that never came to be."""
+    await tx.fetch(_SQL["delete_audience"], shard=shard, run_id=run_id)
+
+
+async def insert_run_part(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
+    """Open one shard's share of a run."""
+    await tx.fetch(_SQL["insert_run_part"], shard=shard, run_id=run_id)
+
+
+async def enqueue_run(tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, id: UUID) -> None:
+    """Make a new run due."""
+    await tx.fetch(_SQL["enqueue_run"], shard=shard, lane=lane, due_at=due_at, id=id)

@@ -1,0 +1,150 @@
+"""A real PostgreSQL for every test: one server for the run, one database for each test, copied from a template."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from tidings import embedded
+from tidings.domain.item import Channel
+from tidings.engine import Engine
+from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.render import Renderer
+from tidings.providers.fake import FakeProvider
+from tidings.storage.database import Database
+from tidings.storage.migrate import migrate, read_shard_count
+
+TEMPLATE = "tidings_template"
+
+
+class ManualClock:
+    """The time as a test sets it."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+    async def now(self) -> datetime:
+        return self.time
+
+    def carried(self) -> datetime:
+        return self.time
+
+    def advance(self, **parts: float) -> None:
+        self.time += timedelta(**parts)
+
+
+def with_database(dsn: str, name: str) -> str:
+    return urlunsplit(urlsplit(dsn)._replace(path=f"/{name}"))
+
+
+def _run_directory(factory: pytest.TempPathFactory) -> Path:
+    """One directory for the whole run, shared by its worker processes."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running server with a migrated template database."""
+    data_dir = _run_directory(tmp_path_factory) / "server"
+    dsn = asyncio.run(_start(data_dir))
+    yield dsn
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        asyncio.run(embedded.stop(data_dir))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With several worker processes the last to leave turns off the light."""
+    if "PYTEST_XDIST_WORKER" in os.environ or not hasattr(session.config, "_tmp_path_factory"):
+        return
+    data_dir = session.config._tmp_path_factory.getbasetemp() / "server"
+    if data_dir.exists():
+        asyncio.run(embedded.stop(data_dir))
+
+
+async def _start(data_dir: Path) -> str:
+    # Tests kill processes, not machines: without fsync the same tests run several times as fast.
+    dsn = await embedded.ensure_running(data_dir, settings={"fsync": "off", "max_connections": "300"})
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute("select pg_advisory_lock(1)")
+        if not await connection.fetchval("select 1 from pg_database where datname = $1", TEMPLATE):
+            await connection.execute(f"create database {TEMPLATE}")
+            db = await Database.open(with_database(dsn, TEMPLATE))
+            await migrate(db)
+            await db.close()
+    finally:
+        await connection.close()
+    return dsn
+
+
+@pytest.fixture
+async def dsn(server: str) -> AsyncIterator[str]:
+    """The address of a fresh database with every table."""
+    name = f"t_{secrets.token_hex(6)}"
+    await _execute(server, f"create database {name} template {TEMPLATE}")
+    yield with_database(server, name)
+    await _execute(server, f"drop database {name} with (force)")
+
+
+async def _execute(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def db(dsn: str) -> AsyncIterator[Database]:
+    db = await Database.open(dsn)
+    yield db
+    await db.close()
+
+
+@pytest.fixture
+async def sql(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection of the test's own, to look behind the engine."""
+    connection = await asyncpg.connect(dsn, server_settings={"search_path": "tidings, public", "timezone": "UTC"})
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def provider() -> FakeProvider:
+    return FakeProvider()
+
+
+@pytest.fixture
+async def engine(db: Database, clock: ManualClock, provider: FakeProvider) -> AsyncIterator[Engine]:
+    engine = await make_engine(db, clock, provider)
+    yield engine
+    await engine.kernel.notifier.close()
+    await engine.kernel.renderer.close()
+
+
+async def make_engine(db: Database, clock: ManualClock, provider: FakeProvider, limits: Limits | None = None) -> Engine:
+    """An engine as a second worker would be: its own state, the same database."""
+    routes = dict.fromkeys(Channel, provider.name)
+    return Engine(
+        Kernel(
+            db=db,
+            clock=clock,
+            shards=await read_shard_count(db),
+            providers={provider.name: provider},
+            routes=routes,
+            renderer=Renderer(),
+            limits=limits or Limits(),
+        )
+    )

@@ -1,0 +1,402 @@
+"""Liquid under limits: what it prints, what it needs, and what it refuses."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidings.domain.errors import TemplateInvalid
+from tidings.domain.template import (
+    MAX_SOURCE_CHARS,
+    RenderFailed,
+    check,
+    missing_variables,
+    parse,
+    render,
+    required_variables,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+DATA: Mapping[str, object] = {
+    "name": "Ada",
+    "markup": "<b>&",
+    "nothing": None,
+    "whole": 11.0,
+    "mixed": [1, None, True, 2.0, 2.5],
+    "order": {"id": 7, "lines": [1, 2]},
+}
+
+
+def text(source: str, data: Mapping[str, object] = DATA) -> str | RenderFailed:
+    return render(source, data, html=False, now=NOW)
+
+
+def reason(source: str, data: Mapping[str, object] = DATA) -> str:
+    result = text(source, data)
+    assert isinstance(result, RenderFailed), result[:200]
+    return result.reason
+
+
+def exploding(length: int) -> str:
+    return f"{{% assign s='{'a' * length}' %}}{{{{ s | replace:'a',s | replace:'a',s | size }}}}"
+
+
+# Variables
+
+
+def test_variables_are_filled_in() -> None:
+    assert text("Hi {{ name }}, order {{ order.id }}") == "Hi Ada, order 7"
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("Hi {{ nobody }}", "'nobody' is undefined (line 1, column 7)"),
+        ("a\nb {{ order.total }}", "order.total is undefined (line 2, column 6)"),
+        ("{{ order.lines[5] }}", "'order': index out of range (line 1, column 4)"),
+        ("{{ nobody | upcase }}", "'nobody' is undefined (line 1, column 4)"),
+        ("{{ nobody | size }}", "'nobody' is undefined (line 1, column 4)"),
+        ("{{ nobody | date: '%Y' }}", "'nobody' is undefined (line 1, column 4)"),
+        ("{{ name | append: nobody }}", "'nobody' is undefined (line 1, column 19)"),
+        ("{{ 1 | round: nobody }}", "'nobody' is undefined (line 1, column 15)"),
+        ("{{ name | truncate: nobody }}", "'nobody' is undefined (line 1, column 21)"),
+        ("{% assign a = nobody %}{{ a }}", "'nobody' is undefined (line 1, column 15)"),
+        ("{% echo nobody %}", "'nobody' is undefined (line 1, column 9)"),
+        ("{% cycle nobody %}", "'nobody' is undefined (line 1, column 10)"),
+    ],
+)
+def test_a_missing_variable_is_an_error_that_names_it(source: str, named: str) -> None:
+    assert reason(source) == named
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ nobody | default: 'you' }}", "you"),
+        ("{{ nobody | upcase | default: 'you' }}", "you"),
+        ("{{ order.total | default: 0 }}", "0"),
+        ("{{ nothing | default: 'you' }}", "you"),
+        ("{{ name | default: 'you' }}", "Ada"),
+        ("{{ nothing }}", ""),
+    ],
+)
+def test_default_replaces_what_is_missing_or_null(source: str, expected: str) -> None:
+    assert text(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{% if nobody %}y{% else %}n{% endif %}", "n"),
+        ("{% if nobody == nil %}y{% endif %}", "y"),
+        ("{% if nobody > 5 %}y{% else %}n{% endif %}", "n"),
+        ("{% if nobody contains 'a' %}y{% else %}n{% endif %}", "n"),
+        ("{% unless nobody %}y{% endunless %}", "y"),
+        ("{% case nobody %}{% when 'a' %}a{% else %}e{% endcase %}", "e"),
+        ("{% for each in nobody %}x{% else %}none{% endfor %}", "none"),
+        ("{% assign a = nobody %}", ""),
+    ],
+)
+def test_a_missing_variable_may_be_tested_looped_over_and_assigned(source: str, expected: str) -> None:
+    assert text(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "paths"),
+    [
+        ("no liquid", set()),
+        ("{{ a }}{{ b.c }}", {"a", "b.c"}),
+        ("{{ a | default: b }}{{ c | upcase | default: 'x' }}", set()),
+        ("{{ a | append: b }}", {"a", "b"}),
+        ("{% if a %}{{ b }}{% endif %}{% case c %}{% when d %}{% endcase %}", {"b"}),
+        ("{% assign a = b %}{{ a }}", set()),
+        ("{{ a }}{% assign a = b %}", {"a"}),
+        ("{% for a in b %}{{ a.x }}{{ forloop.index }}{{ c }}{% endfor %}", {"c"}),
+        ("{% for a in b %}{% endfor %}{{ a }}", {"a"}),
+        ("{% capture a %}{{ b }}{% endcapture %}{{ a }}", {"b"}),
+        ("{{ a[0].b }}{{ c.size }}{{ d[e.f].g }}{{ h['i-j'] }}", {"a", "c", "d", "e.f", "h.i-j"}),
+        ("{{ step_1_result.id }}{{ vars.node.status }}{{ now }}{{ today }}", set()),
+        ("{% echo a %}{% cycle b, 'x' %}{% liquid\n echo c\n%}", {"a", "b", "c"}),
+        ("{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }}{% endcomment %}", set()),
+    ],
+)
+def test_required_variables_are_the_globals_that_are_output_without_default(source: str, paths: set[str]) -> None:
+    assert required_variables(source) == paths
+
+
+def test_null_counts_as_present_but_nothing_is_inside_it() -> None:
+    data = {"a": None, "b": {"c": None}}
+
+    assert missing_variables({"a", "b.c", "a.x", "b.d", "e"}, data) == {"a.x", "b.d", "e"}
+
+
+# Escaping
+
+
+def test_values_are_escaped_in_html_and_not_in_text() -> None:
+    source = "<p>{{ markup }}</p>{{ markup | append: '<i>' }}"
+
+    assert render(source, DATA, html=True, now=NOW) == "<p>&lt;b&gt;&amp;</p>&lt;b&gt;&amp;<i>"
+    assert render(source, DATA, html=False, now=NOW) == "<p><b>&</p><b>&<i>"
+
+
+def test_lists_are_escaped_in_html() -> None:
+    data = {"tags": ["<", None, 1.0]}
+
+    result = render("{{ tags | join: '<br>' }}|{{ tags }}|{{ tags | json }}", data, html=True, now=NOW)
+
+    assert result == "&lt;<br><br>1|&lt;1|[&#34;&lt;&#34;,null,1]"
+
+
+# Time
+
+
+def test_now_and_today_are_the_time_that_was_passed_in() -> None:
+    assert text("{{ 'now' | date: '%F %T' }} {{ 'today' | date: '%j' }} {{ now | date: '%z' }} {{ today }}") == (
+        "2026-01-02 03:04:05 002 +0000 2026-01-02"
+    )
+
+
+def test_now_is_shown_in_the_zone_it_was_passed_in() -> None:
+    now = NOW.astimezone(timezone(timedelta(hours=2)))
+
+    assert render("{{ 'now' | date: '%H:%M %z' }}", {}, html=False, now=now) == "05:04 +0200"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-05-06T07:08:09Z", "2026-05-06 07:08 +0000"),
+        ("2026-05-06T07:08:09+02:00", "2026-05-06 07:08 +0200"),
+        ("2026-05-06", "2026-05-06 00:00 +0000"),
+        ("6 May 2026", "2026-05-06 00:00 +0000"),
+        ("10:30", "2026-01-02 10:30 +0000"),
+        ("10:30 XYZ", "2026-01-02 10:30 +0000"),
+        (0, "1970-01-01 00:00 +0000"),
+        ("1700000000", "2023-11-14 22:13 +0000"),
+        (None, ""),
+        ("soon", "soon"),
+        (10**30, str(10**30)),
+    ],
+)
+def test_dates_depend_on_no_clock_and_no_zone_of_the_machine(value: object, expected: str) -> None:
+    assert text("{{ value | date: '%Y-%m-%d %H:%M %z' }}", {"value": value}) == expected
+
+
+def test_seconds_since_the_epoch_are_those_of_the_time_itself() -> None:
+    assert text("{{ 'now' | date: '%s' }}") == str(int(NOW.timestamp()))
+
+
+# As in LiquidJS (each expected value was printed by LiquidJS 10.30.1)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ 5.5 | times: 2 }}", "11"),
+        ("{{ whole }}", "11"),
+        ("{{ 11.0 }}", "11"),
+        ("{{ whole | append: 'x' }}", "11x"),
+        ("{{ 'a' | append: 11.0 }}", "a11"),
+        ("{{ 5 | minus: 2.0 }}", "3"),
+        ("{{ 7.0 | modulo: 2 }}", "1"),
+        ("{{ 2.0 | at_most: 5 }}", "2"),
+        ("{{ 10000000000000000 | times: 1.5 }}", "15000000000000000"),
+        ("{{ 0.00001 | plus: 0 }}", "0.00001"),
+        ("{{ 0.0000001 | times: 1 }}", "1e-7"),
+        ("{{ 1 | divided_by: 3 }}", "0.3333333333333333"),
+        ("{{ 10 | divided_by: 4 }}", "2.5"),
+        ("{{ 10 | divided_by: 5 }}", "2"),
+        ("{{ 2.5 | round }}", "3"),
+        ("{{ -2.5 | round }}", "-3"),
+        ("{{ 1.005 | round: 2 }}", "1.01"),
+        ("{{ 1234.5678 | round: 2 }}", "1234.57"),
+        ("{{ 1250 | round: -2 }}", "1300"),
+        ("{{ order | json }}", '{"id":7,"lines":[1,2]}'),
+        ("{{ mixed | json }}", "[1,null,true,2,2.5]"),
+        ("{{ order | json: 2 }}", '{\n  "id": 7,\n  "lines": [\n    1,\n    2\n  ]\n}'),
+        ("{{ 'é<' | json }}", '"é<"'),
+        ("{{ mixed | join: ',' }}", "1,,true,2,2.5"),
+        ("{{ mixed | join }}", "1  true 2 2.5"),
+        ("{{ mixed }}", "1true22.5"),
+        ("{% if not nothing %}y{% endif %}", "y"),
+        ("{% if not name == 'Ada' %}y{% else %}n{% endif %}", "n"),
+        ("[{% if true %}  {% endif %}]", "[  ]"),
+    ],
+)
+def test_numbers_lists_and_conditions_are_as_in_liquidjs(source: str, expected: str) -> None:
+    assert text(source) == expected
+
+
+def test_dividing_by_zero_fails_instead_of_printing_infinity() -> None:
+    assert reason("{{ 1 | divided_by: 0 }}") == "divided_by: cannot divide by 0 (line 1, column 8)"
+
+
+# Validity
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "line", "column"),
+    [
+        ("a\n  {{ x", "never closed", 2, 3),
+        ("{% if %}", "missing expression", 1, 4),
+        ("ok\n{{ x | shout }}", "unknown filter 'shout'", 2, 8),
+        ("{% include '/etc/passwd' %}", "unexpected tag 'include'", 1, 4),
+        ("{% render 'x' %}", "unexpected tag 'render'", 1, 4),
+        ("{% teleport %}", "unexpected tag 'teleport'", 1, 4),
+        ("x{% raw %}{{ y", "'raw' is never closed", 1, 2),
+        ("{{ a b }}", "expected", 1, 6),
+    ],
+)
+def test_an_invalid_template_is_refused_with_its_place(source: str, message: str, line: int, column: int) -> None:
+    with pytest.raises(TemplateInvalid, match=message) as refused:
+        check(source, html=True)
+
+    assert (refused.value.line, refused.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% raw %}{{ {% endraw %}",
+        "{{ '%}' }}",
+        "{{ x }} }} %}",
+        "{% comment %}{{ x }}{% endcomment %}",
+        "{%- if a -%} {%- endif -%}",
+    ],
+)
+def test_valid_oddities_are_accepted(source: str) -> None:
+    check(source, html=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{" * 90_000,
+        "{%" * 90_000,
+        "{% raw %}" * 20_000,
+        "{% doc %}" * 20_000,
+        "{% comment %}" + "{{" * 90_000,
+        "{% comment %}" + "{{" * 90_000 + "{% endcomment %}",
+        "{{" + " " * 190_000 + "}}",
+        "{% liquid\n" + " " * 190_000 + "\n%}",
+        "{% raw" + " " * 190_000,
+        "{{a}}" * 39_000,
+        "{{ " + "a[" * 90_000 + "}}",
+        "{% if " + "not " * 40_000 + "a %}{% endif %}",
+        "{% if a" + " and a" * 30_000 + " %}{% endif %}",
+        "{% if a %}" * 200 + "{% endif %}" * 200,
+        "{{ a }}" + "x" * MAX_SOURCE_CHARS,
+    ],
+    ids=lambda source: source[:24],
+)
+def test_no_source_makes_the_parser_hang(source: str) -> None:
+    with pytest.raises(TemplateInvalid):
+        check(source, html=False)
+
+
+def test_a_parsed_template_is_cached() -> None:
+    assert parse("{{ name }}!", html=False) is parse("{{ name }}!", html=False)
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("source", "limit"),
+    [
+        (exploding(300), "'replace' exceeds the limit of 1000000 characters"),
+        (exploding(600), "'replace' exceeds the limit of 1000000 characters"),
+        (exploding(2000), "'replace' exceeds the limit of 1000000 characters"),
+        ("{% for i in (1..900) %}{% for j in (1..900) %}{% endfor %}{% endfor %}", "loop iteration limit"),
+        ("{% for i in (1..1000000000) %}{% endfor %}", "loop iteration limit"),
+        ("{% for i in (1..1000000000) reversed %}{% endfor %}", "loop iteration limit"),
+        ("{% tablerow i in (1..1000000000) %}{% endtablerow %}", "loop iteration limit"),
+        ("{{ (1..1000000000) | join }}", "'join' exceeds the limit of 10000 items"),
+        ("{{ (1..1000000000) | sort }}", "'sort' exceeds the limit of 10000 items"),
+        ("{{ (1..9000) | join: long }}", "'join' exceeds the limit of 1000000 characters"),
+        ("{{ long | split: '' }}", "'split' exceeds the limit of 10000 items"),
+        ("{% assign x = 99999 %}" + "{% assign x = x | times: x %}" * 40, "'times' exceeds the limit of 16384 bits"),
+        ("{% assign x = long %}" + "{% assign x = x | append: x %}" * 40, "limit"),
+        (
+            "{% assign l = long | split: '#' %}" + "{% assign l = l | concat: l %}" * 13 + "{{ l }}",
+            "'concat' exceeds the limit of 1000000 characters",
+        ),
+        ("{% for i in (1..9000) %}{{ long }}{% endfor %}", "output stream limit"),
+        ("{% capture a %}{% for i in (1..9000) %}{{ long }}{% endfor %}{% endcapture %}", "output stream limit"),
+        ("{% if a %}" * 200 + "{% endif %}" * 200, "block nesting limit"),
+        ("{{ name.__class__ }}", "name.__class__ is undefined"),
+        ("{{ order.__class__.__mro__ }}", "order.__class__ is undefined"),
+        ("{{ order.items }}", "order.items is undefined"),
+        ("{% include '/etc/passwd' %}", "unexpected tag 'include'"),
+    ],
+    ids=lambda value: value[-60:],
+)
+def test_each_limit_is_named(source: str, limit: str) -> None:
+    assert limit in reason(source, {**DATA, "long": "x" * 200_000})
+
+
+@pytest.mark.parametrize("markup", ["<script" * 6000, "<" * 50_000 + ">", "<a " * 50_000 + ">", "<!--" * 50_000 + ">"])
+def test_strip_html_does_not_hang(markup: str) -> None:
+    assert isinstance(text("{{ markup | strip_html }}", {"markup": markup}), str)
+
+
+def test_a_width_in_a_date_pattern_does_not_grow_the_text() -> None:
+    result = text("{{ 'now' | date: '%5000000d' }}")
+
+    assert isinstance(result, str)
+    assert len(result) < 1000
+
+
+def test_text_without_liquid_needs_no_liquid() -> None:
+    code = (
+        "import sys, datetime\n"
+        "from tidings.domain.template import check, render, required_variables\n"
+        "check('plain', html=True); required_variables('plain')\n"
+        "print(render('plain', {}, html=True, now=datetime.datetime(2026, 1, 1)), 'liquid' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["plain", "False"]
+
+
+# Properties
+
+
+@given(st.text().filter(lambda source: "{{" not in source and "{%" not in source), st.booleans())
+def test_text_without_liquid_is_returned_unchanged(source: str, html: bool) -> None:
+    check(source, html=html)
+
+    assert render(source, {}, html=html, now=NOW) == source
+
+
+WORDS = """
+{{ }} {% %} {%- -%} | : , . [ ] ( ) .. ' " if endif else for endfor in assign = capture endcapture case when
+raw endraw comment endcomment liquid echo cycle tablerow a b.c d[0] 1 -2.5 'x' nil empty blank not and or == <
+contains default upcase date join split json round times replace append now (1..9) limit:2 - # %
+"""
+FRAGMENTS = st.sampled_from([*WORDS.split(), "\n"]) | st.text(max_size=3)
+
+
+def place_of_refusal(source: str, *, html: bool) -> tuple[int, int] | None:
+    try:
+        check(source, html=html)
+        required_variables(source)
+    except TemplateInvalid as refused:
+        return refused.line, refused.column
+    return None
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(FRAGMENTS, max_size=30).map(" ".join), st.booleans())
+def test_garbage_is_refused_or_rendered_but_raises_nothing_else(source: str, html: bool) -> None:
+    place = place_of_refusal(source, html=html)
+    result = render(source, {"a": 1, "b": {"c": "x"}, "d": [1.5]}, html=html, now=NOW)
+
+    assert place is None or min(place) >= 1
+    assert isinstance(result, str | RenderFailed)
