@@ -7,22 +7,42 @@ arrow. The rest of the kernel is one file per arrow.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard, Workspace
-from tidings.domain.queue import Kind, Lane, Stop
+from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.kernel import define, observe, resolve, start
-from tidings.kernel.claim import claim_due
+from tidings.kernel.claim import claim_due, next_due
 from tidings.kernel.executions import work_executions
 from tidings.kernel.jobs import work_jobs
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.observe import Check, RunView, Totals
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Deployment, Started, Trigger
+from tidings.kernel.start import Deployment, Recipient, Started, Trigger
 from tidings.storage.define import Version
 from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownExecution
 from tidings.storage.resolve import FoundItem
+
+__all__ = [
+    "AuditEntry",
+    "Check",
+    "Deployment",
+    "Engine",
+    "FoundItem",
+    "ItemFilter",
+    "Recipient",
+    "Resolution",
+    "RunView",
+    "ShownAttempt",
+    "ShownExecution",
+    "Started",
+    "Totals",
+    "Trigger",
+    "Version",
+    "Workspace",
+]
 
 DEFAULT = Workspace()
 
@@ -54,18 +74,28 @@ class Engine:
         """Start a run of a campaign; the same key again gives the same run."""
         return await start.deploy(self.kernel, workspace, deployment)
 
+    async def claim(self, shard: Shard, lane: Lane, limit: int = 100) -> list[Claimed]:
+        """Lease what is due in one shard and lane."""
+        return await claim_due(self.kernel, shard, lane, limit)
+
+    async def next_due(self, shard: Shard) -> Mapping[Lane, datetime]:
+        """When each lane of a shard has work next."""
+        return await next_due(self.kernel, shard)
+
+    async def move(self, shard: Shard, lane: Lane, claimed: Sequence[Claimed]) -> None:
+        """Do for each lease what comes next, and end it."""
+        by_kind = {kind: [lease for lease in claimed if lease.kind is kind] for kind in Kind}
+        if by_kind[Kind.EXECUTION]:
+            await work_executions(self.kernel, shard, lane, by_kind[Kind.EXECUTION])
+        if by_kind[Kind.JOB]:
+            await work_jobs(self.kernel, shard, lane, by_kind[Kind.JOB])
+        if by_kind[Kind.RUN]:
+            await work_runs(self.kernel, shard, by_kind[Kind.RUN])
+
     async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:
         """Move what is due in one shard and lane; give how many rows were claimed."""
-        claimed = await claim_due(self.kernel, shard, lane, limit)
-        executions = [lease for lease in claimed if lease.kind is Kind.EXECUTION]
-        jobs = [lease for lease in claimed if lease.kind is Kind.JOB]
-        runs = [lease for lease in claimed if lease.kind is Kind.RUN]
-        if executions:
-            await work_executions(self.kernel, shard, lane, executions)
-        if jobs:
-            await work_jobs(self.kernel, shard, lane, jobs)
-        if runs:
-            await work_runs(self.kernel, shard, runs)
+        claimed = await self.claim(shard, lane, limit)
+        await self.move(shard, lane, claimed)
         return len(claimed)
 
     async def work_everything(self, limit: int = 100) -> int:

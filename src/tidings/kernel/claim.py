@@ -3,7 +3,8 @@
 Reached from engine.py; hands over to plan.py (executions), jobs.py and rollup.py (runs).
 """
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Claimed, Lane
@@ -27,3 +28,8 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         )
     crash_points.reach("after_claim")
     return claimed
+
+
+async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:
+    """When each lane of a shard has work next; lanes without any are left out."""
+    return await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard), alone=True)

@@ -4,6 +4,7 @@ Nothing depends on it but speed: workers also look by themselves.
 """
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -44,6 +45,11 @@ class Notifier:
             except TransientFailure as failure:
                 log.info("notify_lost", reason=str(failure))
             await asyncio.sleep(QUIET_SECONDS)
+
+
+async def listen(db: Database, heard: Callable[[set[tuple[Shard, Lane]] | None], None]) -> None:
+    """Call `heard` with what has work, for ever; with None when something may have been missed."""
+    await wake.listen(db.dsn, lambda payload: heard(from_payload(payload) if payload else None))
 
 
 def as_payload(due: set[tuple[Shard, Lane]]) -> str:

@@ -1,0 +1,45 @@
+"""The commands, put together."""
+
+from typing import Annotated
+
+import typer
+
+from tidings import __version__
+from tidings.cli import db, outbox, verify, worker
+
+app = typer.Typer(
+    name="tidings",
+    help="A durable engine for messages to people: each message once, through every crash, with proof.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(db.app, name="db")
+app.add_typer(outbox.app, name="outbox")
+app.command("verify")(verify.verify)
+app.command("worker")(worker.worker)
+app.command("up")(worker.up)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options of `tidings` itself."""
+
+
+@app.command()
+def demo(
+    people: Annotated[int, typer.Option(min=100, max=100_000, help="How many people the campaign writes to.")] = 3_000,
+) -> None:
+    """Send to some thousands, kill a worker half-way, and prove that nobody was written to twice or left out."""
+    from tidings.demo import run_demo
+
+    raise typer.Exit(run_demo(people))

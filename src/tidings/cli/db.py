@@ -1,0 +1,82 @@
+"""`tidings db`: the tables and where they are."""
+
+from typing import Annotated
+
+import typer
+
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
+
+app = typer.Typer(help="The database: its tables and where it is.", no_args_is_help=True)
+
+
+@app.command()
+def migrate(
+    shards: Annotated[
+        int | None, typer.Option(help="Shards of a new database; a power of two.  [default: 4]", show_default=False)
+    ] = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the tables up to date; safe when several processes do it at once."""
+    from tidings.cli.output import console, print_json
+    from tidings.wiring import migrate_database
+
+    config = config_from(shards=shards, database_url=database_url, data_dir=data_dir)
+    applied = run(lambda: migrate_database(config))
+    if as_json:
+        print_json({"applied": applied})
+    else:
+        console.print(f"applied {', '.join(applied)}" if applied else "the tables are up to date")
+
+
+@app.command()
+def status(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Show where the database is and which migrations it has; exits 1 when some are missing."""
+    from tidings.cli.output import console, print_json
+    from tidings.wiring import database_status
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    found = run(lambda: database_status(config))
+    if as_json:
+        print_json(found)
+    else:
+        console.print(f"[bold]url[/]      {found.url}", highlight=False)
+        console.print(f"[bold]applied[/]  {', '.join(found.applied) or '–'}", highlight=False)
+        console.print(f"[bold]pending[/]  {', '.join(found.pending) or '–'}", highlight=False)
+    raise typer.Exit(1 if found.pending else 0)
+
+
+@app.command()
+def reset(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Remove everything Tidings owns in the database, then make the tables anew. Asks first."""
+    from tidings.wiring import reset_database, shown_database_url
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    if not yes:
+        where = run(lambda: shown_database_url(config))
+        typer.confirm(f"Remove every workflow, run and message record in {where}?", abort=True)
+    run(lambda: reset_database(config))
+    typer.echo("the tables are new and empty")
+
+
+@app.command()
+def url(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """Print the database's address, password included, for psql and the like; starts the embedded server."""
+    from tidings.wiring import database_url as find
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    typer.echo(run(lambda: find(config)))
+
+
+@app.command()
+def stop(data_dir: DataDir = None) -> None:
+    """Stop the embedded server; it is started again when it is needed."""
+    from tidings.wiring import stop_embedded
+
+    config = config_from(data_dir=data_dir)
+    typer.echo("stopped" if run(lambda: stop_embedded(config)) else "it was not running")

@@ -1,0 +1,68 @@
+"""Options that several commands share, and the Config they make."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from tidings.config import Config, load_config
+
+Result = TypeVar("Result")
+
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(help="PostgreSQL to use instead of the embedded one.  [env: DATABASE_URL]", show_default=False),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Where the embedded PostgreSQL keeps its files.  [env: TIDINGS_DATA_DIR]", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+
+
+def config_from(**flags: object) -> Config:
+    """The settings, with these flags first."""
+    config = load_config(flags, os.environ, Path.cwd())
+    configure_logs(config)
+    return config
+
+
+def configure_logs(config: Config) -> None:
+    """Write log lines to standard error, as people or machines read them."""
+    import logging
+    import sys
+
+    import structlog
+
+    from tidings.config import LogFormat
+
+    as_json = config.log_format is LogFormat.JSON
+    renderer = structlog.processors.JSONRenderer(default=str) if as_json else structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([structlog.processors.format_exc_info] if as_json else []),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def run(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Run a command's coroutine on the fastest loop there is."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(_coroutine(work))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_coroutine(work))
+
+
+async def _coroutine(work: Callable[[], Awaitable[Result]]) -> Result:
+    return await work()

@@ -1,0 +1,104 @@
+"""`tidings outbox`: what was sent, and what nobody knows."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
+from tidings.config import Config
+from tidings.engine import Engine, FoundItem, Resolution
+
+app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
+Result = TypeVar("Result")
+
+ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
+
+
+@app.command("in-doubt")
+def in_doubt(
+    limit: Limit = 50, database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """List the items in doubt, oldest first: the process died between the first byte and the answer."""
+    from tidings.cli.output import print_json, print_table
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    items = _with_engine(config, lambda engine: engine.in_doubt(limit=limit))
+    if as_json:
+        print_json(items)
+    else:
+        print_table("in doubt", [_shown(item) for item in items], empty="nothing is in doubt")
+
+
+@app.command()
+def show(item_id: ItemId, database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Show one item: its failed attempts, and what people did about it."""
+    from tidings.cli.output import print_json, print_table
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    item, attempts, history = _with_engine(config, lambda engine: engine.item(item_id))
+    if as_json:
+        print_json({"item": item, "attempts": attempts, "history": history})
+        return
+    print_table("item", [_shown(item)], empty="")
+    print_table(
+        "attempts that did not succeed",
+        [
+            {"attempt": one.attempt, "outcome": one.outcome, "error": one.error, "at": one.started_at}
+            for one in attempts
+        ],
+        empty="no attempt failed",
+    )
+    print_table(
+        "history",
+        [{"at": one.at, "event": one.event, "by": one.actor, "detail": one.detail} for one in history],
+        empty="nobody has touched it",
+    )
+
+
+@app.command()
+def resolve(
+    item_id: ItemId,
+    note: Annotated[str, typer.Option(help="What shows that this is so; kept in the audit log.")],
+    sent: Annotated[bool, typer.Option("--sent", help="It arrived.")] = False,
+    resend: Annotated[bool, typer.Option("--resend", help="It did not arrive: send it once more.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="It did not arrive, and shall not.")] = False,
+    actor: Annotated[str, typer.Option(help="Who says so.", envvar="USER")] = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """End the doubt about one item by a person's word (audited)."""
+    chosen = [kind for kind, given in zip(Resolution, (sent, resend, failed), strict=True) if given]
+    if len(chosen) != 1:
+        raise typer.BadParameter("choose one of --sent, --resend and --failed")
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    _with_engine(config, lambda engine: engine.resolve(item_id, chosen[0], note, actor))
+    typer.echo(f"{item_id} is no longer in doubt: {chosen[0]}")
+
+
+def _with_engine(config: Config, work: Callable[[Engine], Awaitable[Result]]) -> Result:
+    async def do() -> Result:
+        from tidings.wiring import open_engine
+
+        engine = await open_engine(config, may_migrate=False)
+        try:
+            return await work(engine)
+        finally:
+            await engine.close()
+
+    return run(do)
+
+
+def _shown(item: FoundItem) -> dict[str, object]:
+    return {
+        "id": item.id,
+        "status": "in doubt" if item.in_doubt else item.status,
+        "channel": item.channel,
+        "provider": item.provider,
+        "recipient": item.recipient,
+        "attempts": item.attempts,
+        "marked at": item.marked_at,
+        "error": item.error,
+    }

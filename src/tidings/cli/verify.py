@@ -1,0 +1,40 @@
+"""`tidings verify`: check the promises on a live database."""
+
+import typer
+
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
+
+
+def verify(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Check the promises 1 to 4 on the live database; names every row that breaks one, and exits 1 if any does."""
+    from tidings.cli.output import console, print_json, print_table
+    from tidings.engine import Check
+    from tidings.wiring import open_engine
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+
+    async def work() -> list[Check]:
+        engine = await open_engine(config, may_migrate=False)
+        try:
+            return await engine.verify()
+        finally:
+            await engine.close()
+
+    checks = run(work)
+    offences = sum(len(check.offences) for check in checks)
+    if as_json:
+        print_json({"holds": offences == 0, "checks": checks})
+    else:
+        print_table(
+            "promises",
+            [
+                {"check": check.name, "promise": check.promise, "broken by": len(check.offences) or "none"}
+                for check in checks
+            ],
+            empty="",
+        )
+        for check in checks:
+            for offence in check.offences:
+                console.print(f"[red]{check.name}[/]: {offence.id} {offence.problem}")
+        console.print("[green]every promise holds[/]" if not offences else f"[red]{offences} rows break a promise[/]")
+    raise typer.Exit(1 if offences else 0)

@@ -1,0 +1,177 @@
+"""The only file that knows every layer: it turns a Config into an Engine."""
+
+import importlib
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from tidings.config import Config
+from tidings.domain.errors import ConfigInvalid
+from tidings.domain.item import Channel
+from tidings.domain.provider import Provider
+from tidings.engine import Engine
+from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.render import Renderer
+from tidings.providers.console import ConsoleProvider
+from tidings.storage.clock import Clock, DatabaseClock
+from tidings.storage.database import Database, without_password
+from tidings.storage.migrate import migrate, read_shard_count, require_current, require_safe, reset, schema_state
+
+LONGEST_MARGIN = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a host application brings along: its own providers, and the channels they serve."""
+
+    providers: Sequence[Provider] = ()
+    routes: Mapping[Channel, str] = field(default_factory=dict)
+
+
+def load_app(reference: str) -> App:
+    """Import `module:name`, an App or a function that makes one."""
+    module_name, _, name = reference.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module_name), name or "app")
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigInvalid(
+            f"--app {reference!r} cannot be loaded: {error}; write it like package.module:app"
+        ) from error
+    app = found() if callable(found) else found
+    if not isinstance(app, App):
+        raise ConfigInvalid(f"--app {reference!r} is a {type(app).__name__}; it must be a tidings.App")
+    return app
+
+
+async def database_url(config: Config) -> str:
+    """The database to use: the configured one, or else the embedded server, started if need be."""
+    if config.database_url:
+        return config.database_url
+    # Imported here: the embedded server needs a POSIX system, a database elsewhere does not.
+    from tidings import embedded  # noqa: PLC0415
+
+    return await embedded.ensure_running(data_dir(config), bin_dir=config.pg_bin)
+
+
+def data_dir(config: Config) -> Path:
+    """Where the embedded server keeps its files."""
+    from tidings import embedded  # noqa: PLC0415
+
+    return config.data_dir or embedded.default_data_dir()
+
+
+async def open_database(config: Config) -> Database:
+    """Connect to a database that may be used, whatever its tables."""
+    db = await Database.open(await database_url(config), connections=config.connections)
+    try:
+        await require_safe(db, allow_unsafe=config.allow_unsafe_storage)
+    except BaseException:
+        await db.close()
+        raise
+    return db
+
+
+async def open_engine(
+    config: Config, app: App | None = None, *, clock: Clock | None = None, may_migrate: bool = True
+) -> Engine:
+    """An engine on a current database; brings its tables up to date unless told only to look."""
+    db = await open_database(config)
+    try:
+        if may_migrate:
+            await migrate(db, shards=config.shards)
+        else:
+            await require_current(db)
+        return Engine(await _kernel(config, app or App(), db, clock))
+    except BaseException:
+        await db.close()
+        raise
+
+
+async def _kernel(config: Config, app: App, db: Database, clock: Clock | None) -> Kernel:
+    providers, routes = _providers(config, app)
+    lease = timedelta(seconds=config.lease_seconds)
+    return Kernel(
+        db=db,
+        clock=clock or DatabaseClock(db),
+        shards=await read_shard_count(db),
+        providers=providers,
+        routes=routes,
+        renderer=Renderer(),
+        limits=Limits(lease=lease, lease_margin=min(LONGEST_MARGIN, lease / 10), doubt_policy=config.doubt_policy),
+    )
+
+
+def _providers(config: Config, app: App) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
+    """The app's providers first, then what the settings name; what is left goes to the console."""
+    own: dict[Channel, Provider] = {channel: ConsoleProvider(channel) for channel in Channel}
+    if config.smtp_url:
+        own[Channel.EMAIL] = _smtp(config.smtp_url, config)
+    providers = {provider.name: provider for provider in [*own.values(), *app.providers]}
+    routes = {channel: provider.name for channel, provider in own.items()} | dict(app.routes)
+    missing = sorted(set(routes.values()) - providers.keys())
+    if missing:
+        raise ConfigInvalid(
+            f"a channel is routed to {missing[0]!r}, which is no provider; name one of {', '.join(providers)}"
+        )
+    used = {name: provider for name, provider in providers.items() if name in routes.values()}
+    return used, routes
+
+
+def _smtp(url: str, config: Config) -> Provider:
+    from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only who sends mail pays for it
+
+    return SmtpProvider.from_url(url, call_deadline=timedelta(seconds=config.call_seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseStatus:
+    """Where a database is, and which migrations it has and lacks."""
+
+    url: str
+    applied: Sequence[str]
+    pending: Sequence[str]
+
+
+async def migrate_database(config: Config) -> Sequence[str]:
+    """Bring the tables up to date; give what was applied."""
+    async with _database(config) as db:
+        return await migrate(db, shards=config.shards)
+
+
+async def database_status(config: Config) -> DatabaseStatus:
+    """Look at a database without changing it."""
+    async with _database(config) as db:
+        state = await schema_state(db)
+        return DatabaseStatus(without_password(db.dsn), state.applied, [one.name for one in state.pending])
+
+
+async def reset_database(config: Config) -> None:
+    """Remove everything Tidings owns, and make the tables anew."""
+    async with _database(config) as db:
+        await reset(db)
+        await migrate(db, shards=config.shards)
+
+
+async def shown_database_url(config: Config) -> str:
+    """The address without its password."""
+    return without_password(await database_url(config))
+
+
+async def stop_embedded(config: Config) -> bool:
+    """Stop the embedded server; False when it was not running."""
+    from tidings import embedded  # noqa: PLC0415
+
+    return await embedded.stop(data_dir(config))
+
+
+@asynccontextmanager
+async def _database(config: Config) -> AsyncIterator[Database]:
+    db = await open_database(config)
+    try:
+        yield db
+    finally:
+        await db.close()

@@ -1,0 +1,1 @@
+"""The loop that moves what is due: looks, listens, drains."""

@@ -1,0 +1,57 @@
+"""What a worker knows of when there is work: pure bookkeeping, so that an idle worker asks little and sleeps long."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+
+Place = tuple[Shard, Lane]
+
+
+class Agenda:
+    """The known due times of lanes, and when each shard must be asked again."""
+
+    def __init__(self, shards: Iterable[Shard], lanes: Iterable[Lane], poll: timedelta) -> None:
+        self._lanes = set(lanes)
+        self._poll = poll
+        self._look_at: dict[Shard, datetime | None] = dict.fromkeys(shards)
+        self._due: dict[Place, datetime] = {}
+
+    def shards_to_ask(self, now: datetime) -> list[Shard]:
+        """The shards whose due times are too old to rely on."""
+        return [shard for shard, at in self._look_at.items() if at is None or at <= now]
+
+    def learn(self, shard: Shard, due: Mapping[Lane, datetime], now: datetime) -> None:
+        """Take over what the database said of one shard."""
+        self._look_at[shard] = now + self._poll
+        for lane in self._lanes:
+            self._due.pop((shard, lane), None)
+            if lane in due:
+                self._due[shard, lane] = due[lane]
+
+    def hear(self, places: Iterable[Place], now: datetime) -> None:
+        """Somebody says that there is work."""
+        for shard, lane in places:
+            if lane in self._lanes and shard in self._look_at:
+                self._due[shard, lane] = now
+
+    def ask_everything(self) -> None:
+        """Something may have been missed."""
+        self._look_at = dict.fromkeys(self._look_at)
+
+    def found_nothing(self, place: Place, again_at: datetime) -> None:
+        """A claim came back empty: ask the shard what is next."""
+        self._due.pop(place, None)
+        at = self._look_at[place[0]]
+        self._look_at[place[0]] = again_at if at is None else min(at, again_at)
+
+    def due_places(self, now: datetime) -> list[Place]:
+        """Where there is work now, the longest due first."""
+        return [place for place, at in sorted(self._due.items(), key=lambda entry: entry[1]) if at <= now]
+
+    def next_time(self, busy: Iterable[Lane]) -> datetime | None:
+        """When there is something to do next, apart from lanes that can take no more; None means now."""
+        full = set(busy)
+        times = list(self._look_at.values()) + [at for (_, lane), at in self._due.items() if lane not in full]
+        return None if None in times else min((at for at in times if at), default=None)

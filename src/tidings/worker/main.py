@@ -1,0 +1,48 @@
+"""Run workers in the foreground: the first SIGTERM or Ctrl-C drains, the second leaves at once."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import structlog
+
+from tidings.engine import Engine
+from tidings.worker.loop import Worker
+from tidings.worker.processes import Processes
+
+log = structlog.get_logger()
+EXIT_AT_ONCE = 143
+
+
+async def run_worker(engine: Engine, worker: Worker) -> int:
+    """Work until asked to stop, then finish what is in the air."""
+    _on_signals(worker.drain)
+    try:
+        await worker.run()
+    finally:
+        await engine.close()
+    return 0
+
+
+async def run_processes(processes: Processes) -> int:
+    """The same with several processes."""
+    _on_signals(processes.stop)
+    return await processes.run()
+
+
+def _on_signals(drain: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    asked = False
+
+    def handle() -> None:
+        nonlocal asked
+        drain()
+        if asked:
+            log.warning("leaving_at_once", reason="asked twice")
+            os._exit(EXIT_AT_ONCE)
+        asked = True
+        log.info("draining", reason="asked to stop; ask again to leave at once")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, handle)
