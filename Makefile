@@ -46,7 +46,7 @@ chaos: $(VENV)/.installed-dev ## Kill workers and PostgreSQL for a while, and co
 	@$(BIN)/python -m tests.chaos.soak
 
 bench: $(VENV)/.installed-dev ## Items a second through the kernel, as a share of raw SQL
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python -m bench.run
 
 clean: ## Remove the virtual environment and caches (never your data directory)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

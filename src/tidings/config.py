@@ -141,9 +141,10 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
     names = [str(name) for name in value] if isinstance(value, list | tuple) else str(value).split(",")
     known = {lane.name.lower(): lane for lane in Lane}
     unknown = [name for name in names if name.strip().lower() not in known]
-    if unknown:
-        raise ConfigInvalid(f"{source} has {unknown[0]!r}; use some of {', '.join(known)}")
-    return tuple(known[name.strip().lower()] for name in names)
+    if unknown or not names:
+        what = f"has {unknown[0]!r}" if unknown else "is empty"
+        raise ConfigInvalid(f"{source} {what}; use some of {', '.join(known)}")
+    return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
 
 
 _READERS: Mapping[str, Callable[[str, object], object]] = {

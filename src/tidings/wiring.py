@@ -37,13 +37,13 @@ def load_app(reference: str) -> App:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module_name), name or "app")
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ConfigInvalid(
             f"--app {reference!r} cannot be loaded: {error}; write it like package.module:app"
         ) from error
     app = found() if callable(found) else found
     if not isinstance(app, App):
-        raise ConfigInvalid(f"--app {reference!r} is a {type(app).__name__}; it must be a tidings.App")
+        raise ConfigInvalid(f"--app {reference!r} is a {type(app).__name__}; it must be a tidings.wiring.App")
     return app
 
 
@@ -79,20 +79,26 @@ async def open_engine(
     config: Config, app: App | None = None, *, clock: Clock | None = None, may_migrate: bool = True
 ) -> Engine:
     """An engine on a current database; brings its tables up to date unless told only to look."""
+    providers, routes = _providers(config, app or App())  # a bad setting is told before anything is written
     db = await open_database(config)
     try:
         if may_migrate:
             await migrate(db, shards=config.shards)
         else:
             await require_current(db)
-        return Engine(await _kernel(config, app or App(), db, clock))
+        return Engine(await _kernel(config, providers, routes, db, clock))
     except BaseException:
         await db.close()
         raise
 
 
-async def _kernel(config: Config, app: App, db: Database, clock: Clock | None) -> Kernel:
-    providers, routes = _providers(config, app)
+async def _kernel(
+    config: Config,
+    providers: Mapping[str, Provider],
+    routes: Mapping[Channel, str],
+    db: Database,
+    clock: Clock | None,
+) -> Kernel:
     lease = timedelta(seconds=config.lease_seconds)
     return Kernel(
         db=db,

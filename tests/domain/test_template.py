@@ -27,6 +27,7 @@ DATA: Mapping[str, object] = {
     "nothing": None,
     "whole": 11.0,
     "mixed": [1, None, True, 2.0, 2.5],
+    "nested": [[1, 2.0], [None], 3],
     "order": {"id": 7, "lines": [1, 2]},
 }
 
@@ -39,6 +40,15 @@ def reason(source: str, data: Mapping[str, object] = DATA) -> str:
     result = text(source, data)
     assert isinstance(result, RenderFailed), result[:200]
     return result.reason
+
+
+def place_of_refusal(source: str, *, html: bool) -> tuple[int, int] | None:
+    try:
+        check(source, html=html)
+        required_variables(source)
+    except TemplateInvalid as refused:
+        return refused.line, refused.column
+    return None
 
 
 def exploding(length: int) -> str:
@@ -222,6 +232,7 @@ def test_seconds_since_the_epoch_are_those_of_the_time_itself() -> None:
         ("{{ 'é<' | json }}", '"é<"'),
         ("{{ mixed | join: ',' }}", "1,,true,2,2.5"),
         ("{{ mixed | join }}", "1  true 2 2.5"),
+        ("{{ nested | join: ',' }}", "1,2,,3"),
         ("{{ mixed }}", "1true22.5"),
         ("{% if not nothing %}y{% endif %}", "y"),
         ("{% if not name == 'Ada' %}y{% else %}n{% endif %}", "n"),
@@ -297,6 +308,14 @@ def test_valid_oddities_are_accepted(source: str) -> None:
 def test_no_source_makes_the_parser_hang(source: str) -> None:
     with pytest.raises(TemplateInvalid):
         check(source, html=False)
+
+
+@pytest.mark.parametrize("depth", range(20, 1000, 35))
+def test_no_depth_of_an_expression_escapes_as_another_error(depth: int) -> None:
+    for source in ("{{ x" + "[x" * depth + "]" * depth + " }}", "{% if x" + " and x" * depth + " %}{% endif %}"):
+        place_of_refusal(source, html=False)
+
+        assert isinstance(text(source, {"x": "x"}), str | RenderFailed)
 
 
 def test_a_parsed_template_is_cached() -> None:
@@ -381,15 +400,6 @@ raw endraw comment endcomment liquid echo cycle tablerow a b.c d[0] 1 -2.5 'x' n
 contains default upcase date join split json round times replace append now (1..9) limit:2 - # %
 """
 FRAGMENTS = st.sampled_from([*WORDS.split(), "\n"]) | st.text(max_size=3)
-
-
-def place_of_refusal(source: str, *, html: bool) -> tuple[int, int] | None:
-    try:
-        check(source, html=html)
-        required_variables(source)
-    except TemplateInvalid as refused:
-        return refused.line, refused.column
-    return None
 
 
 @settings(deadline=None, max_examples=400)

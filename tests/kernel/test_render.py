@@ -34,7 +34,7 @@ def render(source, data, **options):
     if "STALL" in data:
         time.sleep(3600)
     if "SPIN" in data:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPROF})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGVTALRM})
         while True:
             pass
     return honest(source, data, **options)

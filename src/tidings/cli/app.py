@@ -6,6 +6,7 @@ import typer
 
 from tidings import __version__
 from tidings.cli import db, outbox, verify, worker
+from tidings.cli.options import AsJson, config_from
 
 app = typer.Typer(
     name="tidings",
@@ -37,9 +38,10 @@ def main(
 
 @app.command()
 def demo(
-    people: Annotated[int, typer.Option(min=100, max=100_000, help="How many people the campaign writes to.")] = 3_000,
+    people: Annotated[int, typer.Option(min=100, max=100_000, help="How many people the campaign writes to.")] = 4_000,
+    as_json: AsJson = False,
 ) -> None:
     """Send to some thousands, kill a worker half-way, and prove that nobody was written to twice or left out."""
     from tidings.demo import run_demo
 
-    raise typer.Exit(run_demo(people))
+    raise typer.Exit(run_demo(people, as_json=as_json, pg_bin=config_from().pg_bin))

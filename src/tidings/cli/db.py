@@ -19,7 +19,7 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Bring the tables up to date; safe when several processes do it at once."""
-    from tidings.cli.output import console, print_json
+    from tidings.cli.output import print_json, print_line
     from tidings.wiring import migrate_database
 
     config = config_from(shards=shards, database_url=database_url, data_dir=data_dir)
@@ -27,13 +27,13 @@ def migrate(
     if as_json:
         print_json({"applied": applied})
     else:
-        console.print(f"applied {', '.join(applied)}" if applied else "the tables are up to date")
+        print_line(f"applied {', '.join(applied)}" if applied else "the tables are up to date")
 
 
 @app.command()
 def status(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Show where the database is and which migrations it has; exits 1 when some are missing."""
-    from tidings.cli.output import console, print_json
+    from tidings.cli.output import print_json, print_line
     from tidings.wiring import database_status
 
     config = config_from(database_url=database_url, data_dir=data_dir)
@@ -41,9 +41,9 @@ def status(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: 
     if as_json:
         print_json(found)
     else:
-        console.print(f"[bold]url[/]      {found.url}", highlight=False)
-        console.print(f"[bold]applied[/]  {', '.join(found.applied) or '–'}", highlight=False)
-        console.print(f"[bold]pending[/]  {', '.join(found.pending) or '–'}", highlight=False)
+        print_line(f"url      {found.url}")
+        print_line(f"applied  {', '.join(found.applied) or '–'}")
+        print_line(f"pending  {', '.join(found.pending) or '–'}")
     raise typer.Exit(1 if found.pending else 0)
 
 
@@ -52,31 +52,46 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
     """Remove everything Tidings owns in the database, then make the tables anew. Asks first."""
+    from tidings.cli.output import print_json, print_line
     from tidings.wiring import reset_database, shown_database_url
 
     config = config_from(database_url=database_url, data_dir=data_dir)
     if not yes:
         where = run(lambda: shown_database_url(config))
-        typer.confirm(f"Remove every workflow, run and message record in {where}?", abort=True)
+        typer.confirm(f"Remove every workflow, run and message record in {where}?", abort=True, err=True)
     run(lambda: reset_database(config))
-    typer.echo("the tables are new and empty")
+    if as_json:
+        print_json({"reset": True})
+    else:
+        print_line("the tables are new and empty")
 
 
 @app.command()
-def url(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+def url(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Print the database's address, password included, for psql and the like; starts the embedded server."""
+    from tidings.cli.output import print_json
     from tidings.wiring import database_url as find
 
     config = config_from(database_url=database_url, data_dir=data_dir)
-    typer.echo(run(lambda: find(config)))
+    found = run(lambda: find(config))
+    if as_json:
+        print_json({"url": found})
+    else:
+        typer.echo(found)
 
 
 @app.command()
-def stop(data_dir: DataDir = None) -> None:
+def stop(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Stop the embedded server; it is started again when it is needed."""
+    from tidings.cli.output import print_json, print_line
     from tidings.wiring import stop_embedded
 
     config = config_from(data_dir=data_dir)
-    typer.echo("stopped" if run(lambda: stop_embedded(config)) else "it was not running")
+    stopped = run(lambda: stop_embedded(config))
+    if as_json:
+        print_json({"stopped": stopped})
+    else:
+        print_line("stopped" if stopped else "it was not running")

@@ -68,14 +68,20 @@ def resolve(
     actor: Annotated[str, typer.Option(help="Who says so.", envvar="USER")] = "cli",
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
     """End the doubt about one item by a person's word (audited)."""
+    from tidings.cli.output import print_json, print_line
+
     chosen = [kind for kind, given in zip(Resolution, (sent, resend, failed), strict=True) if given]
     if len(chosen) != 1:
         raise typer.BadParameter("choose one of --sent, --resend and --failed")
     config = config_from(database_url=database_url, data_dir=data_dir)
     _with_engine(config, lambda engine: engine.resolve(item_id, chosen[0], note, actor))
-    typer.echo(f"{item_id} is no longer in doubt: {chosen[0]}")
+    if as_json:
+        print_json({"id": item_id, "resolution": chosen[0]})
+    else:
+        print_line(f"{item_id} is no longer in doubt: {chosen[0]}")
 
 
 def _with_engine(config: Config, work: Callable[[Engine], Awaitable[Result]]) -> Result:

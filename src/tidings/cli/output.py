@@ -1,6 +1,7 @@
 """What commands print: tables and colour for people, JSON for scripts."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
@@ -8,10 +9,12 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tidings.domain.errors import TidingsError
 
-console = Console()
+WIDTH_OF_A_PIPE = 160
+console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
 errors = Console(stderr=True)
 
 
@@ -27,19 +30,26 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
         return
     table = Table(title=title, title_justify="left", header_style="bold")
     for name in rows[0]:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "id")  # an id is there to be copied
     for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
+        table.add_row(*(Text("" if value is None else printable(str(value))) for value in row.values()))
     console.print(table)
+
+
+def print_line(text: str, style: str = "") -> None:
+    """Print one line that may hold what users wrote: no markup, no wrapping."""
+    console.print(Text(printable(text), style=style), soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """What users wrote, with whatever could steer a terminal escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def fail(error: TidingsError) -> None:
     """Say in one line what is wrong."""
-    errors.print(f"[bold red]tidings:[/] {_escaped(str(error))}", soft_wrap=True, highlight=False)
-
-
-def _escaped(text: str) -> str:
-    return " ".join(text.split()).replace("[", r"\[")
+    line = Text.assemble(("tidings:", "bold red"), " ", printable(" ".join(str(error).split())))
+    errors.print(line, soft_wrap=True)
 
 
 def _plain(value: Any) -> object:

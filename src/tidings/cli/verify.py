@@ -7,7 +7,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
 
 def verify(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Check the promises 1 to 4 on the live database; names every row that breaks one, and exits 1 if any does."""
-    from tidings.cli.output import console, print_json, print_table
+    from tidings.cli.output import print_json, print_line, print_table
     from tidings.engine import Check
     from tidings.wiring import open_engine
 
@@ -35,6 +35,9 @@ def verify(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: 
         )
         for check in checks:
             for offence in check.offences:
-                console.print(f"[red]{check.name}[/]: {offence.id} {offence.problem}")
-        console.print("[green]every promise holds[/]" if not offences else f"[red]{offences} rows break a promise[/]")
+                print_line(f"{check.name}: {offence.id} {offence.problem}", style="red")
+        if offences:
+            print_line(f"{offences} rows break a promise", style="bold red")
+        else:
+            print_line("every promise holds", style="green")
     raise typer.Exit(1 if offences else 0)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
-from tidings.config import Config
+from tidings.config import Config, variable
 
 Processes = Annotated[int | None, typer.Option(help="Worker processes.  [default: 1]", show_default=False)]
 Batch = Annotated[int | None, typer.Option(help="Executions claimed at once.  [default: 100]", show_default=False)]
@@ -50,9 +50,14 @@ async def _work(config: Config, app: str | None) -> int:
     engine = await open_engine(config, load_app(app) if app else None)
     if config.processes > 1:
         await engine.close()  # it has checked the settings and the tables; the children open their own
-        return await run_processes(Processes(_arguments(config, app), config.processes))
+        return await run_processes(Processes(_arguments(config, app), _environment(config), config.processes))
     worker = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
     return await run_worker(engine, worker)
+
+
+def _environment(config: Config) -> dict[str, str]:
+    """The database's address goes where `ps` does not show its password."""
+    return {variable("database_url"): config.database_url} if config.database_url else {}
 
 
 def _arguments(config: Config, app: str | None) -> list[str]:

@@ -46,6 +46,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.places: dict[str, int] = {}
 
     def add(self, place: str, message: str) -> None:
         self.problems.append(Problem(place, message))
@@ -58,9 +59,10 @@ class _Reader:
         if not isinstance(raw, Mapping):
             raise DefinitionInvalid([Problem("", "a workflow is an object with entryNodeId, nodes and edges")])
         nodes = self.nodes(raw.get("nodes"))
+        found = len(self.problems)
         edges = self.edges(raw.get("edges", ()), nodes)
         entry = self.entry(raw.get("entryNodeId", raw.get("entry_node_id")), nodes)
-        if not self.problems:
+        if len(self.problems) == found:
             self.check_shape(entry, nodes, edges)
         self.raise_if_any()
         return Graph(entry, nodes, edges)
@@ -84,7 +86,7 @@ class _Reader:
             if node and node.id in nodes:
                 self.add(f"nodes[{place}].id", f"{node.id!r} is used twice")
             elif node:
-                nodes[node.id] = node
+                nodes[node.id], self.places[node.id] = node, place
         return nodes
 
     def node(self, raw: object, place: str) -> Node | None:
@@ -95,13 +97,17 @@ class _Reader:
         if not isinstance(name, str) or not name or len(name) > 200:
             self.add(f"{place}.id", f"{name!r} is not an id: use a text of 1 to 200 characters")
             name = ""
+        node = self.node_of_type(raw, name, place)
+        return node if name else None
+
+    def node_of_type(self, raw: Raw, name: str, place: str) -> Node:
         kind = raw.get("type")
         if kind == "delay":
             return Delay(name, self.wait(raw, place))
-        if kind in CONTENT_FIELDS:
-            return self.send(raw, name, Channel(str(kind)), place)
+        if isinstance(kind, str) and kind in CONTENT_FIELDS:
+            return self.send(raw, name, Channel(kind), place)
         self.add(f"{place}.type", f"{kind!r} is not a node type; use delay, {', '.join(CONTENT_FIELDS)}")
-        return None
+        return Delay(name, timedelta())  # stands in for it, so that edges to it are not called wrong as well
 
     def send(self, raw: Raw, name: str, channel: Channel, place: str) -> Send:
         return Send(
@@ -148,7 +154,7 @@ class _Reader:
             return timedelta()
         if duration is not None:
             return self.duration(duration, place)
-        if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or milliseconds < 0:
+        if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds >= 0:
             self.add(f"{place}.delayMs", f"{milliseconds!r} is not a wait: use a number of milliseconds from 0 on")
             return timedelta()
         if milliseconds > LONGEST_WAIT.total_seconds() * 1000:
@@ -198,8 +204,8 @@ class _Reader:
         except CycleError as error:
             self.add("edges", "a workflow has no way back, but this goes round: " + " → ".join(error.args[1]))
             return
-        for name in sorted(nodes.keys() - _reachable(entry, targets), key=list(nodes).index):
-            self.add(f"nodes[{list(nodes).index(name)}]", f"{name!r} cannot be reached from {entry!r}")
+        for name in sorted(nodes.keys() - _reachable(entry, targets), key=self.places.__getitem__):
+            self.add(f"nodes[{self.places[name]}]", f"{name!r} cannot be reached from {entry!r}")
 
 
 def _reachable(entry: str, targets: Mapping[str, Sequence[str]]) -> set[str]:

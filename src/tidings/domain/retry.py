@@ -24,9 +24,12 @@ class RetryPolicy:
 
     def wait_after(self, attempt: int, spread: float = 0.0) -> timedelta:
         """How long to wait after the given attempt (1 is the first); `spread` in [0, 1) places it in the jitter."""
-        full = min(self.base * self.factor ** min(attempt - 1, 64), self.cap)
-        return full * (1 - self.jitter * spread)
+        grown = self.base.total_seconds() * self.factor ** min(attempt - 1, 64)
+        return timedelta(seconds=min(grown, self.cap.total_seconds())) * (1 - self.jitter * spread)
 
+
+SHORTEST_WAIT = timedelta(seconds=3)
+"""What a provider that says "try again at once" gets: free refusals must not become a loop without a pause."""
 
 GRAPH = RetryPolicy(attempts=3, base=timedelta(seconds=10), jitter=0.1)
 CAMPAIGN = RetryPolicy(attempts=5, base=timedelta(seconds=10), jitter=0.1)
@@ -60,9 +63,9 @@ def after_refusal(
     """Decide after a RetryLater; `attempts` counts those used, this one included."""
     if outcome.uses_attempt and attempts >= policy.attempts:
         return Exhausted(f"gave up after {attempts} attempts: {outcome.reason}")
-    if now - first_marked_at >= policy.patience:
+    if not outcome.uses_attempt and now - first_marked_at >= policy.patience:
         return Exhausted(f"gave up after {now - first_marked_at}: {outcome.reason}")
-    wait = policy.wait_after(max(attempts, 1), spread) if outcome.delay is None else max(outcome.delay, timedelta())
+    wait = policy.wait_after(max(attempts, 1), spread) if outcome.delay is None else max(outcome.delay, SHORTEST_WAIT)
     return TryAgain(now + min(wait, policy.patience))
 
 

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -41,6 +42,7 @@ MAX_INTEGER_BITS = 16_384
 MAX_DATE_CHARS = 100
 MAX_REASON_CHARS = 500
 CACHED_TEMPLATES = 256
+TOO_DEEP = "nested too deeply"
 
 Filter = Callable[..., object]
 
@@ -76,7 +78,9 @@ def check(source: str, *, html: bool) -> None:
     if not has_liquid(source):
         return
     template = parse(source, html=html)
-    for name, spans in template.analyze(include_partials=False).filters.items():
+    with _depth_limited():
+        used = template.analyze(include_partials=False).filters
+    for name, spans in used.items():
         if name not in template.env.filters:
             raise _invalid(f"unknown filter {name!r}", source, spans[0].index)
 
@@ -100,7 +104,9 @@ def required_variables(source: str) -> frozenset[str]:
     """
     if not has_liquid(source):
         return frozenset()
-    return frozenset(_required(parse(source, html=False)))
+    template = parse(source, html=False)
+    with _depth_limited():
+        return frozenset(_required(template))
 
 
 def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> frozenset[str]:
@@ -161,7 +167,7 @@ def _parsed(source: str, html: bool) -> "BoundTemplate":
     except LiquidError as error:
         if isinstance(error.__cause__, MemoryError):
             raise error.__cause__ from None
-        reason = "nested too deeply" if isinstance(error.__cause__, RecursionError) else str(error.message)
+        reason = TOO_DEEP if isinstance(error.__cause__, RecursionError) else str(error.message)
         raise _invalid(reason, source, error.token.start_index if error.token else 0) from None
 
 
@@ -208,6 +214,15 @@ def _place(source: str, index: int) -> tuple[int, int]:
     """Line and column of an index, both counted from one."""
     index = max(index, 0)
     return source.count("\n", 0, index) + 1, index - source.rfind("\n", 0, index)
+
+
+@contextmanager
+def _depth_limited() -> Iterator[None]:
+    """Walking a template may need a deeper stack than parsing it did."""
+    try:
+        yield
+    except RecursionError:
+        raise TemplateInvalid(TOO_DEEP, 1, 1) from None
 
 
 # What a template needs
@@ -494,9 +509,11 @@ def _replace(builtin: Filter) -> Filter:
 
 
 def _join(builtin: Filter) -> Filter:
+    from liquid.filter import flatten
+
     @wraps(builtin)
     def join(value: object, separator: object = " ", *, environment: object) -> object:
-        items = [_text(item) for item in value] if isinstance(value, list | tuple | range) else value
+        items = [_text(item) for item in flatten(value)] if isinstance(value, list | tuple | range) else value
         count = len(items) if isinstance(items, list) else 0
         if _left_after(items, MAX_VALUE_CHARS) < len(_text(separator)) * count:
             raise _too_long("join")

@@ -24,12 +24,15 @@ from tidings.domain.retry import RetryPolicy
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.mark import Window, commit_window
+from tidings.kernel.mark import Window, commit_window, refresh_pauses
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Wanted
 
 log = structlog.get_logger()
+
+WITHOUT_PROVIDER = timedelta(minutes=1)
+"""How long items wait that name a provider this worker was not given: another worker may have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ class _Flight:
 
     async def _commit_and_start(self) -> None:
         now = await self.kernel.clock.now()
+        await refresh_pauses(self.kernel, now)
         chosen = self._choose(now)
         window = Window(
             [parcel.wanted for parcel in chosen],
@@ -115,25 +119,35 @@ class _Flight:
         if window.renew:
             self._keep_only(committed.renewed)
             self.until = until
-        self.parcels |= {parcel.wanted.item.id: parcel for parcel in chosen}
+        parcels = {parcel.wanted.item.id: parcel for parcel in chosen}
         for item in committed.marked:
+            self.parcels[item.id] = parcels[item.id]
             self.flying.add(asyncio.create_task(self._call(item)))
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
         chosen: list[Parcel] = []
         room: dict[str, int] = {}
+        blocked: dict[str, datetime | None] = {}
         for _ in range(len(self.waiting)):
             parcel = self.waiting.popleft()
             item, provider = parcel.wanted.item, parcel.wanted.item.provider
-            rest = self.kernel.pauses.until(provider, now)
-            if rest or self.kernel.draining.is_set():
-                self.postponed[item.id] = rest or now
+            if provider not in blocked:
+                blocked[provider] = self._not_before(provider, now)
+            if not_before := blocked[provider]:
+                self.postponed[item.id] = not_before
                 continue
             left = room.setdefault(provider, self.kernel.slots[provider].room(self.lane))
             room[provider] = left - 1
             (chosen if left > 0 else self.waiting).append(parcel)
         return chosen
+
+    def _not_before(self, provider: str, now: datetime) -> datetime | None:
+        """Why nothing of a provider may be called now, as the time to try again: it rests, or we drain or lack it."""
+        if provider not in self.kernel.providers:
+            log.error("provider_missing", provider=provider, remedy="configure it for this worker as for the others")
+            return now + WITHOUT_PROVIDER
+        return now if self.kernel.draining.is_set() else self.kernel.pauses.until(provider, now)
 
     def _must_renew(self, now: datetime) -> bool:
         longest = max((self.kernel.providers[name].call_deadline for name in self._providers()), default=timedelta())
@@ -141,9 +155,7 @@ class _Flight:
         return bool(self.leases) and self.until - now < needed and bool(self.waiting or self.flying)
 
     def _providers(self) -> set[str]:
-        return {parcel.wanted.item.provider for parcel in self.waiting} | {
-            parcel.wanted.item.provider for parcel in self.parcels.values()
-        }
+        return {parcel.wanted.item.provider for parcel in (*self.waiting, *self.parcels.values())}
 
     def _keep_only(self, held: frozenset[UUID]) -> None:
         for owner in self.leases.keys() - held:
@@ -155,12 +167,12 @@ class _Flight:
         provider, slots = self.kernel.providers[item.provider], self.kernel.slots[item.provider]
         try:
             async with slots.one(self.lane):
-                if not self._may_begin(provider):
+                if not self._may_begin(provider, item):
                     self.unstarted.append(item)
                     return
                 crash_points.reach("before_call")
                 started_at = self.kernel.clock.carried()
-                outcome = await call_provider(provider, item, self._may_start)
+                outcome = await call_provider(provider, item, lambda: self._may_start(item))
                 crash_points.reach("after_call")
             self._land(item, outcome, started_at)
         finally:
@@ -169,15 +181,15 @@ class _Flight:
                 self.flying.discard(task)
             self.stirred.set()
 
-    def _may_begin(self, provider: Provider) -> bool:
-        """Whether the lease outlasts a whole call begun now."""
-        if self.kernel.draining.is_set():
+    def _may_begin(self, provider: Provider, item: Marked) -> bool:
+        """Whether the item's own lease holds and outlasts a whole call begun now."""
+        if self.kernel.draining.is_set() or item.owner not in self.leases:
             return False
         return self.kernel.clock.carried() + provider.call_deadline + self.kernel.limits.lease_margin < self.until
 
-    def _may_start(self) -> bool:
+    def _may_start(self, item: Marked) -> bool:
         """Asked by the provider right before it hands over the data: a frozen process may wake up long after."""
-        return self.kernel.clock.carried() + self.kernel.limits.lease_margin < self.until
+        return item.owner in self.leases and self.kernel.clock.carried() + self.kernel.limits.lease_margin < self.until
 
     def _land(self, item: Marked, outcome: Outcome, started_at: datetime) -> None:
         ended_at = self.kernel.clock.carried()
@@ -224,7 +236,8 @@ class _Flight:
     async def _wait_for_slot(self) -> None:
         """Others use every slot: wait a little, then give the items back unmarked, using no attempt."""
         tried_until = monotonic() + self.kernel.limits.slot_wait.total_seconds()
-        while not any(self.kernel.slots[name].room(self.lane) for name in self._providers()):
+        wanted = {parcel.wanted.item.provider for parcel in self.waiting}
+        while not any(self.kernel.slots[name].room(self.lane) for name in wanted):
             if monotonic() > tried_until or self.kernel.draining.is_set():
                 not_before = self.kernel.clock.carried() + self.kernel.limits.slot_wait
                 self.postponed |= {parcel.wanted.item.id: not_before for parcel in self.waiting}

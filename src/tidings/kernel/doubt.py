@@ -15,6 +15,7 @@ import structlog
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Verdict, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, ItemStatus, Reserved
+from tidings.domain.outcome import storable
 from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
@@ -54,12 +55,13 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     to_hold: list[_Held] = []
     facts: dict[_Held, Fact] = {}
     for one in held:
-        if one.item.retry_at and one.item.retry_at > now:
-            continue
+        if (one.item.retry_at and one.item.retry_at > now) or one.item.provider not in kernel.providers:
+            continue  # not yet, or not ours to judge: another worker may have the provider
         verdict = _judge(kernel, one, now)
         match verdict:
             case CallAgain():
                 again.add(one.item.id)
+                one.hand.doubt(one.item.id, now)  # due, not held: its owner must not walk on past it
             case AskProvider():
                 to_ask.append(one)
             case Hold():
@@ -100,24 +102,28 @@ def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
     return judge(
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
-        attempts_left=item.attempts < one.hand.retry_for(item).attempts,
+        attempts_left=_attempts_left(one),
         marked_at=marked_at,
         first_marked_at=item.first_marked_at or marked_at,
         now=now,
     )
 
 
+def _attempts_left(one: _Held) -> bool:
+    return one.item.attempts < one.hand.retry_for(one.item).attempts
+
+
 async def _ask(kernel: Kernel, shard: Shard, held: Sequence[_Held], now: datetime) -> None:
     if not held:
         return
     answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in held))
-    found: dict[_Held, Fact] = {}
+    facts: dict[_Held, Fact] = {}
     absent: list[_Held] = []
     later: dict[_Held, datetime | None] = {}
     for one, evidence in zip(held, answers, strict=True):
         match evidence:
             case Found(message_id):
-                found[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
+                facts[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
             case Absent():
                 verdict = _judge(kernel, one, now)
                 if not isinstance(verdict, AskProvider) or not verdict.authoritative:
@@ -131,9 +137,15 @@ async def _ask(kernel: Kernel, shard: Shard, held: Sequence[_Held], now: datetim
                 later[one] = now + ASK_AGAIN if waited < ASK_FOR else None
             case _:
                 assert_never(evidence)
-    await _record(kernel, shard, found, now)
-    await _clear(kernel, shard, absent)
+    facts |= {one: _spent(one) for one in absent if not _attempts_left(one)}
+    await _record(kernel, shard, facts, now)
+    await _clear(kernel, shard, [one for one in absent if _attempts_left(one)])
     await _schedule(kernel, shard, later)
+
+
+def _spent(one: _Held) -> Fact:
+    """It is proven not to have arrived, and there is no attempt left."""
+    return _fact(one, ItemStatus.FAILED, error=f"gave up after {one.item.attempts} attempts: none has arrived")
 
 
 async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
@@ -155,7 +167,7 @@ def _fact(one: _Held, status: ItemStatus, *, message_id: str | None = None, erro
         one.hand.lease.fence,
         one.item.marked_attempt,
         status,
-        message_id=message_id,
+        message_id=storable(message_id),
         error=error,
     )
 

@@ -14,7 +14,7 @@ import structlog
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
-from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown, storable
 from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
@@ -40,7 +40,7 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
         case Accepted(message_id):
             return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id)
         case Rejected(reason):
-            return _fact(item, ItemStatus.FAILED, error=reason)
+            return _failed(item, reason)
         case RetryLater():
             return _after_refusal(kernel, landed, outcome)
         case Unknown(reason):
@@ -59,7 +59,21 @@ def _fact(
     message_id: str | None = None,
     error: str | None = None,
 ) -> Fact:
-    return Fact(item.id, item.fence, item.attempt, status, unknown, uses_attempt, retry_at, message_id, error)
+    return Fact(
+        item.id,
+        item.fence,
+        item.attempt,
+        status,
+        unknown,
+        uses_attempt,
+        retry_at,
+        message_id=storable(message_id),
+        error=storable(error),
+    )
+
+
+def _failed(item: Marked, reason: str) -> Fact:
+    return _fact(item, ItemStatus.FAILED, error=reason)
 
 
 def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
@@ -79,8 +93,7 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
         case Exhausted(reason):
             log.warning("retries_exhausted", item=str(item.id), attempt=item.attempts, reason=reason)
             # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
-            status = ItemStatus.QUEUED if landed.item.in_doubt else ItemStatus.FAILED
-            return _fact(item, status, error=reason)
+            return _after_unknown(kernel, landed, reason) if landed.item.in_doubt else _failed(item, reason)
         case _:
             assert_never(decision)
 
@@ -131,4 +144,5 @@ def _failed_attempt(delivered: Delivered) -> FailedAttempt | None:
             kind = "unknown"
         case _:
             assert_never(outcome)
-    return FailedAttempt(item.id, item.attempt, kind, reason, delivered.started_at, delivered.ended_at)
+    error = storable(reason) or ""
+    return FailedAttempt(item.id, item.attempt, kind, error, delivered.started_at, delivered.ended_at)

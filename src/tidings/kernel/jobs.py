@@ -40,7 +40,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
     """Call for what is due of each claimed job."""
     now = await kernel.clock.now()
     jobs, items = await _load(kernel, shard, leases, now)
-    hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases}
+    hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases if lease.id in jobs}
     for item in items:
         hands[item.owner].take(item)
     again = await face_doubt(kernel, shard, hands.values(), now)
@@ -59,8 +59,9 @@ async def _load(
     async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, now=now)
         run_ids = list({job.run_id for job in jobs})
-        items = await load.load_job_items(tx, shard=shard, ids=ids, run_ids=run_ids) if jobs else []
-        return {job.id: job for job in jobs}, items
+        taken = {job.id: job for job in jobs}  # without those whose lease is lost already
+        items = await load.load_job_items(tx, shard=shard, ids=list(taken), run_ids=run_ids) if jobs else []
+        return taken, items
 
     jobs, items = await kernel.db.persist(read)
     for run_id in {job.run_id for job in jobs.values()} - kernel.runs.keys():
@@ -146,7 +147,7 @@ def _move(kernel: Kernel, hand: Hand, now: datetime) -> MovedJob:
         if state.status is ItemStatus.QUEUED
     ]
     due_at = min(times, default=now)
-    if hand.lease.stop is Stop.PAUSE:
-        due_at = now + LOOK_AGAIN
+    if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
+        due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
     dead = is_dead(kernel, hand)
     return MovedJob(hand.lease, due_at, dead, death_notice(hand) if dead else None)

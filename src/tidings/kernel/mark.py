@@ -53,8 +53,6 @@ async def commit_window(
             await outbox.unmark_items(tx, shard=shard, items=window.unstarted)
         renewed = await _renew(tx, shard, window.renew, lease_until)
         payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
-        if kernel.pauses.is_stale(now):
-            kernel.pauses.update(await load.load_pauses(tx, now=now), now)
         crash_points.reach("before_mark_commit" if window.wanted else "before_finalize_commit")
         return Committed(_marked(window.wanted, payloads), facts, renewed)
 
@@ -73,6 +71,12 @@ async def _renew(tx: Tx, shard: Shard, leases: Mapping[UUID, Fence], until: date
         return frozenset()
     fences = list(leases.values())
     return frozenset(await claim.renew_leases(tx, shard=shard, ids=list(leases), fences=fences, lease_until=until))
+
+
+async def refresh_pauses(kernel: Kernel, now: datetime) -> None:
+    """Learn which providers rest, before anything is marked for them."""
+    if kernel.pauses.is_stale(now):
+        kernel.pauses.update(await kernel.db.persist(lambda tx: load.load_pauses(tx, now=now), alone=True), now)
 
 
 async def _rest(kernel: Kernel, provider: str, until: datetime) -> None:

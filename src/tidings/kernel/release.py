@@ -14,6 +14,7 @@ from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, Plan, Sleep, first_ready
 from tidings.domain.graph import Delay
 from tidings.domain.ids import Shard
+from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Stop
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
@@ -48,38 +49,56 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
 
 
 def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
-    lease = case.hand.lease
+    stored, stop = case.loaded.execution, case.hand.lease.stop
     if case.loaded.ended_at is not None:
-        return _ended(case, case.loaded.execution, now)
-    if lease.stop is Stop.CANCEL:
-        return _ended(case, replace(case.loaded.execution, status=ExecutionStatus.CANCELLED), now)
+        return _ended(case, stored, now)
+    if stop is Stop.CANCEL:
+        return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED), now)
     if is_dead(kernel, case.hand):
         return _ended(case, _dead(case), now)
-    if lease.stop is Stop.PAUSE:
-        paused = replace(case.loaded.execution, status=ExecutionStatus.PAUSED)
-        return MovedExecution(lease, paused, _cursor(case, paused), None, now + LOOK_AGAIN)
+    if stop is Stop.PAUSE:
+        return _open(case, replace(stored, status=ExecutionStatus.PAUSED), now + LOOK_AGAIN)
+    return _walked(case, now)
+
+
+def _walked(case: Case, now: datetime) -> MovedExecution:
     execution, action = case.decide(now)
     match action:
         case Finish():
             return _ended(case, execution, now)
         case Sleep(until):
-            due_at = until
-        case Plan() | Deliver():
+            due_at = min([until, *_item_times(case, now)])  # a reopened item may be due before the walk
+        case Deliver():
             due_at = min(case.hand.postponed.values(), default=now)
+        case Plan():
+            due_at = now
         case _:
             assert_never(action)
-    execution = replace(execution, status=ExecutionStatus.ENQUEUED)
-    return MovedExecution(lease, execution, _cursor(case, execution), None, due_at)
+    return _open(case, replace(execution, status=ExecutionStatus.ENQUEUED), due_at)
+
+
+def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
+    return MovedExecution(case.hand.lease, execution, _cursor(case, execution), None, due_at)
 
 
 def _ended(case: Case, execution: Execution, now: datetime) -> MovedExecution:
     """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent."""
-    times = [
-        case.hand.postponed.get(id) or item.retry_at or now for id, item in case.hand.open.items() if not item.in_doubt
-    ]
-    states = [state.retry_at for id, state in case.hand.states.items() if state.retry_at and id not in case.hand.open]
-    due_at = min([*times, *states], default=None)
+    due_at = min(_item_times(case, now), default=None)
     return MovedExecution(case.hand.lease, execution, None, case.loaded.ended_at or now, due_at)
+
+
+def _item_times(case: Case, now: datetime) -> Iterable[datetime]:
+    """When each open item wants to be looked at; one that is held in doubt waits for a fact or a person."""
+    hand = case.hand
+    for id, state in hand.states.items():
+        if state.status is not ItemStatus.QUEUED:
+            continue
+        if id in hand.postponed:
+            yield hand.postponed[id]
+        elif not state.in_doubt:
+            yield state.retry_at or now
+        elif state.retry_at and (state.retry_at > now or id not in hand.open):
+            yield state.retry_at
 
 
 def _dead(case: Case) -> Execution:

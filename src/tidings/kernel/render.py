@@ -194,7 +194,7 @@ class Renderer:
         return answers, None
 
     def _limit_named(self, exit_code: int | None) -> str:
-        if exit_code == -signal.SIGXCPU:
+        if exit_code == -signal.SIGPROF:
             return f"{EXCEEDS} {self._cpu_seconds:g} s of CPU time"
         return f"{EXCEEDS} the rendering process ({self._memory_bytes} bytes of memory): it ended with {exit_code}"
 

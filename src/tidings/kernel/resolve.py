@@ -32,11 +32,14 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
     if not note.strip():
         raise InputInvalid("a note is needed: say what shows that this is so")
     shard, now = kernel.shard_of(id), await kernel.clock.now()
+    entry = kernel.new_id(bucket_of_id(id), now)  # made once: after an unknown commit it tells that it was ours
 
     async def write(tx: Tx) -> FoundItem:
         item = await resolve.find_item(tx, shard=shard, id=id)
         if item is None:
             raise NotFound(f"there is no item {id}")
+        if await resolve.find_audit(tx, shard=shard, id=entry):
+            return item
         status = _status(item, outcome)
         error = note if outcome is Resolution.FAILED else None
         if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):
@@ -46,6 +49,7 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
             kernel,
             tx,
             item,
+            entry,
             kind="item",
             id=id,
             event=f"resolved_{outcome}",
@@ -83,6 +87,7 @@ async def _set_owner_going(tx: Tx, shard: Shard, item: FoundItem, outcome: Resol
 async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
     """Pause, cancel or (None) resume an execution."""
     shard, now = kernel.shard_of(id), await kernel.clock.now()
+    entry = kernel.new_id(bucket_of_id(id), now)
 
     async def write(tx: Tx) -> None:
         found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
@@ -91,7 +96,7 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
         if found.ended_at or not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
         await _audit(
-            kernel, tx, found, kind="execution", id=id, event=stop or "resume", actor=actor, detail={}, now=now
+            kernel, tx, found, entry, kind="execution", id=id, event=stop or "resume", actor=actor, detail={}, now=now
         )
 
     await kernel.db.persist(write)
@@ -101,6 +106,7 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
 async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
     """Pause, cancel or (None) resume a run and its jobs; the run's own claim repeats it for jobs written meanwhile."""
     shard, now = kernel.shard_of(id), await kernel.clock.now()
+    entry = kernel.new_id(bucket_of_id(id), now)
 
     async def write(tx: Tx) -> None:
         found = (await load.load_runs(tx, shard=shard, ids=[id])).get(id)
@@ -114,7 +120,9 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         if not flagged:
             raise Conflict(f"run {id} has ended: it is {found.status}")
         await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
-        await _audit(kernel, tx, found, kind="run", id=id, event=stop or "resume", actor=actor, detail={}, now=now)
+        await _audit(
+            kernel, tx, found, entry, kind="run", id=id, event=stop or "resume", actor=actor, detail={}, now=now
+        )
 
     await kernel.db.persist(write)
     for each in kernel.every_shard():
@@ -129,6 +137,7 @@ async def _audit(
     kernel: Kernel,
     tx: Tx,
     subject: FoundItem | load.LoadedExecution | load.LoadedRun,
+    entry: UUID,
     *,
     kind: str,
     id: UUID,
@@ -140,7 +149,7 @@ async def _audit(
     await resolve.insert_audit(
         tx,
         shard=kernel.shard_of(id),
-        id=kernel.new_id(bucket_of_id(id), now),
+        id=entry,
         tenant=subject.tenant,
         workspace=subject.workspace,
         subject_kind=kind,

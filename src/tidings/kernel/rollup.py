@@ -25,6 +25,7 @@ from tidings.storage.release import MovedRun
 log = structlog.get_logger()
 
 ROLL_UP_EVERY = timedelta(seconds=30)
+DEPLOY_SLICE = timedelta(seconds=1)
 
 
 async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> None:
@@ -36,10 +37,10 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 
 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
-    await pass_on_stop(kernel, run)
+    run = await pass_on_stop(kernel, shard, run)
     planned = run.planned
     if planned is None and not (run.paused and not run.cancelled):
-        planned = await deploy_some(kernel, run, lease.until - kernel.limits.lease * 2 / 3)
+        planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
     status = run_status(planned, run.started_at is not None, await _jobs(kernel, run))
     now = await kernel.clock.now()
     unfinished = planned is None and not run.paused
@@ -48,16 +49,30 @@ async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun
     await _release(kernel, shard, run, MovedRun(lease, status, planned, ended_at, due_at), now)
 
 
-async def pass_on_stop(kernel: Kernel, run: LoadedRun) -> None:
-    """Ask every open job of a paused or cancelled run to stop; new ones are written that way."""
-    if not (run.paused or run.cancelled):
-        return
-    stop = Stop.CANCEL if run.cancelled else Stop.PAUSE
-    now = await kernel.clock.now()
-    for shard in kernel.every_shard():
-        await kernel.db.persist(
-            partial(resolve.stop_jobs_of_run, shard=shard, run_id=run.id, stop=stop, now=now), alone=True
-        )
+def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:
+    """Deploying goes in slices, so that the run's status keeps up with its first jobs and the lease never runs out."""
+    begun = lease.until - kernel.limits.lease
+    return begun + min(DEPLOY_SLICE, kernel.limits.lease / 3)
+
+
+async def pass_on_stop(kernel: Kernel, shard: Shard, run: LoadedRun) -> LoadedRun:
+    """Ask every open job of a run to pause, stop or go on, as the run says; new ones are written that way.
+
+    The run is read again afterwards: whoever paused or resumed it meanwhile has asked its jobs too, and may have been
+    overwritten by us, or may have died half-way.
+    """
+    while True:
+        now = await kernel.clock.now()
+        stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
+        for each in kernel.every_shard():
+            await kernel.db.persist(
+                partial(resolve.stop_jobs_of_run, shard=each, run_id=run.id, stop=stop, now=now), alone=True
+            )
+        fresh = await kernel.db.persist(partial(load.load_runs, shard=shard, ids=[run.id]), alone=True)
+        unchanged = (run.paused, run.cancelled) == (fresh[run.id].paused, fresh[run.id].cancelled)
+        run = fresh[run.id]
+        if unchanged:
+            return run
 
 
 async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, Counts]]:

@@ -24,13 +24,13 @@ class Slots:
     """The calls to one provider that may be in the air at once in this process."""
 
     def __init__(self, concurrency: int) -> None:
-        kept = round(concurrency * TRANSACTIONAL_SHARE) if concurrency > 1 else 0
+        kept = max(1, round(concurrency * TRANSACTIONAL_SHARE)) if concurrency > 1 else 0
         minimum = max(1, round(concurrency * BULK_MINIMUM)) if concurrency > 1 else 0
         self._limit = {True: max(1, concurrency - kept), False: concurrency - minimum}
         self._all = asyncio.Semaphore(concurrency)
         self._by_class = {bulk: asyncio.Semaphore(limit) for bulk, limit in self._limit.items()}
         self._taken = {True: 0, False: 0}
-        self._seconds_per_call = 0.0
+        self._seconds_per_call = WINDOW_SECONDS  # unknown yet: a crash of a fresh worker must leave few in doubt
         self._unknowns = 0
 
     def room(self, lane: Lane) -> int:
@@ -88,7 +88,7 @@ class Pauses:
 
     def extend(self, rests: Mapping[str, datetime]) -> None:
         """Add rests that this process has just asked for."""
-        self._until = {**self._until, **rests}
+        self._until = {**self._until, **{name: max(end, self._until.get(name, end)) for name, end in rests.items()}}
 
     def until(self, provider: str, now: datetime) -> datetime | None:
         """When the provider may be called again, if not now."""

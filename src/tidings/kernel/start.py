@@ -117,6 +117,8 @@ async def _trigger_shard(
 ) -> dict[str, Started]:
     now = await kernel.clock.now()
     graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
+    # Made once: after an unknown commit they tell what this very call started.
+    ids = {key: kernel.new_id(workspace.bucket_of(key), now) for key in triggers}
     keys = list(triggers)
 
     async def write(tx: Tx) -> dict[str, Started]:
@@ -132,23 +134,23 @@ async def _trigger_shard(
                 frontier=frontier_to_json(begin(graph, now)),
                 cursor=graph.entry,
                 triggered_by=triggered_by,
-                ids=[kernel.new_id(workspace.bucket_of(key), now) for key in keys],
+                ids=list(ids.values()),
                 keys=keys,
                 inputs=[triggers[key].data for key in keys],
                 now=now,
             )
             due_at = begin(graph, now).ready[0].due_at
             await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
-        old = await _existing(tx, shard, workspace, workflow, [key for key in keys if key not in new])
+        found = await _existing(tx, shard, workspace, workflow, [key for key in keys if key not in new])
         crash_points.reach("before_trigger_commit")
-        return {key: Started(id, duplicate=False) for key, id in new.items()} | old
+        return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 
     return await kernel.db.persist(write)
 
 
 async def _existing(
     tx: Tx, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
-) -> dict[str, Started]:
+) -> Mapping[str, UUID]:
     """The executions that took these keys; an inactive workflow starts nothing, but still answers for the past."""
     if not keys:
         return {}
@@ -157,7 +159,7 @@ async def _existing(
     )
     if len(found) < len(keys):
         raise Conflict("the workflow is not active, so it cannot be triggered; activate it first")
-    return {key: Started(id, duplicate=True) for key, id in found.items()}
+    return found
 
 
 async def deploy(kernel: Kernel, workspace: Workspace, wish: Deployment) -> Started:

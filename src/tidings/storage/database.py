@@ -1,6 +1,8 @@
 """The way to PostgreSQL: a pool, transactions, and errors sorted into "try again" and "never"."""
 
 import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -19,9 +21,12 @@ log = structlog.get_logger()
 Result = TypeVar("Result")
 Row = asyncpg.Record
 
-# Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, and what a cluster reports as internal.
-_TRANSIENT_CLASSES = ("08", "53", "57P", "40001", "40P01", "55P03", "XX000", "CIINF")
+# Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left lying, and
+# what a cluster reports as internal.
+_TRANSIENT_CLASSES = ("08", "25P03", "53", "57P", "40001", "40P01", "55P03", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
+REPLAN_SECONDS = 5.0
+_PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
 
 _in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
 
@@ -39,8 +44,15 @@ def assert_no_transaction() -> None:
 
 
 class _Connection(asyncpg.Connection):
+    _replanned_at = 0.0
+
     def get_reset_query(self) -> str:
-        return ""  # nothing here changes session state, and the reset is a round trip for each use
+        """Forget plans now and then; nothing here changes session state, and a reset is a round trip for each use."""
+        # Until the first ANALYZE of a growing table, a plan made when it was small reads a whole shard.
+        if time.monotonic() - self._replanned_at < REPLAN_SECONDS:
+            return ""
+        self._replanned_at = time.monotonic()
+        return "discard plans"
 
 
 class Tx:
@@ -124,6 +136,8 @@ class Database:
                 async with self.autocommit() if alone else self.transaction() as tx:
                     return await work(tx)
             except TransientFailure as failure:
+                if self._pool.is_closing():
+                    raise
                 log.warning("storage_retry", reason=str(failure), delay_seconds=delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_BACKOFF_SECONDS)
@@ -141,6 +155,16 @@ SESSION_SETTINGS = {
     "search_path": "tidings, public",
     "application_name": "tidings",
     "timezone": "UTC",
+    # A process frozen inside a transaction would keep its rows locked, and every claim would skip them, until it wakes.
+    "idle_in_transaction_session_timeout": "10s",
+    # Every kernel statement joins a small batch to rows by their key. A plan made while the tables were empty would
+    # read them whole, and a prepared statement keeps its plan while they grow; with these there is one plan to find.
+    # Naming the batch a second time (`id = any(…)`) was tried and cost three times as much as the join.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "random_page_cost": "1.1",
+    "jit": "off",
     # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
     "citus.override_table_visibility": "off",
 }
@@ -172,10 +196,10 @@ def check_dsn(dsn: str) -> None:
 
 
 def without_password(dsn: str) -> str:
-    """The address as it may be shown."""
-    head, at, tail = dsn.rpartition("@")
-    scheme, slashes, user = head.partition("://")
-    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{tail}" if at else dsn
+    """The address as it may be shown, even when it is no address."""
+    head, at, tail = _PASSWORD.sub(r"\1…", dsn).rpartition("@")
+    scheme, slashes, user = head.partition("://") if "://" in head else ("", "", head)
+    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{tail}"
 
 
 class _sorted_errors:  # noqa: N801 – reads as what it does
@@ -187,7 +211,8 @@ class _sorted_errors:  # noqa: N801 – reads as what it does
         if isinstance(error, asyncpg.PostgresError):
             if (error.sqlstate or "").startswith(_TRANSIENT_CLASSES):
                 raise TransientFailure(_one_line(error)) from error
-        elif isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError):
+        elif isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError | asyncpg.InternalClientError):
+            # The last is what the driver says when the server's farewell has come but the connection is not yet closed.
             raise TransientFailure(_one_line(error)) from error
 
 

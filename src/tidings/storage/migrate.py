@@ -1,7 +1,7 @@
 """Bring a database to this code's tables, and refuse one that it must not use.
 
-Migrations are numbered SQL files; each commits alone with its checksum, all under one advisory lock per file, so
-several processes may start at once.
+Migrations are numbered SQL files; those that are missing commit together with their checksums, under one advisory
+lock, so several processes may start at once.
 """
 
 from collections.abc import Sequence

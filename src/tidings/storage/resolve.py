@@ -88,6 +88,11 @@ async def insert_audit(
     )
 
 
+async def find_audit(tx: Tx, *, shard: Shard, id: UUID) -> bool:
+    """Whether a line of history is there."""
+    return await tx.fetch_one(_SQL["find_audit"], shard=shard, id=id) is not None
+
+
 async def stop_owner(tx: Tx, *, shard: Shard, id: UUID, stop: Stop | None, now: datetime) -> bool:
     """Ask an execution or run to pause, stop or go on; False when it has ended."""
     return await tx.fetch_one(_SQL["stop_owner"], shard=shard, id=id, stop=stop, now=now) is not None

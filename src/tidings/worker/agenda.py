@@ -36,9 +36,9 @@ class Agenda:
             if lane in self._lanes and shard in self._look_at:
                 self._due[shard, lane] = now
 
-    def ask_everything(self) -> None:
-        """Something may have been missed."""
-        self._look_at = dict.fromkeys(self._look_at)
+    def ask_soon(self, shards: Iterable[Shard]) -> None:
+        """Something may have changed there."""
+        self._look_at |= dict.fromkeys(shards)
 
     def found_nothing(self, place: Place, again_at: datetime) -> None:
         """A claim came back empty: ask the shard what is next."""

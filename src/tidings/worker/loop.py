@@ -5,10 +5,11 @@ Correct with notifications off: they only make it faster.
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
+from tidings.domain.ids import Shard
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.wake import listen
@@ -19,6 +20,8 @@ log = structlog.get_logger()
 BATCHES_AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 2, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
 AFTER_NOTHING = timedelta(milliseconds=20)
 """Rows may be locked by another claim for a moment; asking again at once would only spin."""
+AFTER_FAILURE = timedelta(seconds=1)
+"""What failed for a reason nobody foresaw would fail again at once."""
 
 
 class Worker:
@@ -33,41 +36,64 @@ class Worker:
         self._agenda = Agenda(engine.kernel.every_shard(), lanes, timedelta(seconds=poll_seconds))
         self._running: dict[Lane, set[asyncio.Task[None]]] = {lane: set() for lane in lanes}
         self._stirred = asyncio.Event()
+        self._told: set[Place] = set()
+        self._to_ask: set[Shard] = set()
 
     async def run(self) -> None:
         """Work until drained; returns once nothing is in the air."""
         listener = asyncio.create_task(listen(self._engine.kernel.db, self._heard))
+        looking = asyncio.create_task(self._look_for_ever())
         log.info("worker_started", lanes=[lane.name.lower() for lane in self._running], batch=self._batch)
         try:
-            while not self._engine.kernel.draining.is_set():
-                await self._step()
+            await self._engine.kernel.draining.wait()
         finally:
+            self.drain()
             listener.cancel()
-            await asyncio.gather(listener, *self._tasks(), return_exceptions=True)
+            looking.cancel()  # even while it waits for a database that is down
+            await asyncio.gather(listener, looking, return_exceptions=True)
+            await asyncio.gather(*(task for tasks in self._running.values() for task in tasks))
         log.info("worker_drained")
 
     def drain(self) -> None:
         """Start nothing new; what is in the air is finished and written."""
         self._engine.kernel.draining.set()
-        self._stirred.set()
+
+    async def _look_for_ever(self) -> None:
+        while True:
+            try:
+                await self._step()
+            except Exception:
+                log.exception("look_failed")
+                await asyncio.sleep(AFTER_FAILURE.total_seconds())
 
     async def _step(self) -> None:
         self._stirred.clear()
         now = await self._engine.kernel.clock.now()
-        for shard in self._agenda.shards_to_ask(now):
-            self._agenda.learn(shard, await self._engine.next_due(shard), now)
+        await self._ask(now)
         for place in self._agenda.due_places(now):
             if len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
                 self._start(place)
         await self._sleep()
 
+    async def _ask(self, now: datetime) -> None:
+        """Bring the agenda up to date.
+
+        What is heard while the database answers may be newer than the answer: it waits outside the agenda meanwhile.
+        """
+        to_ask, self._to_ask = self._to_ask, set()
+        self._agenda.ask_soon(to_ask)
+        for shard in self._agenda.shards_to_ask(now):
+            self._agenda.learn(shard, await self._engine.next_due(shard), now)
+        told, self._told = self._told, set()
+        self._agenda.hear(told, now)
+
     def _start(self, place: Place) -> None:
         task = asyncio.create_task(self._work(place))
         self._running[place[1]].add(task)
-        task.add_done_callback(lambda done: self._finished(place[1], done))
+        task.add_done_callback(lambda done: self._finished(place, done))
 
-    def _finished(self, lane: Lane, task: asyncio.Task[None]) -> None:
-        self._running[lane].discard(task)
+    def _finished(self, place: Place, task: asyncio.Task[None]) -> None:
+        self._running[place[1]].discard(task)
         self._stirred.set()
 
     async def _work(self, place: Place) -> None:
@@ -76,13 +102,14 @@ class Worker:
         try:
             claimed = await self._engine.claim(shard, lane, self._limit(lane))
             if not claimed:
-                again_at = self._engine.kernel.clock.carried() + AFTER_NOTHING
-                self._agenda.found_nothing(place, again_at)
+                self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_NOTHING)
                 return
             self._stirred.set()  # there may be more: the next batch need not wait for this one
             await self._engine.move(shard, lane, claimed)
+            self._to_ask.add(shard)  # its rows have new due times, perhaps sooner than any that is known
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
+            self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
 
     def _limit(self, lane: Lane) -> int:
         """A job is a batch already, and deploying a run is long: those are claimed one for each slot."""
@@ -90,9 +117,9 @@ class Worker:
 
     def _heard(self, places: set[Place] | None) -> None:
         if places is None:
-            self._agenda.ask_everything()
+            self._to_ask.update(self._engine.kernel.every_shard())
         else:
-            self._agenda.hear(places, self._engine.kernel.clock.carried())
+            self._told |= places
         self._stirred.set()
 
     async def _sleep(self) -> None:
@@ -106,6 +133,3 @@ class Worker:
                 await self._stirred.wait()
         except TimeoutError:
             return
-
-    def _tasks(self) -> list[asyncio.Task[None]]:
-        return [task for tasks in self._running.values() for task in tasks]

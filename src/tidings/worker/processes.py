@@ -1,10 +1,11 @@
 """Several worker processes under one parent: starts them, starts them again when they die, and passes signals on."""
 
 import asyncio
+import os
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 
@@ -17,8 +18,9 @@ HEALTHY_SECONDS = 60.0
 class Processes:
     """The children of one `tidings worker --processes N`."""
 
-    def __init__(self, arguments: Sequence[str], count: int) -> None:
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], count: int) -> None:
         self._command = [sys.executable, "-m", "tidings", "worker", *arguments, "--processes", "1"]
+        self._environment = environment
         self._count = count
         self._children: set[Process] = set()
         self._stopping = asyncio.Event()
@@ -32,8 +34,7 @@ class Processes:
         """Have every child drain."""
         self._stopping.set()
         for child in self._children:
-            if child.returncode is None:
-                child.send_signal(signal.SIGTERM)
+            _drain(child)
 
     async def _keep_one(self, number: int) -> int:
         backoff = FIRST_BACKOFF_SECONDS
@@ -42,17 +43,23 @@ class Processes:
             started = loop.time()
             code = await self._run_one(number)
             if self._stopping.is_set():
-                return code
+                return _exit_status(code)
+            if loop.time() - started > HEALTHY_SECONDS:
+                backoff = FIRST_BACKOFF_SECONDS
             log.warning("worker_process_ended", number=number, code=code, restart_seconds=backoff)
-            backoff = FIRST_BACKOFF_SECONDS if loop.time() - started > HEALTHY_SECONDS else backoff * 2
-            await self._wait(min(backoff, LONGEST_BACKOFF_SECONDS))
+            await self._wait(backoff)
+            backoff = min(backoff * 2, LONGEST_BACKOFF_SECONDS)
         return 0
 
     async def _run_one(self, number: int) -> int:
         # A session of its own: Ctrl-C reaches the parent alone, which passes it on once.
-        child = await asyncio.create_subprocess_exec(*self._command, start_new_session=True)
+        child = await asyncio.create_subprocess_exec(
+            *self._command, env={**os.environ, **self._environment}, start_new_session=True
+        )
         self._children.add(child)
         log.info("worker_process_started", number=number, pid=child.pid)
+        if self._stopping.is_set():
+            _drain(child)  # asked while it was being started, so `stop` has missed it
         try:
             return await child.wait()
         finally:
@@ -64,3 +71,15 @@ class Processes:
                 await self._stopping.wait()
         except TimeoutError:
             return
+
+
+def _drain(child: Process) -> None:
+    if child.returncode is None:
+        child.send_signal(signal.SIGTERM)
+
+
+def _exit_status(code: int) -> int:
+    """What a shell would say; a child that SIGTERM reached before it could work at all has left nothing undone."""
+    if code == -signal.SIGTERM:
+        return 0
+    return code if code >= 0 else 128 - code

@@ -18,8 +18,8 @@ chosen as materialized (
 update queue
    set due_at = :lease_until, fence = queue.fence + 1, leased = true, wake = false,
        crashes = queue.crashes + queue.leased::integer
-  from chosen
- where queue.shard = :shard and queue.id = chosen.id
+    -- An array, not a join: a plan made without knowing :limit would join by reading the whole shard.
+ where queue.shard = :shard and queue.id = any(array(select id from chosen))
 returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop;
 
 -- name: reread_claim
@@ -40,5 +40,6 @@ select (select min(due_at) from queue where shard = :shard and lane = 0) as tran
 update queue
    set due_at = :lease_until
   from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
- where queue.shard = :shard and queue.id = t.id and queue.fence = t.fence and queue.leased
+ where queue.shard = :shard and queue.id = t.id and queue.fence = t.fence
+   and queue.leased
 returning queue.id, queue.stop;

@@ -16,7 +16,10 @@ finalized as (
            provider_message_id = f.message_id, error = f.error,
            finalized_at = case when f.status <> 'queued' then :now::timestamptz end
       from fact f
-     where o.shard = :shard and o.id = f.id and o.status = 'queued' and o.marked_attempt = f.attempt
+     where o.shard = :shard and o.id = f.id and o.status = 'queued'
+       and o.marked_attempt = f.attempt
+       -- A refusal says nothing new once it has cleared the mark, and must not be counted twice.
+       and (o.marked_at is not null or f.status <> 'queued')
     returning o.id, coalesce(o.job_id, o.execution_id) as owner, o.job_id, o.status, o.in_doubt, f.fence
 ),
 counted as (
@@ -39,7 +42,8 @@ woken as (
        set due_at = case when q.fence = f.fence or q.leased then q.due_at else least(q.due_at, :now) end,
            wake = q.wake or (q.leased and q.fence <> f.fence), crashes = 0
       from (select distinct on (owner) owner, fence from finalized order by owner, fence) f
-     where q.shard = :shard and q.id = f.owner and (q.fence <> f.fence or q.crashes > 0)
+     where q.shard = :shard and q.id = f.owner
+       and (q.fence <> f.fence or q.crashes > 0)
     returning q.id
 )
 select id, status, in_doubt from finalized;
@@ -53,7 +57,7 @@ select o.shard, o.id, t.attempt, t.outcome, t.error, t.started_at, t.ended_at
            :ended_at::timestamptz[]
        ) as t(id, attempt, outcome, error, started_at, ended_at)
   join outbox o on o.shard = :shard and o.id = t.id
- where o.shard = :shard
+ where o.shard = :shard and o.id = any(:ids::uuid[])
     on conflict do nothing;
 
 -- name: doubt_items
@@ -62,8 +66,8 @@ update outbox o
    set in_doubt = true
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, owner, fence, attempt)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
- where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt
-   and o.marked_at is not null and not o.in_doubt
+ where o.shard = :shard and o.id = t.id
+   and o.status = 'queued' and o.marked_attempt = t.attempt and o.marked_at is not null and not o.in_doubt
 returning o.id;
 
 -- name: schedule_doubtful_items
@@ -81,7 +85,8 @@ update outbox o
    set in_doubt = false, marked_at = null, retry_at = null
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, owner, fence, attempt)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
- where o.shard = :shard and o.id = t.id and o.in_doubt and o.marked_attempt = t.attempt
+ where o.shard = :shard and o.id = t.id and o.in_doubt
+   and o.marked_attempt = t.attempt
 returning o.id;
 
 -- name: pause_provider

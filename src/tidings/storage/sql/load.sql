@@ -19,7 +19,8 @@ update jobs
    set status = 'locked', attempts = jobs.attempts + 1, started_at = coalesce(jobs.started_at, :now)
   from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
   join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
- where jobs.shard = :shard and jobs.id = t.id and jobs.ended_at is null
+ where jobs.shard = :shard and jobs.id = t.id
+   and jobs.ended_at is null
 returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts;
 
 -- name: load_job_items

@@ -41,7 +41,7 @@ select to_regclass('tidings.migrations') is not null as initialised;
 select number, name, checksum from migrations order by number;
 
 -- name: record_migration
--- Notes one as done, in its own transaction.
+-- Notes one as done, in the transaction that did it.
 insert into migrations (number, name, checksum, applied_at) values (:number, :name, :checksum, :now);
 
 -- name: read_shard_count

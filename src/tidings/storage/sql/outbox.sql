@@ -30,7 +30,8 @@ update outbox o
            :payloads::jsonb[], :again::boolean[]
        ) as t(id, owner, fence, attempt, attempts, payload, again)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence and q.stop is null
- where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.in_doubt = t.again
+ where o.shard = :shard and o.id = t.id
+   and o.status = 'queued' and o.in_doubt = t.again
    and ((o.marked_attempt = t.attempt - 1 and (o.marked_at is null or t.again))
         or (o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null))
 returning o.id, o.payload;
@@ -40,8 +41,8 @@ returning o.id, o.payload;
 update outbox o
    set marked_at = null, attempts = greatest(o.attempts - 1, 0)
   from unnest(:ids::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, fence, attempt)
- where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt
-   and o.marked_fence = t.fence and o.marked_at is not null
+ where o.shard = :shard and o.id = t.id and o.status = 'queued'
+   and o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null
 returning o.id;
 
 -- name: settle_unmarked_items
@@ -50,7 +51,8 @@ with settled as (
     update outbox o
        set status = t.status, skipped = t.status = 'skipped', error = t.error, retry_at = null, finalized_at = :now
       from unnest(:ids::uuid[], :statuses::text[], :errors::text[]) as t(id, status, error)
-     where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_at is null and not o.in_doubt
+     where o.shard = :shard and o.id = t.id and o.status = 'queued'
+       and o.marked_at is null and not o.in_doubt
     returning o.id, o.job_id, o.status
 ),
 counted as (
@@ -63,4 +65,10 @@ counted as (
      where j.shard = :shard and j.id = d.job_id
     returning j.id
 )
-select id from settled;
+select id from settled
+union all
+-- Settled by an earlier try whose answer was lost.
+select o.id
+  from unnest(:ids::uuid[], :statuses::text[]) as t(id, status)
+  join outbox o on o.shard = :shard and o.id = t.id and o.status = t.status
+ where o.shard = :shard and o.id = any(:ids::uuid[]);

@@ -61,7 +61,8 @@ with moved as materialized (
 worked as (
     update jobs j
        set status = case when m.open > 0 then 'queued'
-                         when m.dead then 'dead'
+                         -- Only death writes an error, and doubt may have kept the job open since.
+                         when m.dead or j.error is not null then 'dead'
                          when m.failed = 0 then 'completed'
                          when m.failed = m.planned then 'failed'
                          else 'partial' end,

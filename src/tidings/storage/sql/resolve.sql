@@ -34,7 +34,12 @@ select e.shard, e.id, 'execution', :lane, :now
 insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
 select s.shard, :id, :tenant, :workspace, :subject_kind, :subject_id, :event, :actor, :detail::jsonb, :now
   from shards s
- where s.shard = :shard;
+ where s.shard = :shard
+    on conflict do nothing;
+
+-- name: find_audit
+-- Whether a line of history is there: after an unknown commit it tells whether that was ours.
+select id from audit_log where shard = :shard and id = :id;
 
 -- name: stop_owner
 -- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys.

@@ -1,0 +1,67 @@
+"""A real SMTP server in a process of its own that takes every message and remembers it: the demo's witness.
+
+`python -m tidings.demo.sink` prints its port, then one JSON line for each line it reads; it ends when its standard
+input does, so it never outlives the demo.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from collections import Counter
+from typing import Any
+
+from aiosmtpd.smtp import SMTP
+
+_MESSAGE_ID = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.IGNORECASE | re.MULTILINE)
+
+
+class Mailbox:
+    """What arrived, counted before the sender is told so."""
+
+    def __init__(self) -> None:
+        self.recipients: Counter[str] = Counter()
+        self.message_ids: Counter[str] = Counter()
+
+    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802 – its name there
+        """Take one message."""
+        found = _MESSAGE_ID.search(envelope.content)
+        self.message_ids[found[1].decode() if found else ""] += 1
+        self.recipients.update(envelope.rcpt_tos)
+        return "250 2.0.0 taken"
+
+    def report(self) -> str:
+        """Everything there is to know, on one line."""
+        return json.dumps(
+            {
+                "accepted": self.message_ids.total(),
+                "distinct": len(self.message_ids.keys() - {""}),
+                "recipients": self.recipients,
+            }
+        )
+
+
+async def serve() -> None:
+    """Take mail until standard input ends."""
+    mailbox = Mailbox()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: SMTP(mailbox, hostname="sink.example.com"), "127.0.0.1", 0
+    )
+    _answer(str(server.sockets[0].getsockname()[1]))
+    while await asyncio.to_thread(sys.stdin.readline):
+        _answer(mailbox.report())
+    server.close()
+
+
+def _answer(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(serve())
+    else:
+        uvloop.run(serve())

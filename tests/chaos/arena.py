@@ -1,0 +1,375 @@
+"""The place where things are killed: a PostgreSQL, a ledger and real workers, all of this arena's own.
+
+Only processes that the arena started are ever signalled, each by its id. Every wait has a condition and a deadline.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+
+import asyncpg
+
+from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
+from tests.chaos.audit import Findings, audit, unsettled
+from tests.chaos.workload import Workload
+from tidings.config import Config
+from tidings.embedded.processes import children_of
+from tidings.embedded.temporary import TemporaryServer
+from tidings.engine import Engine, Trigger
+from tidings.kernel.slots import WINDOW_SECONDS
+from tidings.wiring import open_engine
+
+REPOSITORY = Path(__file__).parents[2]
+DEADLINE_SECONDS = 60.0
+POLL_SECONDS = 0.05
+CALL_DELAY_SECONDS = 0.02
+WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
+"""At most what one process can have marked and not finalized: both lanes' slots, at the pace the ledger allows."""
+
+
+class Overdue(AssertionError):
+    """What was waited for did not happen in time."""
+
+
+async def until(what: str, condition: Callable[[], bool | Awaitable[bool]], seconds: float = DEADLINE_SECONDS) -> None:
+    """Wait for a condition, or say what was waited for in vain."""
+    deadline = time.monotonic() + seconds
+    while True:
+        met = condition()
+        if met if isinstance(met, bool) else await met:
+            return
+        if time.monotonic() > deadline:
+            raise Overdue(f"{what}: not within {seconds:g} s")
+        await asyncio.sleep(POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How patient workers are."""
+
+    lease_seconds: float = 2.0
+    call_seconds: float = 1.0
+    poll_seconds: float = 0.2
+
+
+class WorkerProcess:
+    """One real worker."""
+
+    def __init__(self, process: Process, log: Path, crash_at: str | None) -> None:
+        self._process = process
+        self.log = log
+        self.crash_at = crash_at
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """How it ended: None while it runs, negative for the signal that ended it."""
+        return self._process.returncode
+
+    def send(self, number: signal.Signals) -> bool:
+        """Signal it, unless it has gone already."""
+        if self.code is not None:
+            return False
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+            return True
+        return False
+
+    async def wait(self, seconds: float = DEADLINE_SECONDS) -> int:
+        """Wait for its end; give how it ended."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._process.wait()
+        except TimeoutError:
+            raise Overdue(f"worker {self.pid} ({self.crash_at or 'unarmed'}) did not end:\n{self.tail()}") from None
+
+    def is_frozen(self) -> bool:
+        """Whether it is stopped (SIGSTOP)."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        return False
+
+    def is_working(self) -> bool:
+        """Whether it has said that it started."""
+        return self.log.exists() and b"worker_started" in self.log.read_bytes()
+
+    def events(self, *names: str) -> list[str]:
+        """Its log lines about these events."""
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return [line for line in lines if any(f'"event": "{name}"' in line for name in names)]
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of its log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
+
+
+@dataclass(slots=True)
+class Faults:
+    """What was done to the arena so far."""
+
+    kills: Counter[str] = field(default_factory=Counter)  # crash point, or how else → times
+    postgres: int = 0
+    freezes: int = 0
+    terminations: int = 0
+
+
+class Arena:
+    """One PostgreSQL, one ledger, some workers, and the list of what was intended."""
+
+    def __init__(
+        self, directory: Path, server: TemporaryServer, engine: Engine, ledger: LedgerClient, environ: Mapping[str, str]
+    ) -> None:
+        self.directory = directory
+        self.server = server
+        self.engine = engine
+        self.workload = Workload(engine)
+        self.workers: list[WorkerProcess] = []
+        self.faults = Faults()
+        self._ledger = ledger
+        self._environ = environ
+        self._rendering: set[int] = set()
+
+    @property
+    def file(self) -> Path:
+        """The ledger's file."""
+        return self.directory / "ledger.jsonl"
+
+    async def start_worker(self, crash_at: str | None = None, **settings: str) -> WorkerProcess:
+        """Start a worker, armed to die or freeze at a crash point if one is given."""
+        log = self.directory / f"worker-{len(self.workers)}.log"
+        environ = {**self._environ, **settings, **({"TIDINGS_CRASH_AT": crash_at} if crash_at else {})}
+        with log.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tidings", "worker", "--app", "tests.chaos.app:app"),
+                env=environ,
+                cwd=REPOSITORY,
+                stdin=DEVNULL,
+                stdout=file,
+                stderr=file,
+            )
+        worker = WorkerProcess(process, log, crash_at)
+        self.workers.append(worker)
+        return worker
+
+    async def start_workers(self, count: int) -> list[WorkerProcess]:
+        """Start unarmed workers, and wait until they work."""
+        workers = [await self.start_worker() for _ in range(count)]
+        for worker in workers:
+            await self._until_working(worker)
+        return workers
+
+    async def _until_working(self, worker: WorkerProcess) -> None:
+        try:
+            await until("a worker starts", lambda: worker.is_working() or worker.code is not None)
+        except Overdue as error:
+            raise Overdue(f"{error}:\n{worker.tail()}") from None
+        if worker.code is not None:
+            raise AssertionError(f"a worker ended with {worker.code} before it started:\n{worker.tail()}")
+
+    async def trigger_elsewhere(self, workflow: str, triggers: Sequence[Trigger], crash_at: str) -> int:
+        """Trigger from a process that dies on the way; give how it ended."""
+        wish = {"workflow": workflow, "triggers": [[one.idempotency_key, one.data] for one in triggers]}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.chaos.client"),
+            env={**self._environ, "TIDINGS_CRASH_AT": crash_at},
+            cwd=REPOSITORY,
+            stdin=PIPE,
+        )
+        await process.communicate(json.dumps(wish).encode())
+        self.faults.kills[crash_at.partition(":")[0]] += 1
+        return await process.wait()
+
+    async def until_crashed(self, worker: WorkerProcess) -> None:
+        """Wait until an armed worker has killed itself."""
+        if await worker.wait() != -signal.SIGKILL:
+            raise AssertionError(f"{worker.crash_at}: ended with {worker.code}\n{worker.tail()}")
+        self.faults.kills[str(worker.crash_at).partition(":")[0]] += 1
+
+    async def until_frozen(self, worker: WorkerProcess) -> None:
+        """Wait until a worker has stopped itself."""
+        await until(f"{worker.crash_at} is reached", worker.is_frozen)
+        self.faults.freezes += 1
+
+    async def kill(self, worker: WorkerProcess, how: str = "at random") -> None:
+        """kill -9."""
+        self._rendering.update(children_of(worker.pid))
+        if worker.send(signal.SIGKILL):
+            self.faults.kills[how] += 1
+        await worker.wait()
+
+    def freeze(self, worker: WorkerProcess) -> None:
+        """SIGSTOP."""
+        self.faults.freezes += worker.send(signal.SIGSTOP)
+
+    def thaw(self, worker: WorkerProcess) -> None:
+        """SIGCONT."""
+        worker.send(signal.SIGCONT)
+
+    def terminate(self, worker: WorkerProcess) -> None:
+        """SIGTERM."""
+        self.faults.terminations += worker.send(signal.SIGTERM)
+
+    async def kill_postgres(self) -> None:
+        """kill -9 to the whole server, then start it again."""
+        await self.server.kill()
+        self.faults.postgres += 1
+        await self.server.start()
+
+    async def order(self, **orders: object) -> None:
+        """Tell the ledger how to behave."""
+        body = json.dumps({"delay_seconds": CALL_DELAY_SECONDS, **orders}).encode()
+        await self._ledger.ask("POST", "/control", body, {})
+
+    async def calls(self) -> int:
+        """How many calls the ledger has written."""
+        reply = await self._ledger.ask("GET", "/stats", b"", {})
+        return int(str(reply.body["lines"]))
+
+    async def until_calls(self, more: int) -> None:
+        """Wait until so many more calls have been made."""
+        goal = await self.calls() + more
+        await until(f"{more} more calls", lambda: self._has_calls(goal))
+
+    async def _has_calls(self, goal: int) -> bool:
+        return await self.calls() >= goal
+
+    async def settle(self, workers: int = 2, seconds: float = DEADLINE_SECONDS) -> None:
+        """With the faults off, wait until everything is terminal or in doubt, then send the workers home."""
+        await self.order()
+        await self.start_workers(max(0, workers - len(self._unarmed())))
+        async with self.look() as connection:
+            left: dict[str, int] = {}
+
+            async def is_settled() -> bool:
+                nonlocal left
+                left = await unsettled(connection, self.workload.intended)
+                return not left
+
+            try:
+                await until("everything settles", is_settled, seconds)
+            except Overdue as error:
+                raise Overdue(f"{error}; left are {left}") from None
+        await self.send_home()
+
+    async def send_home(self) -> None:
+        """SIGTERM for all unarmed workers that still run; each must leave in peace."""
+        alive = self._unarmed()
+        for worker in alive:
+            self._rendering.update(children_of(worker.pid))
+            worker.send(signal.SIGTERM)
+        codes = [await worker.wait() for worker in alive]
+        if any(codes):
+            raise AssertionError(f"drained workers ended with {codes}:\n" + "\n".join(one.tail() for one in alive))
+
+    def _unarmed(self) -> list[WorkerProcess]:
+        return [worker for worker in self.workers if worker.code is None and not worker.crash_at]
+
+    async def audit(self, unanswered: int = 0) -> Findings:
+        """Compare the list, the database and the ledger; whatever does not fit is a violation.
+
+        `unanswered` is how many calls to the blind provider were to stay without an answer.
+        """
+        async with self.look() as connection:
+            findings = await audit(connection, self.engine, self.workload.intended, self.file, self.faults.postgres)
+        kills = self.faults.kills.total() + self.faults.freezes
+        if findings.tallies["blind"].in_doubt > kills * WINDOW + unanswered:
+            findings.violations.append(f"{findings.tallies['blind'].in_doubt} in doubt after {kills} kills")
+        for worker in self.workers:
+            findings.violations += [f"worker {worker.pid}: {line}" for line in worker.events("batch_failed")]
+        await until("no rendering process is left", lambda: not any(map(_is_rendering, self._rendering)))
+        return findings
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+        """A connection to look behind the engine."""
+        settings = {"search_path": "tidings, public", "timezone": "UTC"}
+        connection = await asyncpg.connect(self.server.dsn, server_settings=settings)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    async def close(self) -> None:
+        """Kill what still runs."""
+        for worker in self.workers:
+            worker.send(signal.SIGKILL)
+        for worker in self.workers:
+            await worker.wait()
+
+
+def _is_rendering(pid: int) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return b"render_child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+@asynccontextmanager
+async def open_arena(seed: str, timing: Timing | None = None) -> AsyncIterator[Arena]:
+    """Build an arena, and leave nothing of it behind."""
+    timing = timing or Timing()
+    directory = Path(tempfile.mkdtemp(prefix="tidings-chaos-"))
+    async with AsyncExitStack() as stack:
+        stack.callback(rmtree, directory, ignore_errors=True)
+        server = await stack.enter_async_context(TemporaryServer())
+        address = await _start_ledger(stack, directory, server.dsn, seed)
+        config = Config(database_url=server.dsn, lease_seconds=timing.lease_seconds)
+        engine = await open_engine(config, make_app(address, timing.call_seconds))
+        stack.push_async_callback(engine.close)
+        host, _, port = address.partition(":")
+        client = LedgerClient(host, int(port))
+        stack.callback(client.close)
+        environ = _environ(server.dsn, address, timing)
+        arena = Arena(directory, server, engine, client, environ)
+        stack.push_async_callback(arena.close)
+        await arena.order()
+        await arena.workload.define()
+        yield arena
+
+
+async def _start_ledger(stack: AsyncExitStack, directory: Path, dsn: str, seed: str) -> str:
+    environ = {**os.environ, "DATABASE_URL": dsn, "CHAOS_FILE": str(directory / "ledger.jsonl"), "CHAOS_SEED": seed}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.chaos.ledger"), env=environ, cwd=REPOSITORY, stdin=PIPE, stdout=PIPE
+    )
+    stack.push_async_callback(_stop_ledger, process)
+    if process.stdout is None:
+        raise AssertionError("the ledger has a pipe")
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        return f"127.0.0.1:{int(await process.stdout.readline())}"
+
+
+async def _stop_ledger(process: Process) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(10):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _environ(dsn: str, address: str, timing: Timing) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "PYTEST_"))}
+    return own | {
+        "DATABASE_URL": dsn,
+        "CHAOS_LEDGER": address,
+        "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),
+        "TIDINGS_CALL_SECONDS": str(timing.call_seconds),
+        "TIDINGS_POLL_SECONDS": str(timing.poll_seconds),
+        "TIDINGS_LOG_FORMAT": "json",
+    }

@@ -1,0 +1,203 @@
+"""Compare three accounts of the same events: the list of what was intended, the database, and the ledger."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.chaos.app import CLASSES
+from tests.chaos.ledger import Line, read_lines
+from tests.chaos.workload import Intended
+from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.engine import Engine
+
+if TYPE_CHECKING:
+    import asyncpg
+
+MOST_SHOWN = 10
+SELF_RESOLVING = frozenset({"keyed", "resolvable"})
+"""Nothing stays in doubt with these: the key or the look-up ends it."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """One provider class in numbers."""
+
+    intended: int = 0
+    sent: int = 0
+    failed: int = 0
+    in_doubt: int = 0
+    calls: int = 0
+    repeats: int = 0  # calls under a key that was taken before, which a keyed provider does not send again
+    duplicates: int = 0
+    losses: int = 0
+
+
+@dataclass(slots=True)
+class Findings:
+    """What an audit found."""
+
+    tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in CLASSES})
+    violations: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        shown = self.violations[:MOST_SHOWN]
+        more = [f"… and {len(self.violations) - len(shown)} more"] if len(self.violations) > len(shown) else []
+        return "\n".join([*shown, *more, *(f"{name}: {tally}" for name, tally in self.tallies.items())])
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An outbox row, as far as an audit cares."""
+
+    recipient: str
+    provider: str
+    status: ItemStatus
+    in_doubt: bool
+    key: str
+    error: str | None
+
+
+async def unsettled(connection: "asyncpg.Connection[asyncpg.Record]", intended: Intended) -> dict[str, int]:
+    """What will still change by itself; nothing once all is there, and terminal or in doubt for good."""
+    row = await connection.fetchrow(
+        """
+        select $2 - (select count(*) from outbox) as missing,
+               (select count(*) from outbox where status = 'queued' and not in_doubt) as open,
+               (select count(*) from outbox where in_doubt and (retry_at is not null or provider = any($1))) as pending,
+               (select count(*) from queue where leased) as leased,
+               (select count(*) from queue where kind = 'execution') as executions,
+               (select count(*) from runs r
+                 where ended_at is null
+                   and (planned is null
+                        or not exists (select 1 from jobs j where j.run_id = r.id and j.ended_at is null))) as late_runs
+        """,
+        sorted(SELF_RESOLVING),
+        len(intended.items),
+    )
+    return {name: count for name, count in (row.items() if row else ()) if count}
+
+
+async def audit(
+    connection: "asyncpg.Connection[asyncpg.Record]",
+    engine: Engine,
+    intended: Intended,
+    ledger: Path,
+    postgres_restarts: int,
+) -> Findings:
+    """Everything that the promises say, checked from outside."""
+    findings = Findings()
+    items = await _read_items(connection)
+    lines = _by_recipient(read_lines(ledger))
+    _check_presence(findings, intended, items, lines)
+    for recipient, provider in intended.items.items():
+        for item in items.get(recipient, ()):
+            _check_item(findings, provider, item, lines.get(recipient, ()))
+    for line in (line for calls in lines.values() for line in calls):
+        _check_witness(findings, line, postgres_restarts)
+    findings.violations += [
+        f"verify {check.name}: {offence.id} {offence.problem}"
+        for check in await engine.verify()
+        for offence in check.offences
+    ]
+    await _check_owners(findings, connection, intended)
+    return findings
+
+
+async def _read_items(connection: "asyncpg.Connection[asyncpg.Record]") -> Mapping[str, list[Item]]:
+    items: dict[str, list[Item]] = defaultdict(list)
+    for row in await connection.fetch(
+        "select recipient, provider, status, in_doubt, idempotency_key, error from outbox"
+    ):
+        status = ItemStatus(row["status"])
+        item = Item(
+            row["recipient"], row["provider"], status, row["in_doubt"], row["idempotency_key"].hex(), row["error"]
+        )
+        items[item.recipient].append(item)
+    return items
+
+
+def _by_recipient(lines: Sequence[Line]) -> Mapping[str, list[Line]]:
+    found: dict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        found[line.recipient].append(line)
+    return found
+
+
+def _check_presence(
+    findings: Findings, intended: Intended, items: Mapping[str, list[Item]], lines: Mapping[str, list[Line]]
+) -> None:
+    for recipient, provider in intended.items.items():
+        findings.tallies[provider].intended += 1
+        found = len(items.get(recipient, ()))
+        findings.tallies[provider].losses += found == 0
+        if found != 1:
+            findings.violations.append(f"{recipient} is in the outbox {found} times")
+    for stranger in (items.keys() | lines.keys()) - intended.items.keys():
+        findings.violations.append(f"{stranger} was never intended")
+
+
+def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[Line]) -> None:
+    tally = findings.tallies[provider]
+    effective = sum(line.effective for line in calls)
+    tally.calls += len(calls)
+    tally.repeats += sum(line.taken and not line.effective for line in calls)
+    tally.sent += item.status in SUCCESSES
+    tally.failed += item.status is ItemStatus.FAILED
+    tally.in_doubt += item.in_doubt
+    tally.duplicates += max(0, effective - 1)
+    name = f"{item.recipient} ({'in doubt' if item.in_doubt else item.status}, {item.error})"
+    if effective not in _allowed(item):
+        findings.violations.append(f"{name} reached its person {effective} times: {_story(calls)}")
+        tally.losses += item.status in SUCCESSES and effective == 0
+    if item.in_doubt and provider in SELF_RESOLVING:
+        findings.violations.append(f"{name} stays in doubt although its provider is {provider}: {_story(calls)}")
+    if len({line.body for line in calls}) > 1:
+        findings.violations.append(f"{name} was sent with different bodies")
+    if any(line.key != item.key or line.provider != provider for line in calls):
+        findings.violations.append(f"{name} was sent under another key or by another provider")
+    if item.status is ItemStatus.FAILED and not any(line.mode == "refuse" for line in calls):
+        findings.violations.append(f"{name} failed although nobody refused it")
+
+
+def _allowed(item: Item) -> set[int]:
+    if item.in_doubt:
+        return {0, 1}
+    if item.status in SUCCESSES:
+        return {1}
+    return {0} if item.status is not ItemStatus.QUEUED else set()
+
+
+def _story(calls: Sequence[Line]) -> str:
+    return ", ".join(f"{line.mode} by {line.worker} at {line.at:.3f}" for line in calls) or "never called"
+
+
+def _check_witness(findings: Findings, line: Line, postgres_restarts: int) -> None:
+    """Every call had its committed row, queued and marked; only a PostgreSQL that was down cannot say so."""
+    if line.row == "queued marked" or (line.row is None and postgres_restarts):
+        return
+    findings.violations.append(f"the call for {line.recipient} by {line.worker} had the row {line.row!r}")
+
+
+async def _check_owners(
+    findings: Findings, connection: "asyncpg.Connection[asyncpg.Record]", intended: Intended
+) -> None:
+    executions = {row["id"] for row in await connection.fetch("select id from executions")}
+    if executions != set(intended.executions.values()):
+        findings.violations.append(f"{len(executions)} executions for {len(intended.executions)} triggers")
+    runs = {row["id"]: row["planned"] for row in await connection.fetch("select id, planned from runs")}
+    if runs != intended.runs:
+        findings.violations.append(f"the runs planned {runs}; intended were {intended.runs}")
+    # The audit log is history: no item of a run may have ended after the run did. Two workers' clocks may differ by as
+    # long as a question to the database takes.
+    for row in await connection.fetch(
+        """
+        select distinct a.subject_id as id
+          from audit_log a
+          join outbox o on o.run_id = a.subject_id
+         where a.event in ('completed', 'partial', 'failed')
+           and coalesce(o.finalized_at, 'infinity') > a.at + interval '500 ms'
+        """
+    ):
+        findings.violations.append(f"run {row['id']} was terminal before its last item")

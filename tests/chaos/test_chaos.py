@@ -1,0 +1,180 @@
+"""Kill real workers and the real database, then compare what was intended, what is stored and what really went out.
+
+A failure names the seed; `CHAOS_SEED=… pytest tests/chaos -k …` draws the same numbers again.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.chaos.app import CLASSES
+from tests.chaos.arena import Arena, Timing, open_arena, until
+from tests.chaos.audit import Findings
+
+pytestmark = pytest.mark.chaos
+
+SEED = os.environ.get("CHAOS_SEED") or os.environ.get("PYTEST_XDIST_TESTRUNUID", "1")[:8]
+
+# A row dies after five crashes without progress, so at most four points in a row before everything is settled.
+POINTS = {
+    "before the row": ("after_claim", "after_render", "before_reserve_commit", "after_reserve"),
+    "around the call": ("before_mark_commit", "after_mark", "before_call", "after_call"),
+    "after the call": ("before_finalize_commit", "after_finalize", "before_release_commit", "after_release"),
+    "runs": ("before_deploy_commit", "after_deploy_chunk", "before_rollup_commit"),
+}
+FURTHEST = {"after_claim": 3, "before_call": 30, "after_call": 30, "after_finalize": 3}
+"""A point is armed for its first to this-many-th time."""
+
+
+@pytest.fixture
+async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
+    timing: Timing | None = getattr(request, "param", None)
+    async with open_arena(SEED, timing) as arena:
+        yield arena
+
+
+async def prove(arena: Arena, unanswered: int = 0) -> Findings:
+    """Settle and audit; a violation names the seed and how to see it again."""
+    await arena.settle()
+    findings = await arena.audit(unanswered)
+    print(f"\nseed {SEED}: {arena.faults}\n{findings}")
+    assert not findings.violations, f"seed {SEED}; again: CHAOS_SEED={SEED} pytest tests/chaos\n{findings}"
+    return findings
+
+
+async def feed(arena: Arena, provider: str) -> None:
+    """Work of every kind for one provider."""
+    await arena.workload.start_executions(provider, 40)
+    await arena.workload.start_run(provider, 80)
+    await arena.workload.start_walks(4)
+
+
+@pytest.mark.parametrize("provider", CLASSES)
+async def test_a_worker_killed_at_any_point_neither_loses_nor_repeats(arena: Arena, provider: str) -> None:
+    draw = random.Random(f"{SEED}:{provider}")
+    for points in POINTS.values():
+        for point in points:
+            await feed(arena, provider)
+            victim = await arena.start_worker(f"{point}:{draw.randint(1, FURTHEST.get(point, 1))}")
+            await arena.until_crashed(victim)
+        await arena.settle(workers=1)
+
+    findings = await prove(arena)
+
+    assert arena.faults.kills.total() == sum(len(points) for points in POINTS.values())
+    assert findings.tallies[provider].calls > 0
+
+
+async def test_a_frozen_worker_that_wakes_after_its_lease_sends_nothing_again(arena: Arena) -> None:
+    zombies = []
+    for point in ("after_mark:2:stop", "before_call:5:stop", "after_call:5:stop", "before_release_commit:1:stop"):
+        for provider in CLASSES:
+            await feed(arena, provider)
+        zombie = await arena.start_worker(point)
+        await arena.until_frozen(zombie)
+        zombies.append(zombie)
+    await arena.settle(workers=1)
+
+    for zombie in zombies:
+        arena.thaw(zombie)
+    for zombie in zombies:
+        arena.terminate(zombie)
+        assert await zombie.wait() == 0
+    await prove(arena)
+
+
+async def test_two_workers_on_one_expired_lease_send_each_item_once(arena: Arena) -> None:
+    for provider in CLASSES:
+        await feed(arena, provider)
+    victim = await arena.start_worker("after_reserve:3")
+    await arena.until_crashed(victim)
+
+    await arena.start_workers(2)
+    await prove(arena)
+
+
+async def test_a_killed_database_loses_nothing_and_leaves_nothing_in_doubt(arena: Arena) -> None:
+    await arena.start_workers(2)
+    for provider in CLASSES:
+        await arena.workload.start_run(provider, 600)
+        await arena.workload.start_executions(provider, 100)
+    await arena.workload.start_walks(50)
+
+    for _ in range(3):
+        await arena.until_calls(200)
+        await arena.kill_postgres()
+    findings = await prove(arena)
+
+    assert sum(tally.in_doubt for tally in findings.tallies.values()) == 0
+
+
+async def test_the_first_sigterm_leaves_nothing_in_doubt(arena: Arena) -> None:
+    for provider in CLASSES:
+        await arena.workload.start_run(provider, 500)
+        await arena.workload.start_executions(provider, 100)
+    for _ in range(3):
+        [worker] = await arena.start_workers(1)
+        await arena.until_calls(150)
+
+        arena.terminate(worker)
+        assert await worker.wait() == 0
+
+        async with arena.look() as connection:
+            held = await connection.fetchval("select count(*) from queue where leased")
+            marked = await connection.fetchval(
+                "select count(*) from outbox where status = 'queued' and marked_at is not null"
+            )
+        assert (held, marked) == (0, 0)
+    findings = await prove(arena)
+
+    assert sum(tally.in_doubt for tally in findings.tallies.values()) == 0
+
+
+@pytest.mark.parametrize("arena", [Timing(lease_seconds=10, call_seconds=8)], indirect=True)
+async def test_the_second_sigterm_leaves_at_once(arena: Arena) -> None:
+    await arena.workload.start_executions("blind", 5, mode="hang")
+    [worker] = await arena.start_workers(1)
+    await until("the calls hang", lambda: _has_calls(arena, 5))
+
+    arena.terminate(worker)
+    await until("the worker drains", lambda: bool(worker.events("draining")))
+    assert worker.code is None
+    asked_at = time.monotonic()
+    arena.terminate(worker)
+
+    assert await worker.wait() == 143
+    assert time.monotonic() - asked_at < 4  # the calls would have hung for eight
+    arena.faults.kills["second SIGTERM"] += 1
+    assert (await prove(arena)).tallies["blind"].in_doubt == 5
+
+
+async def test_whatever_a_provider_does_with_a_call_nobody_is_reached_twice(arena: Arena) -> None:
+    for provider in CLASSES:
+        for mode in ("drop", "half", "hang", "error", "broken", "cut", "refuse", "throttle"):
+            await arena.workload.start_run(provider, 2, mode)
+        await arena.workload.start_executions(provider, 50)
+
+    findings = await prove(arena, unanswered=12)
+
+    assert {tally.failed for tally in findings.tallies.values()} == {2}
+    assert findings.tallies["blind"].in_doubt == 12  # two for each mode whose answer says nothing
+
+
+async def test_a_client_killed_while_it_triggers_may_trigger_again(arena: Arena) -> None:
+    triggers = arena.workload.triggers("keyed", 40)
+    code = await arena.trigger_elsewhere("one-keyed", triggers, crash_at="before_trigger_commit:3")
+    assert code == -signal.SIGKILL
+
+    used = await arena.workload.trigger_again("keyed", triggers)
+
+    assert any(used)
+    assert not all(used)
+    await prove(arena)
+
+
+async def _has_calls(arena: Arena, count: int) -> bool:
+    return await arena.calls() >= count

@@ -1,0 +1,101 @@
+"""What is asked of the engine, and the list of it that is kept outside the database.
+
+Every intended item has a recipient of its own, so the recipient is its name in the list, in the outbox and in the
+ledger alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from uuid import UUID, uuid4
+
+from tests.chaos.app import CHANNELS, CLASSES
+from tidings.domain.item import Channel
+from tidings.engine import Deployment, Engine, Recipient, Trigger
+
+WALK = ("blind", "keyed", "resolvable")
+"""The providers that the three sends of the long workflow go through, in order."""
+
+_TEXTS = {Channel.EMAIL: {"subject": "Hello", "body": "Hello {{ name }}"}}
+_CONTENT = {channel: _TEXTS.get(channel, {"body": "Hello {{ name }}"}) for channel in CHANNELS.values()}
+
+
+@dataclass(slots=True)
+class Intended:
+    """Everything that should become an item: recipient → provider; and what was started for it."""
+
+    items: dict[str, str] = field(default_factory=dict)
+    executions: dict[str, UUID] = field(default_factory=dict)  # idempotency key → id
+    runs: dict[UUID, int] = field(default_factory=dict)  # id → people
+
+
+class Workload:
+    """Feeds the engine in the test's own process, and remembers what it fed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._number = 0
+        self.intended = Intended()
+
+    async def define(self) -> None:
+        """The workflows: one send for each provider, and a walk through all three."""
+        for provider in CLASSES:
+            await self._engine.define(f"one-{provider}", {"entryNodeId": "send", "nodes": [_send("send", provider)]})
+        nodes: list[dict[str, object]] = []
+        for place, provider in enumerate(WALK):
+            nodes += [_send(provider, provider), {"id": f"wait{place}", "type": "delay", "delayMs": 50}]
+        ids = [str(node["id"]) for node in nodes]
+        edges = [{"from": one, "to": other} for one, other in pairwise(ids)]
+        await self._engine.define("walk", {"entryNodeId": ids[0], "nodes": nodes, "edges": edges})
+
+    def addresses(self, count: int, provider: str, mode: str = "to") -> list[str]:
+        """New recipients; `mode` tells the ledger what to do with the first call for each."""
+        first = self._number
+        self._number += count
+        return [f"{mode}.{number}.{provider}@chaos.test" for number in range(first, first + count)]
+
+    def triggers(self, provider: str, count: int, mode: str = "to") -> list[Trigger]:
+        """Wishes for executions with one send each, noted as intended."""
+        addresses = self.addresses(count, provider, mode)
+        self.intended.items |= dict.fromkeys(addresses, provider)
+        return [Trigger(f"key {address}", {f"to_{provider}": address, "name": address}) for address in addresses]
+
+    async def start_executions(self, provider: str, count: int, mode: str = "to") -> None:
+        """Trigger executions with one send each."""
+        await self._trigger(f"one-{provider}", self.triggers(provider, count, mode))
+
+    async def start_walks(self, count: int) -> None:
+        """Trigger executions with three sends, one through each provider."""
+        people = [self.addresses(count, provider) for provider in WALK]
+        triggers = []
+        for addresses in zip(*people, strict=True):
+            data = {f"to_{provider}": address for provider, address in zip(WALK, addresses, strict=True)}
+            self.intended.items |= dict(zip(addresses, WALK, strict=True))
+            triggers.append(Trigger(f"key {addresses[0]}", {**data, "name": addresses[0]}))
+        await self._trigger("walk", triggers)
+
+    async def trigger_again(self, provider: str, triggers: Sequence[Trigger]) -> list[bool]:
+        """Trigger with keys that may have been used already; tells which were."""
+        started = await self._engine.trigger_many(f"one-{provider}", triggers)
+        self.intended.executions |= {one.idempotency_key: got.id for one, got in zip(triggers, started, strict=True)}
+        return [one.duplicate for one in started]
+
+    async def start_run(self, provider: str, count: int, mode: str = "to") -> UUID:
+        """Deploy a run to new people."""
+        addresses = self.addresses(count, provider, mode)
+        self.intended.items |= dict.fromkeys(addresses, provider)
+        channel = CHANNELS[provider]
+        recipients = [Recipient(address, {"name": address}) for address in addresses]
+        wish = Deployment(uuid4(), f"run {addresses[0]}", channel, _CONTENT[channel], recipients)
+        started = await self._engine.deploy(wish)
+        self.intended.runs[started.id] = count
+        return started.id
+
+    async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> None:
+        started = await self._engine.trigger_many(workflow, triggers)
+        self.intended.executions |= {one.idempotency_key: got.id for one, got in zip(triggers, started, strict=True)}
+
+
+def _send(id: str, provider: str) -> dict[str, object]:
+    channel = CHANNELS[provider]
+    return {"id": id, "type": channel.value, "to": f"{{{{ to_{provider} }}}}", **_CONTENT[channel]}

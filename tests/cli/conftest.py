@@ -1,0 +1,73 @@
+"""The command as a user runs it: a process of its own, in an empty directory with an empty home."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LONGEST_COMMAND_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def complaint(self) -> str:
+        """The one line that an error is."""
+        [line] = self.err.strip().splitlines()
+        assert line.startswith("tidings: ")
+        assert self.out == ""
+        assert self.status == 1
+        return line
+
+
+@dataclass
+class Command:
+    """Runs `tidings` with settings of its own and none of ours."""
+
+    directory: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, *arguments: str, typed: str = "", **settings: str) -> Ended:
+        ended = subprocess.run(
+            [sys.executable, "-m", "tidings", *arguments],
+            cwd=self.directory,
+            env=self.environment(settings),
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_COMMAND_SECONDS,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "DATABASE_"))}
+        return ours | {"HOME": str(self.directory), "COLUMNS": "200"} | self.settings | dict(settings)
+
+
+@pytest.fixture
+def anywhere(tmp_path: Path) -> Command:
+    """The command without a database; whatever it would start stays in its own directory."""
+    return Command(tmp_path, {"TIDINGS_DATA_DIR": str(tmp_path / "data")})
+
+
+@pytest.fixture
+def tidings(tmp_path: Path, dsn: str) -> Command:
+    """The command on a fresh database with every table; the tests' server runs without fsync."""
+    return Command(tmp_path, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"})

@@ -1,0 +1,75 @@
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tidings.config import Config, LogFormat, load_config, variable
+from tidings.domain.doubt import DoubtPolicy
+from tidings.domain.errors import ConfigInvalid
+from tidings.domain.queue import Lane
+
+
+def test_a_flag_beats_the_environment_which_beats_the_file(tmp_path: Path) -> None:
+    (tmp_path / "tidings.toml").write_text("batch = 1\nprocesses = 1\npoll_seconds = 1\n")
+    environ = {"TIDINGS_BATCH": "2", "TIDINGS_PROCESSES": "2"}
+
+    config = load_config({"batch": 3}, environ, tmp_path)
+
+    assert (config.batch, config.processes, config.poll_seconds) == (3, 2, 1)
+
+
+def test_a_flag_not_given_and_an_empty_variable_count_as_absent(tmp_path: Path) -> None:
+    (tmp_path / "tidings.toml").write_text('database_url = "postgresql://file/app"\n')
+
+    config = load_config({"database_url": None}, {"DATABASE_URL": ""}, tmp_path)
+
+    assert config.database_url == "postgresql://file/app"
+
+
+def test_without_any_setting_there_are_defaults(tmp_path: Path) -> None:
+    assert load_config({}, {}, tmp_path) == Config()
+
+
+def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
+    wanted = Config(
+        database_url="postgresql://here/app",
+        data_dir=Path("/data"),
+        pg_bin=Path("/bin"),
+        allow_unsafe_storage=True,
+        shards=8,
+        connections=3,
+        smtp_url="smtp://here?from=a@b",
+        lease_seconds=90,
+        call_seconds=1.5,
+        doubt_policy=DoubtPolicy.RESEND,
+        processes=2,
+        batch=7,
+        lanes=(Lane.CAMPAIGNS, Lane.RUNS),
+        poll_seconds=0.5,
+        log_format=LogFormat.JSON,
+    )
+    words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}
+    words |= {"lanes": "Campaigns, runs", "allow_unsafe_storage": "yes"}
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (tmp_path / "tidings.toml").write_text("".join(f'{name} = "{word}"\n' for name, word in words.items()))
+
+    assert load_config({}, {}, tmp_path) == wanted
+    assert load_config({}, {variable(name): word for name, word in words.items()}, empty) == wanted
+    assert load_config(words, {}, empty) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("batch", "many"),
+        ("batch", "nan"),
+        ("lease_seconds", "inf"),
+        ("allow_unsafe_storage", "perhaps"),
+        ("log_format", "xml"),
+        ("lanes", "campaigns,"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_named_with_its_source(tmp_path: Path, name: str, word: str) -> None:
+    with pytest.raises(ConfigInvalid, match=f"^TIDINGS_{name.upper()} "):
+        load_config({}, {f"TIDINGS_{name.upper()}": word}, tmp_path)

@@ -1,0 +1,109 @@
+import secrets
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tests.cli.conftest import Command
+from tests.conftest import with_database
+from tidings.engine import Engine
+from tidings.storage.migrate import migrations
+
+NAMES = [migration.name for migration in migrations()]
+EMPTY_WORKFLOW = {"entryNodeId": "a", "nodes": [{"id": "a", "type": "delay", "delayMs": 0}], "edges": []}
+
+
+@pytest.fixture
+async def empty(server: str) -> AsyncIterator[str]:
+    """The address of a database without any table."""
+    name = f"e_{secrets.token_hex(6)}"
+    connection = await asyncpg.connect(server)
+    await connection.execute(f"create database {name}")
+    yield with_database(server, name)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+async def count(sql: "asyncpg.Connection[asyncpg.Record]", table: str) -> int:
+    found: int = await sql.fetchval(f"select count(*) from {table}")
+    return found
+
+
+def test_an_empty_database_is_migrated_once(tidings: Command, empty: str) -> None:
+    before = tidings("db", "status", DATABASE_URL=empty)
+    first = tidings("db", "migrate", "--json", DATABASE_URL=empty)
+    again = tidings("db", "migrate", DATABASE_URL=empty)
+    after = tidings("db", "status", "--json", DATABASE_URL=empty)
+
+    assert before.status == 1
+    assert "applied  –" in before.out
+    assert first.json == {"applied": NAMES}
+    assert again.out == "the tables are up to date\n"
+    assert after.status == 0
+    assert (after.json["applied"], after.json["pending"]) == (NAMES, [])
+
+
+def test_a_command_that_reads_refuses_a_database_without_tables(tidings: Command, empty: str) -> None:
+    complaint = tidings("verify", DATABASE_URL=empty).complaint
+
+    assert NAMES[0] in complaint
+    assert "run 'tidings db migrate'" in complaint
+
+
+def test_status_never_shows_the_password(tidings: Command) -> None:
+    password = tidings.settings["DATABASE_URL"].split(":")[2].split("@")[0]
+
+    shown = tidings("db", "status")
+
+    assert "postgresql://tidings@127.0.0.1" in shown.out
+    assert password not in shown.out + shown.err
+
+
+def test_url_gives_the_whole_address_for_psql(tidings: Command, dsn: str) -> None:
+    assert tidings("db", "url").out == f"{dsn}\n"
+    assert tidings("db", "url", "--json").json == {"url": dsn}
+
+
+@pytest.mark.parametrize("answer", ["n\n", ""])
+async def test_reset_asks_and_does_nothing_without_a_yes(
+    tidings: Command, engine: Engine, sql: "asyncpg.Connection[asyncpg.Record]", answer: str
+) -> None:
+    await engine.define("kept", EMPTY_WORKFLOW)
+
+    ended = tidings("db", "reset", typed=answer)
+
+    assert ended.status == 1
+    assert "Remove every workflow, run and message record in postgresql://tidings@127.0.0.1" in ended.err
+    assert await count(sql, "workflows") == 1
+
+
+@pytest.mark.parametrize(("arguments", "answer"), [(["--yes"], ""), (["--json"], "y\n")])
+async def test_reset_makes_the_tables_anew(
+    tidings: Command,
+    engine: Engine,
+    sql: "asyncpg.Connection[asyncpg.Record]",
+    arguments: list[str],
+    answer: str,
+) -> None:
+    await engine.define("gone", EMPTY_WORKFLOW)
+
+    ended = tidings("db", "reset", *arguments, typed=answer)
+
+    assert ended.status == 0
+    assert ended.out == "the tables are new and empty\n" or ended.json == {"reset": True}
+    assert await count(sql, "workflows") == 0
+    assert await count(sql, "migrations") == len(NAMES)
+
+
+async def test_a_database_newer_than_the_code_is_left_alone(
+    tidings: Command, sql: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await sql.execute(
+        "insert into migrations (number, name, checksum, applied_at) values (9999, '9999_tomorrow', '\\x00', now())"
+    )
+
+    for arguments in (["db", "migrate"], ["db", "status"], ["verify"], ["worker"], ["outbox", "in-doubt"]):
+        complaint = tidings(*arguments).complaint
+        assert "9999_tomorrow" in complaint
+        assert "install a newer Tidings" in complaint
+    assert await count(sql, "migrations") == len(NAMES) + 1

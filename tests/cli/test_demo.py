@@ -1,0 +1,58 @@
+"""The demo from end to end, small."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+@pytest.mark.chaos
+def test_the_demo_kills_a_worker_and_everything_agrees(anywhere: Command, tmp_path: Path) -> None:
+    stage = tmp_path / "stage"
+    stage.mkdir(mode=0o711)
+    tmp_path.chmod(0o711)
+
+    ended = anywhere("demo", "--people", "300", "--json", TMPDIR=str(stage))
+
+    assert ended.status == 0, ended.err
+    assert ended.json["agrees"] is True
+    assert ended.json["campaign"]["parts"]["sent"] == ended.json["campaign"]["planned"] == 300
+    assert ended.json["witnessed"]["duplicates"] == 0
+    assert ended.json["killed"]["sent_until_then"] < 300
+    assert f"kill -9 {ended.json['killed']['pid']}" in ended.err
+    assert "\x1b" not in ended.err
+    assert list(stage.iterdir()) == []
+
+
+@pytest.mark.chaos
+def test_a_demo_that_is_interrupted_leaves_nothing_behind(anywhere: Command, tmp_path: Path) -> None:
+    stage = tmp_path / "stage"
+    stage.mkdir(mode=0o711)
+    tmp_path.chmod(0o711)
+    with subprocess.Popen(
+        [sys.executable, "-m", "tidings", "demo", "--people", "300"],
+        cwd=anywhere.directory,
+        env=anywhere.environment({"TMPDIR": str(stage), "PYTHONUNBUFFERED": "1"}),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        try:
+            worker = next(int(line.split()[3]) for line in demo.stdout if " worker " in line)
+            os.kill(worker, 0)
+            demo.send_signal(signal.SIGTERM)
+            rest = demo.stdout.read()
+            status = demo.wait(timeout=30)
+        finally:
+            demo.kill()
+
+    assert status == 130
+    assert "stopped; its processes and files are gone" in rest
+    assert list(stage.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)

@@ -1,0 +1,29 @@
+from tests.cli.conftest import Command
+from tidings import __version__
+
+
+def test_help_lists_every_command(anywhere: Command) -> None:
+    shown = anywhere("--help")
+
+    assert shown.status == 0
+    for name in ("db", "outbox", "verify", "worker", "up", "demo"):
+        assert f" {name} " in shown.out
+
+
+def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
+    groups = {"db": ("migrate", "status", "reset", "url", "stop"), "outbox": ("in-doubt", "show", "resolve")}
+
+    for group, names in groups.items():
+        shown = anywhere(group, "--help").out
+        assert all(f" {name} " in shown for name in names)
+
+
+def test_the_version_is_the_packages(anywhere: Command) -> None:
+    assert anywhere("--version").out.strip() == __version__
+
+
+def test_an_unknown_command_is_refused_with_the_usage(anywhere: Command) -> None:
+    ended = anywhere("send-everything")
+
+    assert ended.status == 2
+    assert "No such command 'send-everything'" in ended.err

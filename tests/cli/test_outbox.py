@@ -1,0 +1,96 @@
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.cli.conftest import Command
+from tidings.domain.item import ItemStatus
+from tidings.domain.outcome import Unknown
+from tidings.engine import Engine
+from tidings.providers.fake import FakeProvider
+
+WELCOME = {
+    "entryNodeId": "hello",
+    "nodes": [{"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Hi", "body": "Welcome"}],
+    "edges": [],
+}
+LOST = Unknown("[lost] \x1b[31m after the dot")
+
+
+@pytest.fixture
+async def doubtful(engine: Engine, provider: FakeProvider) -> UUID:
+    """An item whose answer was lost."""
+    provider.answer = LOST
+    await engine.define("welcome", WELCOME)
+    await engine.trigger("welcome", {"email": "ann@example.com"}, "k1")
+    await engine.work_everything()
+    [item] = await engine.in_doubt()
+    return item.id
+
+
+def test_nothing_in_doubt_is_said_so(tidings: Command) -> None:
+    assert tidings("outbox", "in-doubt").out == "nothing is in doubt\n"
+    assert tidings("outbox", "in-doubt", "--json").json == []
+
+
+def test_items_in_doubt_are_listed_with_what_is_known(tidings: Command, doubtful: UUID) -> None:
+    shown, answer = tidings("outbox", "in-doubt"), tidings("outbox", "in-doubt", "--json")
+
+    assert str(doubtful) in shown.out
+    assert "[lost] \\x1b[31m after the dot" in shown.out  # neither taken for colour nor let through to the terminal
+    [item] = answer.json
+    assert (item["id"], item["recipient"], item["in_doubt"]) == (str(doubtful), "ann@example.com", True)
+
+
+def test_an_item_is_shown_with_its_attempts(tidings: Command, doubtful: UUID) -> None:
+    shown, answer = tidings("outbox", "show", str(doubtful)), tidings("outbox", "show", str(doubtful), "--json")
+
+    assert "nobody has touched it" in shown.out
+    assert answer.json["attempts"][0]["outcome"] == "unknown"
+    assert answer.json["history"] == []
+
+
+@pytest.mark.parametrize(
+    ("choice", "status", "event"),
+    [
+        ("--sent", ItemStatus.SENT, "resolved_sent"),
+        ("--failed", ItemStatus.FAILED, "resolved_failed"),
+        ("--resend", ItemStatus.QUEUED, "resolved_resend"),
+    ],
+)
+async def test_a_person_ends_doubt_and_it_is_on_record(
+    tidings: Command, engine: Engine, doubtful: UUID, choice: str, status: ItemStatus, event: str
+) -> None:
+    ended = tidings("outbox", "resolve", str(doubtful), choice, "--note", "asked Ann", "--actor", "bob", "--json")
+
+    assert ended.json == {"id": str(doubtful), "resolution": choice.removeprefix("--")}
+    item, _, history = await engine.item(doubtful)
+    assert (item.status, item.in_doubt) == (status, False)
+    assert [(entry.event, entry.actor, entry.detail) for entry in history] == [(event, "bob", {"note": "asked Ann"})]
+
+
+async def test_doubt_that_has_ended_cannot_be_ended_again(tidings: Command, engine: Engine, doubtful: UUID) -> None:
+    first = tidings("outbox", "resolve", str(doubtful), "--sent", "--note", "asked Ann")
+    again = tidings("outbox", "resolve", str(doubtful), "--failed", "--note", "on second thoughts")
+
+    assert first.out == f"{doubtful} is no longer in doubt: sent\n"
+    assert f"item {doubtful} is not in doubt: it is sent" in again.complaint
+    item, _, history = await engine.item(doubtful)
+    assert (item.status, len(history)) == (ItemStatus.SENT, 1)
+
+
+@pytest.mark.parametrize("choices", [[], ["--sent", "--resend"]])
+def test_exactly_one_outcome_must_be_chosen(anywhere: Command, choices: list[str]) -> None:
+    ended = anywhere("outbox", "resolve", str(uuid4()), *choices, "--note", "x")
+
+    assert ended.status == 2
+    assert "choose one of --sent, --resend and --failed" in ended.err
+
+
+def test_a_note_must_say_something(tidings: Command, doubtful: UUID) -> None:
+    assert "a note is needed" in tidings("outbox", "resolve", str(doubtful), "--sent", "--note", " ").complaint
+
+
+def test_an_item_that_is_not_there_is_one_line(tidings: Command) -> None:
+    missing = uuid4()
+
+    assert tidings("outbox", "show", str(missing)).complaint == f"tidings: there is no item {missing}"

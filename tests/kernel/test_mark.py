@@ -1,0 +1,191 @@
+"""Mark: nothing is called that a committed statement has not just marked (002, C1)."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tidings
+from tests.conftest import ManualClock
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    claim,
+    crash_in_call,
+    deploy,
+    email,
+    frozen_in_call,
+    plan_runs,
+    row,
+    start,
+    with_lossy_database,
+    work,
+    work_leases,
+    work_once,
+)
+from tidings.domain.outcome import RetryLater
+from tidings.engine import Engine
+from tidings.providers.fake import FakeProvider
+
+SOURCE = Path(tidings.__file__).parent
+
+CALLER = """
+from tidings.domain.item import Marked, Planned, Reserved
+from tidings.domain.provider import Provider
+
+async def call(provider: Provider, item: {kind}) -> None:
+    await provider.send(item, lambda: True)
+"""
+
+
+@pytest.mark.parametrize(("kind", "compiles"), [("Marked", True), ("Reserved", False), ("Planned", False)])
+def test_c1_a_handler_that_calls_a_provider_without_a_marked_row_does_not_compile(
+    tmp_path: Path, kind: str, compiles: bool
+) -> None:
+    (tmp_path / "handler.py").write_text(CALLER.format(kind=kind))
+    root = SOURCE.parent.parent
+
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(root / ".mypy_cache"), "handler.py"]
+    environment = {"MYPYPATH": str(SOURCE.parent), "PATH": ""}
+    checked = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    assert (checked.returncode == 0) is compiles, checked.stdout
+    assert compiles or f'incompatible type "{kind}"; expected "Marked"' in checked.stdout
+
+
+def test_c1_only_mark_makes_marked_items_and_only_deliver_sends_them() -> None:
+    makers = {path for path, call in _calls() if isinstance(call.func, ast.Name) and call.func.id == "Marked"}
+    senders = {path for path, call in _calls() if ast.unparse(call.func).endswith("provider.send")}
+
+    assert makers == {"kernel/mark.py"}
+    assert senders == {"kernel/deliver.py"}
+
+
+def _calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                yield path.relative_to(SOURCE).as_posix(), node
+
+
+async def test_rule_4_a_mark_is_committed_before_the_call_and_names_its_attempt(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await start(engine)
+
+    async with frozen_in_call(engine, provider):
+        marked = await row(sql, "select status, marked_attempt, marked_fence, marked_at, in_doubt from outbox")
+
+    assert marked == ("queued", 1, 1, clock.time, False)
+
+
+async def test_rule_4_a_refusal_clears_the_mark_and_the_next_attempt_makes_its_own(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.script["ada@example.com"] = [RetryLater("busy")]
+    await start(engine)
+
+    await work(engine)
+    refused = await row(sql, "select marked_at, marked_attempt, attempts, in_doubt from outbox")
+    clock.advance(minutes=1)
+    await work(engine)
+
+    assert refused == (None, 1, 1, False)
+    assert await row(sql, "select status, marked_attempt, attempts from outbox") == ("sent", 2, 2)
+    assert [call.attempt for call in provider.calls] == [1, 2]
+
+
+async def test_rule_4_found_after_a_crash_without_a_mark_it_is_sent(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await deploy(engine, 2)
+    await plan_runs(engine)
+    await claim(engine)
+    clock.advance(minutes=6)
+
+    await work(engine)
+
+    assert len(provider.calls) == 2
+    assert await sql.fetchval("select count(*) from outbox where status = 'sent'") == 2
+
+
+async def test_rule_4_found_after_a_crash_with_a_mark_it_is_in_doubt_and_not_called_again(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await start(engine)
+    await crash_in_call(engine, provider)
+    clock.advance(minutes=6)
+
+    await work(engine)
+
+    assert len(provider.calls) == 1
+    assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
+    assert await row(sql, "select attempt, outcome from attempts") == (1, "crashed")
+    await assert_kept(engine)
+
+
+async def test_rule_4_cancel_skips_only_what_is_not_marked(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    id = await start(engine, email(to=["a@example.com", "b@example.com"]))
+    provider.script["b@example.com"] = [RetryLater("busy")]
+    await work(engine)
+    await sql.execute("update outbox set status = 'queued', finalized_at = null where recipient = 'a@example.com'")
+
+    await engine.cancel(id)  # for all the database knows, the call for a is in the air
+    await work(other)
+
+    found = await sql.fetch("select recipient, status, skipped, in_doubt from outbox order by recipient")
+    assert [tuple(each) for each in found] == [
+        ("a@example.com", "queued", False, True),
+        ("b@example.com", "skipped", True, False),
+    ]
+    await assert_kept(engine)
+
+
+async def test_rule_4_a_stop_between_claim_and_mark_keeps_the_call_from_starting(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    id = await start(engine)
+    leases = await claim(engine)
+
+    await engine.pause(id)
+    await work_leases(engine, leases)
+
+    assert provider.calls == []
+    assert await row(sql, "select status, marked_at from outbox") == ("queued", None)
+
+
+async def test_rule_2_a_worker_that_lost_its_lease_marks_nothing(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    leases = await claim(engine)
+    clock.advance(minutes=6)
+    await claim(other)
+
+    await work_leases(engine, leases)
+
+    assert provider.calls == []
+    assert await row(sql, "select marked_attempt from outbox") == (0,)
+
+
+@pytest.mark.parametrize("when", ["after", "before"])
+async def test_a_mark_whose_commit_is_unknown_leads_to_one_call(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, when: str
+) -> None:
+    await start(engine)
+    engine.kernel.draining.set()
+    await work_once(engine)  # reserved, not marked
+    engine.kernel.draining.clear()
+    leases = await claim(engine)
+    lossy = with_lossy_database(engine, lose=lambda count: count in {2, 3, 4}, when=when)
+
+    await work_leases(lossy, leases)
+
+    assert len(provider.calls) == 1
+    assert await row(sql, "select status, marked_attempt, attempts from outbox") == ("sent", 1, 1)

@@ -1,0 +1,109 @@
+from datetime import UTC, datetime, timedelta
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+from tidings.worker.agenda import Agenda
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+POLL = timedelta(seconds=5)
+ONE, TWO = Shard(0), Shard(1)
+BULK, FAST = Lane.CAMPAIGNS, Lane.TRANSACTIONAL
+
+
+def seconds(count: float) -> timedelta:
+    return timedelta(seconds=count)
+
+
+def informed(*shards: Shard) -> Agenda:
+    """An agenda that has just been told that there is nothing."""
+    agenda = Agenda(shards, [BULK, FAST], POLL)
+    for shard in shards:
+        agenda.learn(shard, {}, NOW)
+    return agenda
+
+
+def test_at_first_every_shard_is_asked_at_once() -> None:
+    agenda = Agenda([ONE, TWO], [BULK], POLL)
+
+    assert agenda.shards_to_ask(NOW) == [ONE, TWO]
+    assert agenda.next_time([]) is None
+
+
+def test_an_idle_shard_is_asked_again_after_the_poll_interval() -> None:
+    agenda = informed(ONE)
+
+    assert agenda.due_places(NOW) == []
+    assert agenda.next_time([]) == NOW + POLL
+    assert agenda.shards_to_ask(NOW + seconds(4.9)) == []
+    assert agenda.shards_to_ask(NOW + POLL) == [ONE]
+
+
+def test_a_known_due_time_ends_the_sleep() -> None:
+    agenda = informed(ONE)
+    agenda.learn(ONE, {FAST: NOW + seconds(2)}, NOW)
+
+    assert agenda.next_time([]) == NOW + seconds(2)
+    assert agenda.due_places(NOW + seconds(1)) == []
+    assert agenda.due_places(NOW + seconds(2)) == [(ONE, FAST)]
+
+
+def test_what_is_due_longest_comes_first() -> None:
+    agenda = informed(ONE, TWO)
+    agenda.learn(ONE, {BULK: NOW - seconds(1), FAST: NOW - seconds(3)}, NOW)
+    agenda.learn(TWO, {FAST: NOW - seconds(2)}, NOW)
+
+    assert agenda.due_places(NOW) == [(ONE, FAST), (TWO, FAST), (ONE, BULK)]
+
+
+def test_what_the_database_says_replaces_what_was_known() -> None:
+    agenda = informed(ONE)
+    agenda.learn(ONE, {FAST: NOW}, NOW)
+
+    agenda.learn(ONE, {BULK: NOW}, NOW)
+
+    assert agenda.due_places(NOW) == [(ONE, BULK)]
+
+
+def test_what_is_heard_is_due_now() -> None:
+    agenda = informed(ONE, TWO)
+
+    agenda.hear([(TWO, FAST)], NOW)
+
+    assert agenda.due_places(NOW) == [(TWO, FAST)]
+    assert agenda.next_time([]) == NOW
+
+
+def test_lanes_and_shards_of_others_are_not_heard_of() -> None:
+    agenda = informed(ONE)
+    agenda.hear([(ONE, Lane.RUNS), (Shard(7), FAST)], NOW)
+    agenda.learn(ONE, {Lane.RUNS: NOW}, NOW)
+
+    assert agenda.due_places(NOW) == []
+
+
+def test_a_lane_that_can_take_no_more_wakes_nobody() -> None:
+    agenda = informed(ONE)
+    agenda.learn(ONE, {BULK: NOW, FAST: NOW + seconds(1)}, NOW)
+
+    assert agenda.next_time([BULK]) == NOW + seconds(1)
+    assert agenda.next_time([BULK, FAST]) == NOW + POLL
+
+
+def test_a_claim_that_found_nothing_asks_the_shard_soon() -> None:
+    agenda = informed(ONE, TWO)
+    agenda.hear([(ONE, FAST)], NOW)
+
+    agenda.found_nothing((ONE, FAST), NOW + seconds(0.02))
+
+    assert agenda.due_places(NOW) == []
+    assert agenda.next_time([]) == NOW + seconds(0.02)
+    assert agenda.shards_to_ask(NOW + seconds(0.02)) == [ONE]
+
+
+def test_a_shard_where_something_changed_is_asked_at_once() -> None:
+    agenda = informed(ONE, TWO)
+
+    agenda.ask_soon([TWO])
+
+    assert agenda.next_time([]) is None
+    assert agenda.shards_to_ask(NOW) == [TWO]

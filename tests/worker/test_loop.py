@@ -1,0 +1,214 @@
+"""The worker's loop on the real database."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+import asyncpg
+import pytest
+from structlog.testing import capture_logs
+
+from tests.worker.conftest import DEADLINE_SECONDS, counted_statements, live_engine, running, until
+from tidings.domain.ids import Shard
+from tidings.domain.item import Marked
+from tidings.domain.outcome import Accepted, Outcome
+from tidings.domain.queue import Lane
+from tidings.engine import Engine, Trigger
+from tidings.providers.fake import FakeProvider
+from tidings.storage.database import Database
+from tidings.worker.loop import Worker
+
+Sql = asyncpg.Connection
+HOURS = 300.0  # longer than any test: nothing here is found by polling
+
+
+def people(count: int) -> list[Trigger]:
+    return [Trigger(f"k{number}", {"email": f"p{number}@example.com"}) for number in range(count)]
+
+
+async def test_draining_finishes_what_is_in_the_air_and_leaves_nothing_in_doubt(
+    live: Engine, db: Database, provider: FakeProvider, sql: "Sql[asyncpg.Record]"
+) -> None:
+    provider.hang = asyncio.Event()
+    await live.trigger_many("welcome", people(300))
+    worker = Worker(live, poll_seconds=HOURS)
+    task = asyncio.create_task(worker.run())
+    await until(lambda: len(provider.calls) >= 50)
+
+    worker.drain()
+    provider.hang.set()
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await task
+
+    sent = len(provider.calls)
+    assert 50 <= sent < 300
+    items = await sql.fetchrow(
+        "select count(*) filter (where status = 'sent') as sent, count(*) filter (where in_doubt) as doubtful, "
+        "count(*) filter (where status = 'queued' and marked_at is not null) as marked from outbox"
+    )
+    assert dict(items or {}) == {"sent": sent, "doubtful": 0, "marked": 0}
+    assert await sql.fetchval("select count(*) from queue where leased") == 0
+
+    provider.hang = None
+    async with running(Worker(await live_engine(db, provider), poll_seconds=HOURS)):
+        await until(lambda: len(provider.calls) == 300)
+    assert Counter(call.recipient for call in provider.calls).most_common(1)[0][1] == 1
+
+
+async def test_a_notification_wakes_the_worker_long_before_it_would_look(live: Engine, provider: FakeProvider) -> None:
+    with capture_logs():
+        async with running(Worker(live, poll_seconds=HOURS)):
+            await live.trigger("welcome", {"email": "first@example.com"}, "k1")
+            await until(lambda: len(provider.calls) == 1)
+            await live.trigger("welcome", {"email": "second@example.com"}, "k2")
+            await until(lambda: len(provider.calls) == 2)
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_without_notifications_work_is_found_by_polling(live: Engine, provider: FakeProvider) -> None:
+    async with running(Worker(live, poll_seconds=0.1)):
+        for number in range(3):
+            await live.trigger("welcome", {"email": f"p{number}@example.com"}, f"k{number}")
+            await until(lambda expected=number + 1: len(provider.calls) == expected)
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_the_worker_sleeps_until_the_next_due_time(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[tuple[str, float]] = []
+
+    def note(item: Marked) -> Outcome:
+        times.append((item.channel, monotonic()))
+        return Accepted("m")
+
+    provider.answer = note
+    await live.trigger("nudge", {"email": "ann@example.com"}, "k1")
+    with counted_statements(monkeypatch) as statements:
+        async with running(Worker(live, poll_seconds=HOURS)):
+            await until(lambda: len(times) == 2)
+
+    assert [channel for channel, _ in times] == ["email", "sms"]
+    assert 0.7 <= times[1][1] - times[0][1] < 5
+    assert Counter(statements)["claim_due"] <= 8
+    assert Counter(statements)["next_due"] <= 5 * 4
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_an_idle_worker_asks_each_shard_once_for_each_poll_and_nothing_else(
+    live: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll_seconds, rounds = 0.2, 5
+    shards = len(live.kernel.every_shard())
+    began = monotonic()
+
+    with counted_statements(monkeypatch) as statements:
+        async with running(Worker(live, poll_seconds=poll_seconds)):
+            await until(lambda: Counter(statements)["next_due"] >= rounds * shards)
+
+    assert monotonic() - began >= (rounds - 1) * poll_seconds
+    others = Counter(statements)
+    del others["next_due"]
+    assert others.keys() <= {"database_time"}
+    assert others.total() <= 1
+
+
+async def test_what_is_heard_while_the_database_answers_is_not_forgotten(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer may be older than the notification: it must not overwrite it until the next poll."""
+    worker = Worker(live, poll_seconds=HOURS)
+    ask, asked = live.next_due, 0
+
+    async def answer_late(shard: Shard) -> Mapping[Lane, datetime]:
+        nonlocal asked
+        stale = await ask(shard)
+        asked += 1
+        if asked == 1:
+            await live.trigger("welcome", {"email": "ann@example.com"}, "k1")
+            worker._heard({(every, Lane.TRANSACTIONAL) for every in live.kernel.every_shard()})
+        return stale
+
+    monkeypatch.setattr("tidings.worker.loop.listen", _hear_nothing)
+    monkeypatch.setattr(live, "next_due", answer_late)
+    async with running(worker):
+        await until(lambda: len(provider.calls) == 1)
+
+
+async def _hear_nothing(*_: object) -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_batch_that_raises_is_logged_and_the_loop_goes_on(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move, raised = live.move, []
+
+    async def move_or_raise(shard: Shard, lane: Lane, claimed: Any) -> None:
+        if not raised:
+            raised.append(claimed)
+            raise ZeroDivisionError("nobody foresaw this")
+        await move(shard, lane, claimed)
+
+    monkeypatch.setattr(live, "move", move_or_raise)
+    with capture_logs() as logs:
+        async with running(Worker(live, poll_seconds=HOURS)):
+            await live.trigger("welcome", {"email": "first@example.com"}, "k1")
+            await until(lambda: raised)
+            await live.trigger_many("welcome", people(20))
+            await until(lambda: len(provider.calls) == 20)
+
+    [failure] = [line for line in logs if line["event"] == "batch_failed"]
+    assert (failure["lane"], failure["log_level"]) == ("transactional", "error")
+    assert failure["shard"] == live.kernel.shard_of(raised[0][0].id)
+
+
+async def test_a_claim_that_keeps_failing_does_not_spin(live: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+
+    async def fail(*_: object) -> None:
+        times.append(monotonic())
+        raise ZeroDivisionError
+
+    await live.trigger("welcome", {"email": "ann@example.com"}, "k1")
+    monkeypatch.setattr(live, "claim", fail)
+    with capture_logs():
+        async with running(Worker(live, poll_seconds=HOURS)):
+            await until(lambda: len(times) >= 2 and times[-1] - times[0] > 0.5)
+
+    assert len(times) <= 6  # a few are started before the first has failed
+
+
+async def test_a_look_that_fails_is_logged_and_done_again(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, failed = live.next_due, []
+
+    async def ask_or_raise(shard: Shard) -> Mapping[Lane, datetime]:
+        if not failed:
+            failed.append(shard)
+            raise ZeroDivisionError
+        return await ask(shard)
+
+    monkeypatch.setattr(live, "next_due", ask_or_raise)
+    await live.trigger("welcome", {"email": "ann@example.com"}, "k1")
+    with capture_logs() as logs:
+        async with running(Worker(live, poll_seconds=HOURS)):
+            await until(lambda: len(provider.calls) == 1)
+
+    assert "look_failed" in [line["event"] for line in logs]
+
+
+async def test_a_worker_leaves_the_lanes_of_others_alone(live: Engine, provider: FakeProvider) -> None:
+    await live.trigger("welcome", {"email": "ann@example.com"}, "k1")
+
+    with capture_logs() as logs:
+        async with running(Worker(live, lanes=(Lane.CAMPAIGNS, Lane.RUNS), poll_seconds=0.05)):
+            await until(lambda: any(line["event"] == "worker_started" for line in logs))
+            async with running(Worker(live, lanes=(Lane.SEQUENCES,), poll_seconds=0.05)):
+                pass
+
+    assert provider.calls == []

@@ -1,0 +1,167 @@
+"""`tidings worker` as processes: parents, children and signals."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.worker.conftest import DEADLINE_SECONDS, until
+from tidings.engine import Engine
+
+Line = dict[str, Any]
+
+HANGING = '''
+"""A provider that takes a call and never answers."""
+
+import asyncio
+
+from tidings.domain.item import Channel
+from tidings.providers.fake import FakeProvider
+from tidings.wiring import App
+
+
+def app() -> App:
+    provider = FakeProvider("hanging")
+    provider.hang = asyncio.Event()
+    return App([provider], {Channel.EMAIL: provider.name})
+'''
+
+
+class Watched:
+    """A process and the log lines it and its children have written."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.lines: list[Line] = []
+        self._reader = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        assert self.process.stderr is not None
+        async for line in self.process.stderr:
+            self.lines.append(json.loads(line))  # every line is one JSON object, whoever wrote it
+
+    def named(self, event: str) -> list[Line]:
+        return [line for line in self.lines if line["event"] == event]
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            status = await self.process.wait()
+            await self._reader
+        return status
+
+
+@asynccontextmanager
+async def tidings(tmp_path: Path, *arguments: str, **settings: str) -> AsyncIterator[Watched]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "DATABASE_"))}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tidings",
+        *arguments,
+        cwd=tmp_path,
+        env=ours | {"TIDINGS_ALLOW_UNSAFE_STORAGE": "true", "TIDINGS_LOG_FORMAT": "json"} | settings,
+        stdin=DEVNULL,
+        stderr=PIPE,
+    )
+    watched = Watched(process)
+    try:
+        yield watched
+    finally:
+        for pid in [process.pid, *(line["pid"] for line in watched.named("worker_process_started"))]:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        await watched.ended()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def is_gone(*pids: int) -> Callable[[], bool]:
+    return lambda: not any(is_alive(pid) for pid in pids)
+
+
+async def test_two_processes_one_killed_and_started_again_all_drained(tmp_path: Path, dsn: str) -> None:
+    arguments = ["worker", "--processes", "2", "--database-url", dsn]
+    async with tidings(tmp_path, *arguments) as parent:
+        await until(lambda: len(parent.named("worker_started")) == 2)
+        first, second = (line["pid"] for line in parent.named("worker_process_started"))
+        shown = Path(f"/proc/{first}/cmdline")
+        if shown.exists():
+            assert dsn.encode() not in shown.read_bytes()
+
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: len(parent.named("worker_started")) == 3)
+        [ended] = parent.named("worker_process_ended")
+        assert (ended["code"], ended["restart_seconds"]) == (-9, 0.5)
+        third = parent.named("worker_process_started")[-1]["pid"]
+        assert third not in {first, second}
+
+        parent.process.terminate()
+        assert await parent.ended() == 0
+
+        assert len(parent.named("worker_drained")) == 2
+        assert is_gone(first, second, third)()
+
+
+async def test_a_child_that_was_being_started_when_the_parent_was_stopped_is_stopped_too(
+    tmp_path: Path, dsn: str
+) -> None:
+    async with tidings(tmp_path, "worker", "--processes", "2", DATABASE_URL=dsn) as parent:
+        await until(lambda: parent.named("worker_process_started"))
+
+        parent.process.terminate()
+
+        assert await parent.ended() == 0
+        assert is_gone(*(line["pid"] for line in parent.named("worker_process_started")))()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_an_idle_worker_drains_on_the_first_signal(tmp_path: Path, dsn: str, number: signal.Signals) -> None:
+    async with tidings(tmp_path, "worker", DATABASE_URL=dsn) as worker:
+        await until(lambda: worker.named("worker_started"))
+
+        worker.process.send_signal(number)
+
+        assert await worker.ended() == 0
+        assert [line["event"] for line in worker.lines] == ["worker_started", "draining", "worker_drained"]
+
+
+async def test_a_second_signal_leaves_at_once_and_what_was_in_the_air_stays_marked(
+    tmp_path: Path, dsn: str, engine: Engine, sql: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    node = {"id": "hello", "type": "email", "to": "ann@example.com", "subject": "Hi", "body": "Welcome"}
+    async with tidings(tmp_path, "worker", "--app", "hanging:app", DATABASE_URL=dsn) as worker:
+        await until(lambda: worker.named("worker_started"))
+        await engine.define("welcome", {"entryNodeId": "hello", "nodes": [node], "edges": []})
+        await engine.trigger("welcome", {}, "k1")
+        await until_marked(sql)
+
+        worker.process.terminate()
+        await until(lambda: worker.named("draining"))
+        assert worker.process.returncode is None
+        worker.process.terminate()
+
+        assert await worker.ended() == 143
+        assert worker.named("leaving_at_once")
+        assert await sql.fetchval("select status from outbox where marked_at is not null") == "queued"
+
+
+async def until_marked(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while not await sql.fetchval("select count(*) from outbox where marked_at is not null"):
+            await asyncio.sleep(0.01)
