@@ -70,7 +70,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 async def _start(data_dir: Path) -> str:
     # Tests kill processes, not machines: without fsync the same tests run several times as fast.
-    dsn = await embedded.ensure_running(data_dir, settings={"fsync": "off", "max_connections": "300"})
+    bin_dir = os.environ.get("TIDINGS_PG_BIN")
+    dsn = await embedded.ensure_running(
+        data_dir,
+        bin_dir=Path(bin_dir) if bin_dir else None,
+        settings={"fsync": "off", "max_connections": "300"},
+    )
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("select pg_advisory_lock(1)")

@@ -21,7 +21,7 @@ from shutil import rmtree
 import asyncpg
 
 from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
-from tests.chaos.audit import Findings, audit, unsettled
+from tests.chaos.audit import Findings, audit, open_items, unsettled
 from tests.chaos.workload import Workload
 from tidings.config import Config
 from tidings.embedded.processes import children_of
@@ -34,6 +34,7 @@ REPOSITORY = Path(__file__).parents[2]
 DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.05
 CALL_DELAY_SECONDS = 0.02
+MOST_LOG_LINES = 100
 WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
 """At most what one process can have marked and not finalized: both lanes' slots, at the pace the ledger allows."""
 
@@ -193,9 +194,9 @@ class Arena:
         self.faults.kills[crash_at.partition(":")[0]] += 1
         return await process.wait()
 
-    async def until_crashed(self, worker: WorkerProcess) -> None:
+    async def until_crashed(self, worker: WorkerProcess, seconds: float = DEADLINE_SECONDS) -> None:
         """Wait until an armed worker has killed itself."""
-        if await worker.wait() != -signal.SIGKILL:
+        if await worker.wait(seconds) != -signal.SIGKILL:
             raise AssertionError(f"{worker.crash_at}: ended with {worker.code}\n{worker.tail()}")
         self.faults.kills[str(worker.crash_at).partition(":")[0]] += 1
 
@@ -262,7 +263,8 @@ class Arena:
             try:
                 await until("everything settles", is_settled, seconds)
             except Overdue as error:
-                raise Overdue(f"{error}; left are {left}") from None
+                shown = "\n".join(await open_items(connection))
+                raise Overdue(f"{error}; left are {left}\n{shown}\n{self._warnings()}") from None
         await self.send_home()
 
     async def send_home(self) -> None:
@@ -274,6 +276,16 @@ class Arena:
         codes = [await worker.wait() for worker in alive]
         if any(codes):
             raise AssertionError(f"drained workers ended with {codes}:\n" + "\n".join(one.tail() for one in alive))
+
+    def _warnings(self) -> str:
+        """What workers warned of last."""
+        lines = [
+            f"worker {worker.pid}: {line}"
+            for worker in self.workers
+            for line in worker.log.read_text(errors="replace").splitlines()
+            if '"level": "info"' not in line
+        ]
+        return "\n".join(lines[-MOST_LOG_LINES:])
 
     def _unarmed(self) -> list[WorkerProcess]:
         return [worker for worker in self.workers if worker.code is None and not worker.crash_at]

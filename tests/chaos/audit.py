@@ -79,6 +79,22 @@ async def unsettled(connection: "asyncpg.Connection[asyncpg.Record]", intended: 
     return {name: count for name, count in (row.items() if row else ()) if count}
 
 
+async def open_items(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
+    """What there is to say about some items that are not settled."""
+    rows = await connection.fetch(
+        """
+        select o.*, q.due_at, q.fence, q.leased, q.wake, q.stop, q.crashes, clock_timestamp() as looked_at
+          from outbox o
+          left join queue q on q.shard = o.shard and q.id = coalesce(o.job_id, o.execution_id)
+         where o.status = 'queued' and (not o.in_doubt or o.retry_at is not null or o.provider = any($1))
+         limit $2
+        """,
+        sorted(SELF_RESOLVING),
+        MOST_SHOWN,
+    )
+    return [", ".join(f"{name} {value}" for name, value in row.items() if value is not None) for row in rows]
+
+
 async def audit(
     connection: "asyncpg.Connection[asyncpg.Record]",
     engine: Engine,

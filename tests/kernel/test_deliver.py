@@ -22,6 +22,7 @@ from tests.kernel.scenes import (
     until,
     work,
     work_leases,
+    work_once,
 )
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.item import Channel, Marked

@@ -22,11 +22,13 @@ from tests.kernel.scenes import (
     work_leases,
 )
 from tidings.domain.execution import ExecutionStatus
-from tidings.domain.item import Channel
+from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.storage.database import Database
+from tidings.storage.finalize import Fact, finalize_items
 
 COUNTS = "select planned, sent, called, posted, failed, skipped from jobs"
 
@@ -89,25 +91,22 @@ async def test_rule_2_a_late_fact_of_an_execution_that_has_ended_is_still_record
 
 
 async def test_rule_2_a_fact_of_an_earlier_attempt_changes_nothing(
-    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider, db: Database, sql: Sql
 ) -> None:
+    provider.script["p1@example.com"] = [RetryLater("busy")]
     await deploy(engine, 1)
-    await plan_runs(engine)
-    async with frozen_in_call(engine, provider) as answered:
-        clock.advance(minutes=6)
-        await sql.execute("update outbox set marked_at = null, attempts = 0")  # as if it were proven absent
-        async with frozen_in_call(other, provider):
-            provider.script["p1@example.com"] = [Rejected("no such mailbox")]
-            answered.set()
-            await _ended(engine)
-            untouched = await row(sql, "select status, marked_attempt, error from outbox")
+    await work(engine)
+    [first] = provider.calls
+    clock.advance(minutes=1)
+    late = Fact(first.id, first.fence, first.attempt, ItemStatus.FAILED, error="too late")
 
-    assert untouched == ("queued", 2, None)
+    async with frozen_in_call(engine, provider), db.autocommit() as tx:
+        shard = engine.kernel.shard_of(first.id)
+        taken = await finalize_items(tx, shard=shard, facts=[late], now=clock.time)
+
+    assert taken == {}
+    assert await row(sql, "select status, marked_attempt, error from outbox") == ("queued", 2, "busy")
     assert await row(sql, COUNTS) == (1, 0, 0, 0, 0, 0)
-
-
-async def _ended(engine: Engine) -> None:
-    await engine.kernel.notifier.close()
 
 
 @pytest.mark.parametrize(
@@ -248,7 +247,7 @@ async def test_a_fact_written_twice_after_an_unknown_commit_counts_once(
 async def test_whatever_a_provider_says_its_fact_and_those_of_the_same_window_are_kept(
     engine: Engine, provider: FakeProvider, sql: Sql, words: str
 ) -> None:
-    outcomes = [Accepted(words), Rejected(words), RetryLater(words), Unknown(words)]
+    outcomes: list[Outcome] = [Accepted(words), Rejected(words), RetryLater(words), Unknown(words)]
     for number, outcome in enumerate(outcomes):
         provider.script[f"p{number}@example.com"] = [outcome]
     id = await start(engine, email(to=[f"p{number}@example.com" for number in range(5)]))

@@ -1,6 +1,7 @@
 """Workers on the real database and its clock: what they do is awaited, with a deadline, never slept for."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
@@ -39,7 +40,10 @@ NUDGE = {
 async def until(condition: Callable[[], object], seconds: float = DEADLINE_SECONDS) -> None:
     """Wait for something a worker brings about."""
     deadline = monotonic() + seconds
-    while not condition():
+    while True:
+        answer = condition()
+        if await answer if inspect.isawaitable(answer) else answer:
+            return
         assert monotonic() < deadline, "it did not happen in time"
         await asyncio.sleep(0.005)
 

@@ -149,7 +149,7 @@ async def test_a_second_signal_leaves_at_once_and_what_was_in_the_air_stays_mark
         await until(lambda: worker.named("worker_started"))
         await engine.define("welcome", {"entryNodeId": "hello", "nodes": [node], "edges": []})
         await engine.trigger("welcome", {}, "k1")
-        await until_marked(sql)
+        await until(lambda: sql.fetchval("select count(*) from outbox where marked_at is not null"))
 
         worker.process.terminate()
         await until(lambda: worker.named("draining"))
@@ -159,9 +159,3 @@ async def test_a_second_signal_leaves_at_once_and_what_was_in_the_air_stays_mark
         assert await worker.ended() == 143
         assert worker.named("leaving_at_once")
         assert await sql.fetchval("select status from outbox where marked_at is not null") == "queued"
-
-
-async def until_marked(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        while not await sql.fetchval("select count(*) from outbox where marked_at is not null"):
-            await asyncio.sleep(0.01)

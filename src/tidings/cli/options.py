@@ -39,6 +39,8 @@ def configure_logs(config: Config) -> None:
 
     from tidings.config import LogFormat
 
+    # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     as_json = config.log_format is LogFormat.JSON
     renderer = structlog.processors.JSONRenderer(default=str) if as_json else structlog.dev.ConsoleRenderer()
     structlog.configure(

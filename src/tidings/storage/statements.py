@@ -8,7 +8,7 @@ from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 # A colon that is not part of a cast, and not inside a quoted text or a comment.
-_PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_]+)")
+_PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,314 @@
+"""Every statement keeps the rules that let the same SQL run on one PostgreSQL and on a cluster (citus.md, R1–R19)."""
+
+import ast
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.architecture.sql_text import HOT, SHARDED, Source, calls, queries, tokens, unbound_tables
+from tidings.storage import statements
+from tidings.storage.statements import Statement, load
+
+STORAGE = Path(str(files("tidings.storage")))
+FILES = sorted(path.stem for path in (STORAGE / "sql").glob("*.sql"))
+ALL = [(file, statement) for file in FILES for statement in load(file).values()]
+EVERY = pytest.mark.parametrize("statement", [one for _, one in ALL], ids=[f"{file}.{one.name}" for file, one in ALL])
+
+NO_FUNCTION = {
+    "migrate": {
+        *("lock_migrations", "create_schema", "create_migrations", "set_shard_count", "create_shard_count"),
+        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema"),
+    }
+}
+"""Statements that only migrate.py's own flow runs."""
+NO_STATEMENT = {
+    "migrate": {"migrate", "schema_state", "require_current", "require_safe", "reset"},
+    "wake": {"listen"},
+}
+"""Public functions that are more than one statement."""
+
+CLOCKS_AND_DICE = {
+    *("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday", "random"),
+    *("gen_random_uuid", "uuid_generate_v4", "uuidv4", "uuidv7", "nextval", "setval", "pg_sleep", "txid_current"),
+    *("current_timestamp", "localtimestamp", "current_date", "current_time", "localtime"),
+}
+STABLE = {
+    *("make_interval", "jsonb_build_object", "json_build_object", "jsonb_build_array", "to_jsonb", "to_json"),
+    *("row_to_json", "concat", "concat_ws", "format", "to_char", "to_timestamp", "date_trunc", "age", "date_part"),
+    *("extract", "set_config", "current_setting", "array_to_string", "pg_notify", "interval"),
+}
+STABLE_CASTS = {"text", "date", "timestamp", "timestamptz", "interval", "json", "jsonb", "varchar"}
+
+
+def statement(text: str) -> Statement:
+    return statements._parse("example", text)
+
+
+# Names
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_statement_is_run_by_the_function_of_its_name(file: str) -> None:
+    tree = ast.parse((STORAGE / f"{file}.py").read_text())
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.AsyncFunctionDef)}
+    public = {name for name in functions if not name.startswith("_")}
+
+    assert public - NO_STATEMENT.get(file, set()) == load(file).keys() - NO_FUNCTION.get(file, set())
+    for name in public & load(file).keys():
+        assert _statements_in(functions[name]) == {name}, f"{name} runs another statement than its own"
+
+
+def _statements_in(function: ast.AsyncFunctionDef) -> set[object]:
+    return {
+        node.slice.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "_SQL"
+        and isinstance(node.slice, ast.Constant)
+    }
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_statement_is_used_and_says_what_it_is_for(file: str) -> None:
+    source = (STORAGE / f"{file}.py").read_text()
+
+    for name, one in load(file).items():
+        assert f'_SQL["{name}"]' in source
+        assert one.text.startswith("-- "), f"{name} has no line that says its purpose"
+
+
+def test_no_name_is_used_in_two_files() -> None:
+    names = [one.name for _, one in ALL]
+
+    assert len(names) == len(set(names))
+
+
+# PostgreSQL's own parser
+
+
+async def test_every_statement_prepares_on_a_migrated_database_and_uses_every_parameter(
+    sql: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    for _, one in ALL:
+        prepared = await sql.prepare(one.text)
+        assert len(prepared.get_parameters()) == len(one.parameters), one.name
+
+
+async def test_a_statement_with_a_misspelt_column_would_not_prepare(
+    sql: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    with pytest.raises(asyncpg.UndefinedColumnError):
+        await sql.prepare(load("claim")["claim_due"].text.replace("crashes", "crushes"))
+
+
+# One shard
+
+
+@EVERY
+def test_every_table_of_a_statement_is_tied_to_its_one_shard(statement: Statement) -> None:
+    assert unbound_tables(statement) == []
+
+
+@EVERY
+def test_every_sharded_table_a_statement_mentions_was_seen_by_the_check(statement: Statement) -> None:
+    """Every word that could be a table is one the check took for one, or cannot be one where it stands."""
+    words = ["", *tokens(statement)]
+    before_a_table = {"from", "join", "update", "into", "using"}
+    mentioned = [word for last, word in pairwise(words) if word in SHARDED and last in before_a_table]
+    seen = [source.table for query in queries(statement) for source in query.sources() if source.table in SHARDED]
+
+    assert sorted(seen) == sorted(mentioned)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("select id from queue where lane = :lane", "queue queue"),
+        ("select id from queue where shard = :lane", "queue queue"),
+        ("select id from queue where shard = :shard or lane = 1", "queue queue"),
+        ("select id from queue where not shard = :shard", "queue queue"),
+        ("select id from queue where (shard = :shard or lane = 1)", "queue queue"),
+        ("select id from queue where shard = any(:shard)", "queue queue"),
+        ("select id from queue where id = 1 and shard = :shard + 1", "queue queue"),
+        ("select 'shard = :shard' from queue -- where shard = :shard", "queue queue"),
+        ("select q.id from queue q join jobs j on j.id = q.id where q.shard = :shard", "jobs j"),
+        ("select q.id from queue q join jobs j on j.shard = q.shard where q.shard = :shard", "jobs j"),
+        ("select q.id from queue q join jobs j on j.id = q.id where shard = :shard", "jobs j"),
+        ("select q.id from queue q, jobs j where q.shard = :shard", "jobs j"),
+        ("select q.id from queue q, unnest(:ids) t(id), jobs as j where q.shard = :shard", "jobs j"),
+        ("select o.id from outbox o left join audience a on o.shard = :shard where a.shard = :shard", "outbox o"),
+        ("with x as (select id from queue) select id from jobs where shard = :shard", "queue queue"),
+        ("select id from jobs where shard = :shard and exists (select 1 from queue q where q.id = jobs.id)", "queue q"),
+        ("select id from jobs where shard = :shard union all select id from runs", "runs runs"),
+        ("select id from (select id from attempts) x", "attempts attempts"),
+        ("select (select min(due_at) from queue where lane = 0) as due", "queue queue"),
+        ("update queue q set due_at = :now from jobs j where j.shard = :shard and q.id = j.id", "queue q"),
+        ("update queue set shard = :shard", "queue queue"),
+        ("delete from queue using jobs j where j.shard = :shard and j.id = queue.id", "queue queue"),
+        ("with d as (delete from run_parts where run_id = :id) select 1", "run_parts run_parts"),
+        ("insert into queue (shard, id) values (:shard, :id)", "queue is inserted"),
+        ("insert into queue (shard, id) select :shard, t.id from unnest(:ids) t(id)", "queue is inserted"),
+        ("insert into queue (id, shard) select s.id, s.shard from shards s where s.shard = :shard", "queue is"),
+        ("insert into queue (shard, id) select s.shard, :id from shards s", "shards s"),
+        ("insert into queue (shard, id) select t.s, s.id from shards s, unnest(:s) t(s) where s.shard = :shard", "is"),
+    ],
+)
+def test_the_check_finds_a_table_that_is_not_tied_to_the_shard(text: str, problem: str) -> None:
+    assert any(problem in found for found in unbound_tables(statement(text))), unbound_tables(statement(text))
+
+
+def test_every_hot_table_is_touched_by_some_statement() -> None:
+    touched = {source.table for _, one in ALL for query in queries(one) for source in query.sources()}
+
+    assert touched >= SHARDED
+
+
+# What a cluster refuses
+
+
+def changes(one: Statement) -> bool:
+    """Whether it updates or deletes, on conflict too."""
+    words = tokens(one)
+    return any(word == "delete" or (word == "update" and last != "for") for last, word in pairwise(["", *words]))
+
+
+def forbidden(one: Statement) -> set[str]:
+    words = tokens(one)
+    found = (calls(one) | {word for word in words if word.startswith(("current_", "local"))}) & CLOCKS_AND_DICE
+    found |= {word for word in words if word in {"lateral", "merge"}}
+    if changes(one):
+        found |= set(words) & {"interval"} | calls(one) & STABLE
+        found |= {
+            f"::{words[place + 1]}"
+            for place, word in enumerate(words[:-1])
+            if word == "::"
+            and words[place + 1] in STABLE_CASTS
+            and not words[place - 1].startswith(":")
+            and words[place + 2 : place + 3] != ["["]
+        }
+    return found
+
+
+@EVERY
+def test_no_statement_reads_a_clock_throws_dice_or_calls_what_a_cluster_refuses(statement: Statement) -> None:
+    allowed = {"clock_timestamp"} if statement.name == "database_time" else set()
+
+    assert forbidden(statement) == allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("select now()", "now"),
+        ("select current_timestamp", "current_timestamp"),
+        ("insert into x select gen_random_uuid()", "gen_random_uuid"),
+        ("update queue set due_at = clock_timestamp()", "clock_timestamp"),
+        ("delete from queue where random() < 0.5", "random"),
+        ("update queue set due_at = due_at + interval '1 hour'", "interval"),
+        ("update queue set x = jsonb_build_object('a', id)", "jsonb_build_object"),
+        ("update queue set x = id::text", "::text"),
+        ("insert into a values (1) on conflict do update set x = format('%s', a.y)", "format"),
+        ("select 1 from a, lateral (select 1) b", "lateral"),
+        ("merge into queue using x on true when matched then do nothing", "merge"),
+    ],
+)
+def test_the_deny_list_finds_what_is_on_it(text: str, found: str) -> None:
+    assert found in forbidden(statement(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "update queue set due_at = :now::timestamptz, fence = fence + 1, x = coalesce(x, :y::text)",
+        "select id::text, 'now()' as x from a -- now()",
+        "select id from queue for update",
+    ],
+)
+def test_the_deny_list_leaves_alone_what_a_cluster_takes(text: str) -> None:
+    assert forbidden(statement(text)) == set()
+
+
+async def test_every_function_called_in_an_update_or_delete_is_immutable(
+    sql: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    rows = await sql.fetch("select distinct proname from pg_proc where provolatile <> 'i'")
+    not_immutable = {row["proname"] for row in rows}
+    assert {"now", "to_jsonb", "format", "random"} <= not_immutable
+    assert "unnest" not in not_immutable
+
+    for _, one in ALL:
+        if changes(one):
+            assert calls(one) & not_immutable == set(), one.name
+
+
+@EVERY
+def test_a_batch_is_inserted_from_rows_of_a_sharded_table_and_never_from_unnest_alone(statement: Statement) -> None:
+    for query in queries(statement):
+        assert not inserts_from_unnest_alone(query.sources())
+
+
+def inserts_from_unnest_alone(sources: list[Source]) -> bool:
+    inserts = any(source.verb == "into" and source.table in HOT for source in sources)
+    unnests = any(source.table == "unnest" for source in sources)
+    return inserts and unnests and not any(source.table in SHARDED and source.verb != "into" for source in sources)
+
+
+def test_an_insert_from_unnest_alone_is_found() -> None:
+    alone = queries(statement("insert into queue (shard, id) select :shard, t.id from unnest(:ids::uuid[]) as t(id)"))
+    joined = queries(
+        statement(
+            "insert into queue (shard, id) select s.shard, t.id from unnest(:ids::uuid[]) as t(id)"
+            " join shards s on s.shard = :shard"
+        )
+    )
+
+    assert inserts_from_unnest_alone(alone[0].sources())
+    assert not inserts_from_unnest_alone(joined[0].sources())
+
+
+def reads_what_it_inserts(one: Statement) -> set[str]:
+    sources = [source for query in queries(one) for source in query.sources()]
+    inserted = {source.table for source in sources if source.verb == "into"}
+    return inserted & {source.table for source in sources if source.verb != "into"}
+
+
+@EVERY
+def test_no_statement_reads_a_table_that_it_inserts_into(statement: Statement) -> None:
+    assert reads_what_it_inserts(statement) == set()
+
+
+def test_a_get_or_create_in_one_statement_is_found() -> None:
+    text = "with i as (insert into jobs (shard) select 1 returning id) select id from i union all select id from jobs"
+
+    assert reads_what_it_inserts(statement(text)) == {"jobs"}
+
+
+@EVERY
+def test_no_statement_moves_a_row_to_another_shard(statement: Statement) -> None:
+    assert not sets_shard(statement)
+
+
+def sets_shard(one: Statement) -> bool:
+    for query in queries(one):
+        if query.verb == "update":
+            start = query.items.index("set")
+            ends = [place for place, word in enumerate(query.items) if place > start and word in {"from", "where"}]
+            assigned = query.items[start : min(ends, default=len(query.items))]
+            if any(last in {"set", ","} and word == "shard" for last, word in pairwise(assigned)):
+                return True
+    return False
+
+
+def test_an_update_of_the_shard_is_found() -> None:
+    assert sets_shard(statement("update queue set lane = 1, shard = :to where shard = :shard"))
+    assert not sets_shard(statement("update queue set lane = 1 where shard = :shard"))
+
+
+@EVERY
+def test_a_notification_is_a_statement_of_its_own(statement: Statement) -> None:
+    if "pg_notify" in calls(statement):
+        assert not any(source for query in queries(statement) for source in query.sources())

@@ -1,0 +1,157 @@
+"""Observe: verify names the rows that break a promise, and finds none where none do."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    crash_in_call,
+    delay,
+    deploy,
+    email,
+    plan_runs,
+    start,
+    start_many,
+    work,
+)
+from tidings.domain.errors import NotFound
+from tidings.domain.ids import Workspace
+from tidings.domain.item import ItemStatus
+from tidings.engine import Engine
+from tidings.kernel.observe import CONTRACT
+from tidings.providers.fake import FakeProvider
+from tidings.storage.observe import ItemFilter
+
+
+async def sleeping_execution(engine: Engine, clock: ManualClock) -> None:
+    await start(engine, email(), delay("long", "P3D"), email("second"))
+    await work(engine)
+
+
+async def planned_run(engine: Engine, clock: ManualClock) -> None:
+    await deploy(engine, 4)
+    await plan_runs(engine)
+
+
+async def ended_run(engine: Engine, clock: ManualClock) -> None:
+    await deploy(engine, 4)
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+
+Scene = Callable[[Engine, ManualClock], Awaitable[None]]
+DOUBLE = """
+insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,
+                    recipient, status, idempotency_key, created_at, finalized_at, payload, marked_attempt)
+select shard, (left(id::text, 24) || '000000000001')::uuid, tenant_id, workspace_id, execution_id, node, visit, ordinal,
+       channel, provider, recipient, status, sha256('other'), created_at, finalized_at, payload, marked_attempt
+  from outbox
+"""
+
+
+@pytest.mark.parametrize(
+    ("scene", "sin", "check", "offender"),
+    [
+        (sleeping_execution, "update outbox set marked_attempt = 0", "marks", "select id from outbox"),
+        (sleeping_execution, DOUBLE, "doubles", "select id from outbox"),
+        (planned_run, "delete from queue where kind = 'job'", "lost items", "select id from outbox"),
+        (sleeping_execution, "delete from queue", "lost executions", "select id from executions"),
+        (planned_run, "delete from queue where kind = 'job'", "lost jobs", "select id from jobs"),
+        (planned_run, "delete from queue where kind = 'run'", "lost runs", "select id from runs"),
+        (sleeping_execution, "delete from executions", "queue", "select id from queue"),
+        (planned_run, "update jobs set sent = 1", "counts", "select id from jobs"),
+        (planned_run, "delete from outbox where ordinal = 1", "counts", "select id from jobs"),
+        (
+            ended_run,
+            "update outbox set status = 'queued', finalized_at = null where ordinal = 1",
+            "jobs",
+            "select job_id from outbox where ordinal = 1",
+        ),
+        (ended_run, "update runs set status = 'failed'", "runs", "select id from runs"),
+        (ended_run, "update runs set planned = 5", "runs", "select id from runs"),
+    ],
+)
+async def test_verify_names_the_rows_that_break_a_promise(
+    engine: Engine, clock: ManualClock, sql: Sql, scene: Scene, sin: str, check: str, offender: str
+) -> None:
+    await scene(engine, clock)
+    await assert_kept(engine)
+
+    await sql.execute(sin)
+    found = {one.name: [offence.id for offence in one.offences] for one in await engine.verify()}
+
+    possible = {each[0] for each in await sql.fetch(offender)}
+    assert found[check]
+    assert set(found[check]) <= possible
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+async def test_verify_misses_every_constraint_of_the_contract(engine: Engine, sql: Sql, name: str) -> None:
+    await sql.execute(f"alter table {name.partition('_')[0]} drop constraint {name}")
+
+    [contract] = [check for check in await engine.verify() if check.name == "contract"]
+
+    assert [name in offence.problem for offence in contract.offences] == [True]
+
+
+async def test_verify_holds_while_work_is_under_way_and_after_a_crash(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await start_many(engine, 3, email(to=["a@example.com", "b@example.com"]), same_shard=True)
+    await deploy(engine, 6)
+
+    await assert_kept(engine)
+    await plan_runs(engine)
+    await assert_kept(engine)
+    await crash_in_call(engine, provider)
+    await assert_kept(engine)
+    clock.advance(minutes=6)
+    await work(engine)
+
+    await assert_kept(engine)
+
+
+async def test_what_does_not_exist_is_not_shown(engine: Engine) -> None:
+    nobody = await start(engine)
+
+    for show in (engine.run, engine.item):
+        with pytest.raises(NotFound):
+            await show(nobody)
+    with pytest.raises(NotFound):
+        await engine.execution(await deploy(engine, 1))
+
+
+async def test_items_are_listed_newest_first_and_only_in_their_workspace(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    for number in range(5):
+        await engine.define("flow", {"entryNodeId": "hello", "nodes": [email()]})
+        await engine.trigger("flow", {}, f"k{number}")
+        await work(engine)
+        clock.advance(seconds=1)
+
+    items = await engine.items(ItemFilter(status=ItemStatus.SENT), limit=3)
+    older = await engine.items(ItemFilter(before=items[-1].id))
+
+    assert [item.created_at for item in items + older] == [clock.time - timedelta(seconds=n) for n in range(1, 6)]
+    assert await engine.items(ItemFilter(), Workspace("other", "room")) == []
+
+
+async def test_totals_count_everything_by_status(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    await crash_in_call(engine, provider)
+    clock.advance(minutes=6)
+    await start(engine)
+    await work(engine)
+
+    totals = await engine.totals()
+
+    assert dict(totals.items) == {"in_doubt": 1, "sent": 1}
+    assert dict(totals.executions) == {"completed": 1}
+    assert (totals.live, totals.leased) == (2, 0)

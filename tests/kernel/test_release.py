@@ -1,0 +1,197 @@
+"""Release: a move needs the lease, and an owner is due when the first of its items is."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.conftest import MakeWorker
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    claim,
+    crash_in_call,
+    delay,
+    deploy,
+    email,
+    frozen_in_call,
+    graph,
+    plan_runs,
+    row,
+    start,
+    with_lossy_database,
+    work,
+    work_leases,
+)
+from tidings.domain.execution import ExecutionStatus
+from tidings.domain.ids import Shard
+from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.queue import Lane
+from tidings.domain.run import RunStatus
+from tidings.engine import Engine
+from tidings.kernel.claim import claim_due
+from tidings.kernel.jobs import work_jobs
+from tidings.kernel.kernel import Limits
+from tidings.kernel.resolve import Resolution
+from tidings.providers.fake import FakeProvider
+
+
+async def test_rule_2_a_move_without_the_lease_does_not_happen(
+    engine: Engine, other: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    id = await start(engine, delay("first", "PT0S"), delay("second", "PT1H"), email())
+    leases = await claim(engine)
+    clock.advance(minutes=6)
+    [held] = await claim(other)
+
+    await work_leases(engine, leases)
+
+    assert await row(sql, "select fence, due_at, leased from queue") == (held.fence, held.until, True)
+    assert (await engine.execution(id)).cursor == "first"
+    assert await sql.fetchval("select count(*) from execution_log") == 0
+
+
+async def test_rule_2_a_zombie_cannot_end_a_job_that_somebody_else_holds(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await deploy(engine, 1)
+    await plan_runs(engine)
+
+    async with frozen_in_call(engine, provider) as answered:
+        clock.advance(minutes=6)
+        await claim(other)
+        answered.set()
+
+    assert await row(sql, "select sent, status from jobs") == (1, "locked")
+    assert await sql.fetchval("select leased from queue where kind = 'job'")
+
+
+async def test_rule_2_a_worker_that_lost_one_of_its_jobs_goes_on_with_the_others(
+    make_worker: MakeWorker, provider: FakeProvider, sql: Sql
+) -> None:
+    engine = await make_worker(Limits(job_size=1))
+    await deploy(engine, 9)
+    await plan_runs(engine)
+    leases = await claim_due(engine.kernel, Shard(0), Lane.CAMPAIGNS, limit=100)
+    await sql.execute("update queue set fence = fence + 1 where id = $1", leases[0].id)
+
+    await work_jobs(engine.kernel, Shard(0), Lane.CAMPAIGNS, leases)
+
+    assert len(leases) > 1
+    assert {call.owner for call in provider.calls} == {lease.id for lease in leases[1:]}
+
+
+async def test_never_do_complete_a_job_without_checking_all_its_items(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.script["p1@example.com"] = [RetryLater("busy")]
+    await deploy(engine, 9)
+
+    await work(engine)
+    early = await sql.fetch("select status, planned - sent as open from jobs order by 2")
+    clock.advance(minutes=1)
+    await work(engine)
+
+    assert {(each["status"], each["open"]) for each in early} == {("completed", 0), ("queued", 1)}
+    assert await sql.fetchval("select bool_and(status = 'completed' and planned = sent) from jobs")
+
+
+@pytest.mark.parametrize("when", ["after", "before"])
+async def test_a_release_whose_commit_is_unknown_moves_once(
+    engine: Engine, clock: ManualClock, sql: Sql, when: str
+) -> None:
+    await start(engine, delay("first", "PT0S"), delay("second", "PT1H"), email())
+    leases = await claim(engine)
+    lossy = with_lossy_database(engine, lose=lambda count: count == 2, when=when)  # 1 loads, 2 releases
+
+    await work_leases(lossy, leases)
+
+    assert await row(sql, "select fence, leased, due_at from queue") == (2, False, clock.time + timedelta(hours=1))
+    assert await row(sql, "select node, status from execution_log") == ("first", "completed")
+
+
+async def test_a_job_whose_release_was_not_heard_of_still_lets_its_run_end(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    run = await deploy(engine, 2)
+    await plan_runs(engine)
+    lossy = with_lossy_database(engine, lose=lambda count: count % 2 == 0)
+    await work_leases(lossy, await claim(engine))
+
+    clock.advance(seconds=31)
+    await work(engine)
+
+    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+
+
+async def test_what_ends_leaves_the_queue(engine: Engine, clock: ManualClock, sql: Sql) -> None:
+    await start(engine)
+    await deploy(engine, 3)
+
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    assert await sql.fetchval("select count(*) from queue") == 0
+    assert (await engine.totals()).live == 0
+
+
+async def test_rule_8_a_reopened_item_is_tried_again_in_its_own_time_while_its_execution_sleeps(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await start(engine, email(), delay("long", "P3D"), email("second"))
+    await crash_in_call(engine, provider)
+    clock.advance(minutes=6)
+    await work(engine)
+    [item] = await engine.in_doubt()
+    provider.script["ada@example.com"] = [RetryLater("busy")]
+
+    await engine.resolve(item.id, Resolution.RESEND, "it is not in the provider's log")
+    await work(engine)
+    clock.advance(minutes=1)
+    await work(engine)
+
+    assert len(provider.calls) == 3
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert await sql.fetchval("select due_at from queue") > clock.time + timedelta(days=2)
+
+
+async def test_a_failed_branch_ends_the_execution_and_no_item_is_left_behind_unseen(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    nodes = [delay("fork", "PT0S"), email("a", to="a@example.com"), email("b", to="b@example.com")]
+    await engine.define("flow", graph(*nodes, edges=[("fork", "a"), ("fork", "b")]))
+    started = await engine.trigger("flow", {}, "k1")
+    provider.script = {"a@example.com": [RetryLater("busy")], "b@example.com": [Rejected("no")]}
+
+    await work(engine)
+    await assert_kept(engine)
+    clock.advance(hours=1)
+    await work(engine)
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert await sql.fetchval("select count(*) from outbox where status = 'queued'") == 0
+    assert await sql.fetchval("select count(*) from queue") == 0
+
+
+async def test_an_unrelated_failure_of_one_recipient_does_not_fail_the_node(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    provider.script["b@example.com"] = [Rejected("no such mailbox")]
+    id = await start(engine, email(to=["a@example.com", "b@example.com"]), email("second"))
+
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert len(provider.calls) == 3
+
+
+async def test_a_failed_node_that_may_fail_lets_the_walk_go_on(engine: Engine, provider: FakeProvider) -> None:
+    provider.script["ada@example.com"] = [Rejected("no such mailbox")]
+    id = await start(engine, email(onFailure="continue"), email("second"))
+
+    await work(engine)
+
+    shown = await engine.execution(id)
+    assert (shown.status, len(provider.calls)) == (ExecutionStatus.COMPLETED, 2)
+    assert shown.vars["hello"]["error"] == "no such mailbox"  # type: ignore[index]

@@ -1,0 +1,221 @@
+"""Resolve: a person's word ends doubt, once, and every word is kept."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    crash_in_call,
+    deploy,
+    email,
+    frozen_in_call,
+    plan_runs,
+    row,
+    start,
+    with_lossy_database,
+    work,
+)
+from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.execution import ExecutionStatus
+from tidings.domain.outcome import Rejected, RetryLater, Unknown
+from tidings.domain.provider import Keyed
+from tidings.domain.run import RunStatus
+from tidings.engine import Engine
+from tidings.kernel.resolve import Resolution
+from tidings.providers.fake import FakeProvider
+from tidings.storage.resolve import FoundItem
+
+
+async def doubtful_item_of_a_run(engine: Engine, clock: ManualClock, provider: FakeProvider) -> FoundItem:
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    await crash_in_call(engine, provider)
+    clock.advance(minutes=6)
+    await work(engine)
+    [item] = await engine.in_doubt()
+    return item
+
+
+async def doubtful_item_of_an_ended_execution(engine: Engine, clock: ManualClock, provider: FakeProvider) -> FoundItem:
+    await start(engine)
+    await crash_in_call(engine, provider)
+    clock.advance(minutes=6)
+    await work(engine)
+    [item] = await engine.in_doubt()
+    return item
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "run_status", "calls"),
+    [
+        (Resolution.SENT, "sent", RunStatus.COMPLETED, 1),
+        (Resolution.FAILED, "failed", RunStatus.FAILED, 1),
+        (Resolution.RESEND, "sent", RunStatus.COMPLETED, 2),
+    ],
+)
+async def test_a_persons_word_ends_doubt_and_lets_the_run_end(
+    engine: Engine,
+    clock: ManualClock,
+    provider: FakeProvider,
+    sql: Sql,
+    outcome: Resolution,
+    status: str,
+    run_status: RunStatus,
+    calls: int,
+) -> None:
+    item = await doubtful_item_of_a_run(engine, clock, provider)
+
+    await engine.resolve(item.id, outcome, "asked the provider", actor="ann")
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    assert await row(sql, "select status, in_doubt from outbox") == (status, False)
+    assert await row(sql, "select status from runs") == (run_status.value,)
+    assert len(provider.calls) == calls
+    _, _, history = await engine.item(item.id)
+    assert [(entry.event, entry.actor, entry.detail) for entry in history] == [
+        (f"resolved_{outcome}", "ann", {"note": "asked the provider"})
+    ]
+    await assert_kept(engine)
+
+
+async def test_an_execution_that_has_ended_is_reopened_to_resend_an_item_and_leaves_again(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    item = await doubtful_item_of_an_ended_execution(engine, clock, provider)
+    ended = await row(sql, "select status, ended_at from executions")
+
+    await engine.resolve(item.id, Resolution.RESEND, "it never arrived")
+    await assert_kept(engine)
+    clock.advance(seconds=5)
+    await work(engine)
+
+    assert len(provider.calls) == 2
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert await row(sql, "select status, ended_at from executions") == ended
+    assert await sql.fetchval("select count(*) from queue") == 0
+    await assert_kept(engine)
+
+
+@pytest.mark.parametrize("last", [Rejected("no"), None])
+async def test_a_reopened_item_is_tried_again_until_it_is_settled(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, last: Rejected | None
+) -> None:
+    item = await doubtful_item_of_an_ended_execution(engine, clock, provider)
+    provider.script["ada@example.com"] = [RetryLater("busy"), *([last] if last else [])]
+
+    await engine.resolve(item.id, Resolution.RESEND, "it never arrived")
+    await work(engine)
+    between = await sql.fetchval("select count(*) from queue")
+    clock.advance(minutes=1)
+    await work(engine)
+
+    assert between == 1
+    assert await row(sql, "select status from outbox") == ("failed" if last else "sent",)
+    assert await sql.fetchval("select count(*) from queue") == 0
+    assert await row(sql, "select status from executions") == ("completed",)
+
+
+async def test_a_reopened_item_may_fall_in_doubt_again(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    item = await doubtful_item_of_an_ended_execution(engine, clock, provider)
+    provider.answer = Unknown("reset")
+
+    await engine.resolve(item.id, Resolution.RESEND, "it never arrived")
+    await work(engine)
+
+    assert [each.id for each in await engine.in_doubt()] == [item.id]
+    assert await sql.fetchval("select count(*) from queue") == 0
+    await assert_kept(engine)
+
+
+async def test_a_held_execution_goes_on_at_a_persons_word(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    provider.script["ada@example.com"] = [Unknown("reset")]
+    id = await start(engine, email(onDoubt="hold"), email("second"))
+    await work(engine)
+    [item] = await engine.in_doubt()
+
+    await engine.resolve(item.id, Resolution.SENT, "it is in the log")
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert len(provider.calls) == 2
+
+
+async def test_a_word_whose_commit_is_unknown_is_no_conflict_with_itself(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    item = await doubtful_item_of_a_run(engine, clock, provider)
+
+    await with_lossy_database(engine, lose=lambda count: count == 1).resolve(item.id, Resolution.SENT, "seen")
+
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert await sql.fetchval("select count(*) from audit_log where subject_id = $1", item.id) == 1
+    assert await row(sql, "select sent from jobs") == (1,)
+
+
+async def test_a_second_word_is_refused(engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql) -> None:
+    item = await doubtful_item_of_a_run(engine, clock, provider)
+    await engine.resolve(item.id, Resolution.SENT, "seen")
+
+    with pytest.raises(Conflict, match="not in doubt"):
+        await engine.resolve(item.id, Resolution.RESEND, "send it again")
+
+    assert await row(sql, "select status from outbox") == ("sent",)
+
+
+async def test_a_word_without_a_note_or_about_nothing_is_refused(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    item = await doubtful_item_of_a_run(engine, clock, provider)
+
+    with pytest.raises(InputInvalid):
+        await engine.resolve(item.id, Resolution.SENT, " ")
+    with pytest.raises(NotFound):
+        await engine.resolve(UUID(int=1), Resolution.SENT, "seen")
+
+
+async def test_nobody_is_heard_about_an_item_while_its_repeated_call_is_in_the_air(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.provider_class = Keyed(timedelta(hours=24))
+    provider.script["p1@example.com"] = [Unknown("reset")]
+    await deploy(engine, 1)
+    await work(engine)
+    clock.advance(minutes=1)
+    [item] = await engine.in_doubt()
+
+    async with frozen_in_call(engine, provider) as answered:
+        with pytest.raises(Conflict, match="in the air"):
+            await engine.resolve(item.id, Resolution.RESEND, "send it again")
+        answered.set()
+
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert len(provider.calls) == 2
+
+
+async def test_an_answer_that_comes_after_the_word_resend_is_taken_and_nothing_is_resent(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    async with frozen_in_call(engine, provider) as answered:
+        clock.advance(minutes=6)
+        await work(other)
+        [item] = await engine.in_doubt()
+        await engine.resolve(item.id, Resolution.RESEND, "it seems lost")
+        answered.set()
+
+    await work(other)
+
+    assert len(provider.calls) == 1
+    assert await row(sql, "select status, in_doubt from outbox") == ("sent", False)
+    await assert_kept(engine)

@@ -1,0 +1,155 @@
+"""Slots: a share for transactional work, a minimum for bulk, and rests that all workers keep."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.conftest import MakeWorker
+from tests.kernel.scenes import Sql, deploy, plan_runs, row, start, start_many, until, work, work_once
+from tidings.domain.outcome import Accepted, RetryLater, Unknown
+from tidings.domain.queue import Lane
+from tidings.engine import Engine
+from tidings.kernel.kernel import Limits
+from tidings.kernel.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Slots
+from tidings.providers.fake import FakeProvider
+
+
+@pytest.mark.parametrize("concurrency", [2, 3, 10, 100])
+async def test_rule_12_bulk_leaves_room_for_transactional_work_and_the_other_way_round(concurrency: int) -> None:
+    for lane, other in ((Lane.CAMPAIGNS, Lane.TRANSACTIONAL), (Lane.TRANSACTIONAL, Lane.CAMPAIGNS)):
+        slots = Slots(concurrency)
+        never = asyncio.Event()
+        flooding = [asyncio.create_task(_hold(slots, lane, never)) for _ in range(concurrency * 3)]
+        await asyncio.sleep(0)
+
+        async with asyncio.timeout(5), slots.one(other):
+            pass
+
+        for task in flooding:
+            task.cancel()
+        await asyncio.gather(*flooding, return_exceptions=True)
+
+
+async def _hold(slots: Slots, lane: Lane, until_set: asyncio.Event) -> None:
+    async with slots.one(lane):
+        await until_set.wait()
+
+
+async def test_rule_12_no_more_calls_are_in_the_air_than_the_provider_takes(
+    make_worker: MakeWorker, provider: FakeProvider
+) -> None:
+    provider.concurrency = 4
+    engine = await make_worker(Limits())
+    in_the_air, most = [0], [0]
+
+    async def count(_: object) -> Accepted:
+        in_the_air[0] += 1
+        most[0] = max(most[0], in_the_air[0])
+        await asyncio.sleep(0)
+        in_the_air[0] -= 1
+        return Accepted()
+
+    provider.answer = count
+    await deploy(engine, 40)
+    await start_many(engine, 10)
+
+    await work(engine)
+
+    assert len(provider.calls) == 50
+    assert 1 <= most[0] <= 4
+
+
+async def test_rule_12_an_item_without_a_slot_goes_back_unmarked_and_uses_no_attempt(
+    make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.concurrency = 1
+    engine = await make_worker(Limits(slot_wait=timedelta(milliseconds=20)))
+    await start(engine)
+    slots = engine.kernel.slots[provider.name]
+
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(slots.one(Lane.TRANSACTIONAL))
+        queued = asyncio.create_task(_hold(slots, Lane.TRANSACTIONAL, asyncio.Event()))
+        await until(lambda: slots.room(Lane.TRANSACTIONAL) == 0)
+        await work_once(engine)
+        queued.cancel()
+
+    assert provider.calls == []
+    assert await row(sql, "select status, marked_at, attempts from outbox") == ("queued", None, 0)
+    clock.advance(seconds=1)
+    await work(engine)
+    assert len(provider.calls) == 1
+
+
+async def test_rule_12_not_so_fast_lets_the_provider_rest_for_every_worker(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    first, second = await start_many(engine, 2, same_shard=True)
+    provider.answer = RetryLater("429", delay=timedelta(minutes=2), uses_attempt=False)
+    await engine.work(engine.kernel.shard_of(first), Lane.TRANSACTIONAL, limit=1)
+
+    await work(other)
+    while_resting = [call.owner for call in provider.calls]
+    provider.answer = None
+    clock.advance(minutes=2)
+    await work(other)
+
+    assert while_resting == [first]
+    assert {call.owner for call in provider.calls} == {first, second}
+    assert await row(sql, "select max(attempts) from outbox") == (1,)
+
+
+async def test_rule_12_the_worker_that_was_told_rests_at_once(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await start_many(engine, 3, same_shard=True)
+    clock.advance(seconds=30)  # whatever was read of rests is stale by now
+    provider.answer = RetryLater("429", delay=timedelta(minutes=2), uses_attempt=False)
+
+    for _ in range(3):
+        await engine.work(engine.kernel.every_shard()[0], Lane.TRANSACTIONAL, limit=1)
+
+    assert len(provider.calls) == 1
+
+
+async def test_rule_12_a_provider_that_keeps_timing_out_gets_ever_longer_rests() -> None:
+    slots = Slots(10)
+
+    rests = [slots.rest_after(Unknown("timeout")) for _ in range(UNKNOWNS_BEFORE_REST * 12)]
+    given = [rest for rest in rests if rest]
+
+    assert rests[: UNKNOWNS_BEFORE_REST - 1] == [None] * (UNKNOWNS_BEFORE_REST - 1)
+    assert given[:3] == [timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20)]
+    assert given[-1] == LONGEST_REST
+    assert slots.rest_after(Accepted()) is None
+    assert slots.rest_after(Unknown("timeout")) is None
+
+
+async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    delays = {"p1@example.com": 60, "p2@example.com": 5}
+    for recipient, seconds in delays.items():
+        provider.script[recipient] = [RetryLater("429", delay=timedelta(seconds=seconds), uses_attempt=False)]
+    await deploy(engine, 2)
+
+    await work(engine)
+
+    assert await sql.fetchval("select paused_until from provider_pauses") == clock.time + timedelta(seconds=60)
+    assert engine.kernel.pauses.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
+
+
+async def test_rule_12_a_big_campaign_does_not_stand_in_front_of_a_trigger(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    await deploy(engine, 30)
+    await plan_runs(engine)
+    id = await start(engine)
+
+    claimed = await engine.work(engine.kernel.shard_of(id), Lane.TRANSACTIONAL)
+
+    assert claimed == 1
+    assert [call.owner for call in provider.calls] == [id]

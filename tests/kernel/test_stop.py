@@ -1,0 +1,321 @@
+"""Pause, resume and cancel: asked of executions and runs, obeyed by whoever holds the lease."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    claim,
+    crash_in_call,
+    delay,
+    deploy,
+    email,
+    frozen_in_call,
+    plan_runs,
+    row,
+    start,
+    with_lossy_database,
+    work,
+    work_leases,
+)
+from tidings.domain.errors import Conflict, NotFound
+from tidings.domain.execution import ExecutionStatus
+from tidings.domain.outcome import RetryLater, Unknown
+from tidings.domain.provider import Found, Keyed, Resolvable
+from tidings.domain.run import RunStatus
+from tidings.engine import Engine
+from tidings.kernel.observe import show_history
+from tidings.providers.fake import FakeProvider
+from tidings.storage import resolve as storage_resolve
+
+
+async def test_a_paused_execution_sends_nothing_and_goes_on_when_resumed(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    id = await start(engine)
+
+    await engine.pause(id, actor="ann")
+    for _ in range(3):
+        await work(engine)
+        clock.advance(hours=2)
+    paused = (await engine.execution(id)).status, len(provider.calls)
+    await engine.resume(id, actor="bob")
+    await work(engine)
+
+    assert paused == (ExecutionStatus.PAUSED, 0)
+    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert len(provider.calls) == 1
+    history = await show_history(engine.kernel, id)
+    assert [(entry.event, entry.actor) for entry in history] == [("pause", "ann"), ("resume", "bob")]
+
+
+async def test_rule_1_a_pause_during_a_call_lets_it_end_and_keeps_the_next_from_starting(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    id = await start(engine, email(), email("second"))
+
+    async with frozen_in_call(engine, provider) as answered:
+        await engine.pause(id)
+        answered.set()
+    await work(engine)
+
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert (await engine.execution(id)).status is ExecutionStatus.PAUSED
+    await engine.resume(id)
+    await work(engine)
+    assert len(provider.calls) == 2
+
+
+async def test_rule_1_a_resume_during_the_lease_that_obeys_the_pause_is_not_lost(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    id = await start(engine)
+    await engine.pause(id)
+    leases = await claim(engine)
+
+    await engine.resume(id)
+    await work_leases(engine, leases)
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert len(provider.calls) == 1
+
+
+async def test_a_cancelled_execution_ends_and_its_unmarked_items_are_skipped(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.script["ada@example.com"] = [RetryLater("busy")]
+    id = await start(engine, email(), email("second"))
+    await work(engine)
+
+    await engine.cancel(id)
+    await work(engine)
+    clock.advance(days=1)
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert await row(sql, "select status, skipped, error from outbox") == ("skipped", True, "cancelled")
+    assert len(provider.calls) == 1
+    assert await sql.fetchval("select count(*) from queue") == 0
+    await assert_kept(engine)
+
+
+async def test_a_cancelled_execution_leaves_its_doubtful_item_in_doubt_and_calls_it_no_more(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.provider_class = Keyed(timedelta(hours=24))
+    provider.answer = Unknown("reset")
+    id = await start(engine)
+    await work(engine)
+
+    await engine.cancel(id)
+    for _ in range(3):
+        clock.advance(minutes=1)
+        await work(engine)
+
+    assert len(provider.calls) == 1
+    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
+    await assert_kept(engine)
+
+
+async def test_an_execution_that_sleeps_is_cancelled_at_once(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    id = await start(engine, delay("long", "P3D"), email())
+    await work(engine)
+
+    await engine.cancel(id)
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert provider.calls == []
+
+
+async def test_what_has_ended_cannot_be_stopped(engine: Engine, clock: ManualClock) -> None:
+    id, run = await start(engine), await deploy(engine, 1)
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    for stop in (engine.pause, engine.resume, engine.cancel):
+        with pytest.raises(Conflict):
+            await stop(id)
+    for stop in (engine.pause_run, engine.resume_run, engine.cancel_run):
+        with pytest.raises(Conflict):
+            await stop(run)
+    with pytest.raises(NotFound):
+        await engine.pause(run)
+    with pytest.raises(NotFound):
+        await engine.pause_run(id)
+
+
+async def test_a_stop_whose_commit_is_unknown_is_in_the_history_once(engine: Engine, clock: ManualClock) -> None:
+    id = await start(engine)
+
+    await with_lossy_database(engine, lose=lambda count: count == 1).pause(id)
+
+    assert [entry.event for entry in await show_history(engine.kernel, id)] == ["pause"]
+
+
+async def test_a_paused_run_sends_nothing_and_goes_on_when_resumed(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    run = await deploy(engine, 6)
+    await plan_runs(engine)
+
+    await engine.pause_run(run)
+    for _ in range(3):
+        await work(engine)
+        clock.advance(hours=2)
+    shown = await engine.run(run)
+    paused = shown.run.paused, shown.queued, len(provider.calls)
+    await engine.resume_run(run)
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    assert paused == (True, 6, 0)
+    shown = await engine.run(run)
+    assert (shown.run.status, shown.run.paused) == (RunStatus.COMPLETED, False)
+    assert len(provider.calls) == 6
+
+
+async def test_a_run_paused_before_its_audience_is_planned_plans_nobody(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    run = await deploy(engine, 6)
+
+    await engine.pause_run(run)
+    await work(engine)
+    planned = await sql.fetchval("select count(*) from outbox")
+    await engine.resume_run(run)
+    await work(engine)
+
+    assert planned == 0
+    assert len(provider.calls) == 6
+
+
+async def test_a_resume_that_died_half_way_is_finished_by_the_runs_own_claim(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await deploy(engine, 6)
+    await plan_runs(engine)
+    await engine.pause_run(run)
+    await work(engine)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage_resolve, "stop_jobs_of_run", _die)
+        with pytest.raises(RuntimeError):
+            await engine.resume_run(run)
+    await work(engine)
+
+    assert len(provider.calls) == 6
+
+
+async def _die(*_: object, **__: object) -> int:
+    raise RuntimeError("dies here")
+
+
+async def test_a_resume_is_not_undone_by_a_worker_that_still_believes_in_the_pause(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await deploy(engine, 6)
+    await plan_runs(engine)
+    await engine.pause_run(run)
+    original = storage_resolve.stop_jobs_of_run
+
+    async def resumed_meanwhile(*arguments: object, **values: object) -> int:
+        monkeypatch.setattr(storage_resolve, "stop_jobs_of_run", original)
+        await other.resume_run(run)
+        return await original(*arguments, **values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(storage_resolve, "stop_jobs_of_run", resumed_meanwhile)
+    await plan_runs(engine)
+    await work(engine)
+
+    assert len(provider.calls) == 6
+
+
+async def test_a_cancelled_run_skips_what_is_left_and_its_status_follows_from_its_jobs(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.answer = RetryLater("busy")
+    run = await deploy(engine, 6)
+    await work(engine)
+
+    await engine.cancel_run(run)
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    shown = await engine.run(run)
+    assert (shown.counts.skipped, shown.run.cancelled, shown.run.status) == (6, True, RunStatus.COMPLETED)
+    assert await sql.fetchval("select count(*) from queue") == 0
+    await assert_kept(engine)
+
+
+async def test_a_run_cancelled_before_it_was_planned_plans_nobody_and_ends(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    run = await deploy(engine, 6)
+
+    await engine.cancel_run(run)
+    await work(engine)
+
+    shown = await engine.run(run)
+    assert (shown.run.planned, shown.run.ended_at is not None) == (0, True)
+    assert provider.calls == []
+    await assert_kept(engine)
+
+
+async def test_a_cancelled_run_cannot_be_resumed(engine: Engine) -> None:
+    run = await deploy(engine, 2)
+    await engine.cancel_run(run)
+
+    with pytest.raises(Conflict):
+        await engine.resume_run(run)
+    with pytest.raises(Conflict):
+        await engine.pause_run(run)
+
+
+@pytest.mark.parametrize("retention_hours", [24, 0])
+async def test_a_cancelled_run_with_items_in_doubt_stays_open_calls_nobody_and_does_not_spin(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, retention_hours: int
+) -> None:
+    provider.provider_class = Keyed(timedelta(hours=retention_hours))
+    provider.answer = Unknown("reset")
+    run = await deploy(engine, 1)
+    await work(engine)
+
+    await engine.cancel_run(run)
+    for _ in range(3):
+        clock.advance(minutes=2)
+        await work(engine)
+
+    shown = await engine.run(run)
+    assert (shown.in_doubt, shown.run.ended_at) == (1, None)
+    assert len(provider.calls) == 1
+
+
+async def test_a_cancelled_run_still_learns_what_became_of_a_doubtful_item(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    provider.provider_class = Resolvable(authoritative=True, settle=timedelta(minutes=1))
+    run = await deploy(engine, 1)
+    await plan_runs(engine)
+    await crash_in_call(engine, provider)
+    provider.evidence[provider.calls[0].key] = Found("m-1")
+
+    await engine.cancel_run(run)
+    clock.advance(minutes=6)
+    await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    shown = await engine.run(run)
+    assert (shown.counts.sent, shown.run.status) == (1, RunStatus.COMPLETED)
+    assert len(provider.calls) == 1

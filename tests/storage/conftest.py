@@ -1,0 +1,28 @@
+"""Databases that nobody has migrated."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tests.conftest import with_database
+from tidings.storage.database import Database
+
+
+@pytest.fixture
+async def empty_dsn(server: str) -> AsyncIterator[str]:
+    """The address of a database with nothing in it."""
+    name = f"e_{secrets.token_hex(6)}"
+    admin = await asyncpg.connect(server)
+    await admin.execute(f"create database {name}")
+    yield with_database(server, name)
+    await admin.execute(f"drop database {name} with (force)")
+    await admin.close()
+
+
+@pytest.fixture
+async def empty(empty_dsn: str) -> AsyncIterator[Database]:
+    db = await Database.open(empty_dsn)
+    yield db
+    await db.close()

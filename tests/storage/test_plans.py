@@ -1,0 +1,280 @@
+"""What statements cost: a claim does not feel a million sleepers, and nothing hot reads a whole shard.
+
+The plans are those of a worker's own session. A generic plan is what a prepared statement comes to after five uses: it
+knows neither the limit nor the ids, and it is the one that goes wrong.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+import asyncpg
+import pytest
+
+from tests.architecture.sql_text import HOT
+from tidings.storage.database import SESSION_SETTINGS
+from tidings.storage.statements import Statement, load
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+BATCH = 100
+SLEEPERS = 1_000_000
+Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Plan: TypeAlias = Mapping[str, Any]
+Mode: TypeAlias = Literal["force_custom_plan", "force_generic_plan"]
+MODES: tuple[Mode, ...] = ("force_custom_plan", "force_generic_plan")
+
+# The bucket, and so the shard, of row number g: every fourth bucket is in shard 1.
+ID = "('00000000-0000-7' || lpad(to_hex(1 + 4 * (g % 1024)), 3, '0') || '-8000-' || lpad(to_hex(g), 12, '0'))::uuid"
+CLAIM = {
+    "shard": "1",
+    "lane": "0",
+    "now": NOW.isoformat(),
+    "limit": str(BATCH),
+    "lease_until": (NOW + timedelta(minutes=5)).isoformat(),
+}
+
+
+@pytest.fixture
+async def session(dsn: str) -> AsyncIterator[Sql]:
+    """A connection with a worker's settings."""
+    connection = await asyncpg.connect(dsn, server_settings=SESSION_SETTINGS, command_timeout=120)
+    yield connection
+    await connection.close()
+
+
+async def explain(session: Sql, statement: Statement, values: Mapping[str, str | None], mode: Mode) -> Plan:
+    """Run a prepared statement for its plan and take back what it did; without values it is planned only."""
+    arguments = ", ".join("null" if values.get(name) is None else f"'{values[name]}'" for name in statement.parameters)
+    options = "analyze, buffers, format json" if values else "format json"
+    await session.execute(f"set plan_cache_mode = {mode}")
+    transaction = session.transaction()
+    await transaction.start()
+    try:
+        await session.execute(f"prepare explained as {statement.text}")
+        call = f"execute explained({arguments})" if arguments else "execute explained"
+        plan: Plan = json.loads(await session.fetchval(f"explain ({options}) {call}"))[0]["Plan"]
+    finally:
+        await transaction.rollback()
+        await session.execute("deallocate explained")
+    return plan
+
+
+def parts(plan: Plan) -> Iterator[Plan]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from parts(inner)
+
+
+def buffers(plan: Plan) -> int:
+    return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
+
+
+def whole_reads(plan: Plan) -> list[str]:
+    """The scans of hot tables that are bounded by nothing but the shard."""
+    return [
+        f"{part['Node Type']} of {part['Relation Name']} by {condition or 'nothing'}"
+        for part in parts(plan)
+        if part.get("Relation Name") in HOT and "Scan" in part["Node Type"]
+        for condition in [str(part.get("Index Cond", part.get("Recheck Cond", "")))]
+        if condition.count("=") + condition.count("<") + condition.count(">") < 2
+    ]
+
+
+async def insert_queue_rows(session: Sql, first: int, count: int, due_at: datetime, lane: int = 0) -> None:
+    await session.execute(
+        f"insert into queue (shard, id, kind, lane, due_at) select 1, {ID}, 'execution', $3::smallint,"
+        " $4::timestamptz + g * interval '1 microsecond' from generate_series($1::bigint, $1 + $2::bigint - 1) g",
+        first,
+        count,
+        lane,
+        due_at,
+    )
+
+
+async def insert_sleepers(session: Sql) -> None:
+    """A million rows that are due later; the indexes are made after them, which takes half as long."""
+    await session.execute("drop index queue_due; alter table queue drop constraint queue_pkey")
+    await insert_queue_rows(session, 10_000, SLEEPERS, NOW + timedelta(hours=1))
+    await session.execute("alter table queue add primary key (shard, id)")
+    await session.execute("create index queue_due on queue (shard, lane, due_at)")
+
+
+async def claim_buffers(session: Sql, mode: Mode) -> int:
+    plan = await explain(session, load("claim")["claim_due"], CLAIM, mode)
+    assert plan["Actual Rows"] == BATCH
+    assert whole_reads(plan) == []
+    return buffers(plan)
+
+
+# A million sleepers
+
+
+async def test_a_million_sleepers_cost_a_claim_nothing(session: Sql) -> None:
+    claim, look = load("claim")["claim_due"], load("claim")["next_due"]
+    await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
+    await session.execute("set plan_cache_mode = force_generic_plan")
+    await session.execute(f"prepare kept as {claim.text}")
+    await session.fetch(f"explain {_call(claim)}")  # plans it for the small table
+    alone = {mode: await claim_buffers(session, mode) for mode in MODES}
+
+    await insert_sleepers(session)
+    among = {mode: await claim_buffers(session, mode) for mode in MODES}
+    kept = json.loads(await session.fetchval(f"explain (analyze, buffers, format json) {_call(claim)}"))[0]["Plan"]
+    await session.execute("analyze queue")
+    analyzed = {mode: await claim_buffers(session, mode) for mode in MODES}
+    looked = {mode: buffers(await explain(session, look, {"shard": "1"}, mode)) for mode in MODES}
+
+    print(f"\nclaim of {BATCH}: alone {alone}, among sleepers {among}, with a plan kept from before {buffers(kept)},")
+    print(f"analyzed {analyzed}; next_due {looked}")
+    bound = 30 * BATCH  # a claimed row costs its lock, its look-up, a new version, and an entry in each index
+    assert max(*alone.values(), *among.values(), *analyzed.values(), buffers(kept)) < bound
+    assert max(looked.values()) < 40
+
+
+def _call(statement: Statement) -> str:
+    return "execute kept(" + ", ".join(f"'{CLAIM[name]}'" for name in statement.parameters) + ")"
+
+
+async def test_a_backlog_costs_a_claim_no_more_than_its_limit(session: Sql) -> None:
+    await insert_queue_rows(session, 1, 20_000, NOW - timedelta(hours=1))
+
+    assert max([await claim_buffers(session, mode) for mode in MODES]) < 30 * BATCH
+
+
+async def test_the_claim_s_bound_can_be_exceeded(session: Sql) -> None:
+    """Without its index a claim among sleepers reads them all."""
+    await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
+    await insert_queue_rows(session, 1000, 100_000, NOW + timedelta(hours=1))
+    await session.execute("drop index queue_due; create index queue_due on queue (shard, id, lane, due_at)")
+
+    plan = await explain(session, load("claim")["claim_due"], CLAIM, "force_generic_plan")
+
+    assert buffers(plan) > 1000
+    assert whole_reads(plan)
+
+
+# Nothing hot reads a whole shard
+
+WHOLE_SHARD = {
+    "observe": {"list_items", "list_doubtful_items", "count_doubtful_items", "count_queue", "count_items"}
+    | {"count_executions"},
+    "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
+}
+"""What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
+UNKNOWN_TABLES = {
+    "start": {"enqueue_run"},
+    "release": {"release_runs"},
+    "resolve": {"flag_run"},
+    "observe": {"find_run"},
+}
+"""On an empty database runs have no statistics, and a shard has few of them."""
+HOT_FILES = ("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe")
+
+
+async def whole_shard_readers(session: Sql, file: str) -> dict[str, list[str]]:
+    plans = {
+        name: await explain(session, statement, {}, "force_generic_plan") for name, statement in load(file).items()
+    }
+    return {name: whole_reads(plan) for name, plan in plans.items() if whole_reads(plan)}
+
+
+@pytest.mark.parametrize("file", HOT_FILES)
+async def test_no_statement_planned_on_a_new_database_reads_a_whole_shard(session: Sql, file: str) -> None:
+    found = await whole_shard_readers(session, file)
+
+    assert found.keys() <= WHOLE_SHARD.get(file, set()) | UNKNOWN_TABLES.get(file, set()), found
+
+
+async def fill(session: Sql) -> None:
+    """Twenty thousand of everything in one shard."""
+    await insert_queue_rows(session, 1, 20_000, NOW)
+    rows = f"from (select g, {ID} as id, ('00000000-0000-7001-8000-' || lpad(to_hex(g / 100), 12, '0'))::uuid as run"
+    rows += " from generate_series(1, 20000) g) r"
+    at = f"'{NOW.isoformat()}'::timestamptz"
+    for statement in (
+        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,"
+        f" frontier, input, created_at) select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at} {rows}",
+        "insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)"
+        f" select 1, id, run, 't', 'w', 'email', 'queued', 100, {at} {rows}",
+        "insert into runs (shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider,"
+        " content_id, content, status, created_at)"
+        f" select 1, id, 't', 'w', id, g::text, 'email', 'p', 'c', '{{}}', 'queued', {at} {rows}",
+        f"insert into run_parts (shard, run_id) select 1, id {rows}",
+        f"insert into audience (shard, run_id, ordinal, recipient) select 1, run, g, 'r' {rows}",
+        "insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,"
+        " recipient, payload, status, in_doubt, idempotency_key, marked_attempt, marked_at, created_at)"
+        " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
+        f" sha256(g::text::bytea), 1, {at}, {at} {rows}",
+        f"insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)"
+        f" select 1, id, 1, 'rejected', 'e', {at}, {at} {rows}",
+        "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
+        f" select 1, id, 't', 'w', 'run', id, 'e', 'a', {at} {rows}",
+    ):
+        await session.execute(statement)
+    await session.execute("analyze")
+
+
+async def test_no_statement_planned_on_a_full_database_reads_a_whole_shard(session: Sql) -> None:
+    await fill(session)
+
+    for file in HOT_FILES:
+        found = await whole_shard_readers(session, file)
+        assert found.keys() <= WHOLE_SHARD.get(file, set()), found
+
+
+async def test_items_in_doubt_are_listed_from_their_own_index(session: Sql) -> None:
+    await fill(session)
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
+
+    for mode in MODES:
+        plan = await explain(session, load("observe")["list_doubtful_items"], values, mode)
+        assert {part.get("Index Name") for part in parts(plan)} - {None} == {"outbox_in_doubt"}
+        assert plan["Actual Rows"] == 20
+        assert buffers(plan) < 60
+
+
+async def test_the_newest_items_are_listed_without_reading_the_others(session: Sql) -> None:
+    await fill(session)
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
+
+    for mode in MODES:
+        plan = await explain(session, load("observe")["list_items"], values, mode)
+        assert plan["Actual Rows"] == 50
+        assert buffers(plan) < 200, mode
+
+
+def some(value: str | None, count: int = BATCH) -> str:
+    return "{" + ",".join(["NULL" if value is None else value] * count) + "}"
+
+
+async def test_a_window_of_facts_costs_what_its_items_cost(session: Sql) -> None:
+    await fill(session)
+    ids = await session.fetchval(f"select array_agg({ID}) from generate_series(5001, 5100) g")
+    values = {
+        "shard": "1",
+        "ids": "{" + ",".join(map(str, ids)) + "}",
+        "fences": some("1"),
+        "attempt_numbers": some("1"),
+        "statuses": some("sent"),
+        "unknown": some("false"),
+        "uses_attempt": some("true"),
+        "retry_at": some(None),
+        "message_ids": some("m"),
+        "errors": some(None),
+        "now": NOW.isoformat(),
+    }
+
+    for mode in MODES:
+        plan = await explain(session, load("finalize")["finalize_items"], values, mode)
+        assert plan["Actual Rows"] == BATCH
+        assert whole_reads(plan) == []
+        assert buffers(plan) < 60 * BATCH
+
+
+async def test_a_whole_read_is_seen(session: Sql) -> None:
+    everything = Statement("everything", "select error from outbox where shard = $1", ("shard",))
+    by_key = Statement("by_key", "select error from outbox where shard = $1 and id = $2", ("shard", "id"))
+
+    assert whole_reads(await explain(session, everything, {}, "force_generic_plan"))
+    assert not whole_reads(await explain(session, by_key, {}, "force_generic_plan"))
