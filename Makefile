@@ -36,7 +36,7 @@ check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-timing | tail -n 3
+	@$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 	@$(BIN)/ruff format --quiet .

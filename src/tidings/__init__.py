@@ -1,10 +1,10 @@
 """Tidings: a durable engine for messages to people, on PostgreSQL.
 
-    from tidings import Config, Trigger, open_engine
+from tidings import Config, Trigger, open_engine
 
-    engine = await open_engine(Config())
-    await engine.define("welcome", {...})
-    await engine.trigger("welcome", {"email": "ada@example.com"}, idempotency_key="signup-1")
+engine = await open_engine(Config())
+await engine.define("welcome", {...})
+await engine.trigger("welcome", {"email": "ada@example.com"}, idempotency_key="signup-1")
 """
 
 from importlib import import_module

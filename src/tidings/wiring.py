@@ -80,35 +80,24 @@ async def open_engine(
 ) -> Engine:
     """An engine on a current database; brings its tables up to date unless told only to look."""
     providers, routes = _providers(config, app or App())  # a bad setting is told before anything is written
+    limits = _limits(config)
+    limits.require_lease_for(providers.values())
     db = await open_database(config)
     try:
         if may_migrate:
             await migrate(db, shards=config.shards)
         else:
             await require_current(db)
-        return Engine(await _kernel(config, providers, routes, db, clock))
+        shards = await read_shard_count(db)
     except BaseException:
         await db.close()
         raise
+    return Engine(Kernel(db, clock or DatabaseClock(db), shards, providers, routes, Renderer(), limits))
 
 
-async def _kernel(
-    config: Config,
-    providers: Mapping[str, Provider],
-    routes: Mapping[Channel, str],
-    db: Database,
-    clock: Clock | None,
-) -> Kernel:
+def _limits(config: Config) -> Limits:
     lease = timedelta(seconds=config.lease_seconds)
-    return Kernel(
-        db=db,
-        clock=clock or DatabaseClock(db),
-        shards=await read_shard_count(db),
-        providers=providers,
-        routes=routes,
-        renderer=Renderer(),
-        limits=Limits(lease=lease, lease_margin=min(LONGEST_MARGIN, lease / 10), doubt_policy=config.doubt_policy),
-    )
+    return Limits(lease=lease, lease_margin=min(LONGEST_MARGIN, lease / 10), doubt_policy=config.doubt_policy)
 
 
 def _providers(config: Config, app: App) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:

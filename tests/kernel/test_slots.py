@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -116,16 +116,16 @@ async def test_rule_12_the_worker_that_was_told_rests_at_once(
 
 
 async def test_rule_12_a_provider_that_keeps_timing_out_gets_ever_longer_rests() -> None:
-    slots = Slots(10)
+    slots, now = Slots(10), datetime(2026, 3, 2, tzinfo=UTC)
 
-    rests = [slots.rest_after(Unknown("timeout")) for _ in range(UNKNOWNS_BEFORE_REST * 12)]
+    rests = [slots.rest_after(Unknown("timeout"), now, now) for _ in range(UNKNOWNS_BEFORE_REST * 12)]
     given = [rest for rest in rests if rest]
 
     assert rests[: UNKNOWNS_BEFORE_REST - 1] == [None] * (UNKNOWNS_BEFORE_REST - 1)
     assert given[:3] == [timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20)]
     assert given[-1] == LONGEST_REST
-    assert slots.rest_after(Accepted()) is None
-    assert slots.rest_after(Unknown("timeout")) is None
+    assert slots.rest_after(Accepted(), now, now) is None
+    assert slots.rest_after(Unknown("timeout"), now, now) is None
 
 
 async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(

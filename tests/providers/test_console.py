@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from structlog.testing import capture_logs
-from tests.providers.items import marked, no, yes
 
+from tests.providers.items import marked, no, yes
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Accepted, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Keyed, Provider

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from tests.providers.items import marked, no, yes
-
 from tidings.domain.item import Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import Absent, Blind, CannotTell, Doubtful, Found, Keyed, Provider

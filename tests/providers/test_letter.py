@@ -7,8 +7,8 @@ from email.message import EmailMessage
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.providers.items import marked
 
+from tests.providers.items import marked
 from tidings.domain.outcome import Rejected
 from tidings.providers.letter import Letter, Sender, compose, sender_of
 

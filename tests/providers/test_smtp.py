@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult
+
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import Say, scripted
-
 from tidings.domain.outcome import Accepted, Rejected, RetryLater
 from tidings.domain.provider import Blind, CannotTell, Doubtful
 from tidings.providers.smtp import SmtpProvider

@@ -9,9 +9,9 @@ from typing import Literal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
-
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.providers.smtp import SmtpProvider
 

@@ -93,8 +93,8 @@ async def insert_queue_rows(session: Sql, first: int, count: int, due_at: dateti
 
 
 async def insert_sleepers(session: Sql) -> None:
-    """A million rows that are due later; the indexes are made after them, which takes half as long."""
-    await session.execute("drop index queue_due; alter table queue drop constraint queue_pkey")
+    """A million rows that are due later; without a log and with the indexes last it takes a third of the time."""
+    await session.execute("drop index queue_due; alter table queue drop constraint queue_pkey, set unlogged")
     await insert_queue_rows(session, 10_000, SLEEPERS, NOW + timedelta(hours=1))
     await session.execute("alter table queue add primary key (shard, id)")
     await session.execute("create index queue_due on queue (shard, lane, due_at)")
@@ -111,29 +111,20 @@ async def claim_buffers(session: Sql, mode: Mode) -> int:
 
 
 async def test_a_million_sleepers_cost_a_claim_nothing(session: Sql) -> None:
-    claim, look = load("claim")["claim_due"], load("claim")["next_due"]
+    look = load("claim")["next_due"]
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
-    await session.execute("set plan_cache_mode = force_generic_plan")
-    await session.execute(f"prepare kept as {claim.text}")
-    await session.fetch(f"explain {_call(claim)}")  # plans it for the small table
     alone = {mode: await claim_buffers(session, mode) for mode in MODES}
 
     await insert_sleepers(session)
     among = {mode: await claim_buffers(session, mode) for mode in MODES}
-    kept = json.loads(await session.fetchval(f"explain (analyze, buffers, format json) {_call(claim)}"))[0]["Plan"]
     await session.execute("analyze queue")
     analyzed = {mode: await claim_buffers(session, mode) for mode in MODES}
     looked = {mode: buffers(await explain(session, look, {"shard": "1"}, mode)) for mode in MODES}
 
-    print(f"\nclaim of {BATCH}: alone {alone}, among sleepers {among}, with a plan kept from before {buffers(kept)},")
-    print(f"analyzed {analyzed}; next_due {looked}")
-    bound = 30 * BATCH  # a claimed row costs its lock, its look-up, a new version, and an entry in each index
-    assert max(*alone.values(), *among.values(), *analyzed.values(), buffers(kept)) < bound
+    print(f"\nbuffers of a claim of {BATCH}: alone {alone}, among {SLEEPERS} sleepers {among}, analyzed {analyzed};")
+    print(f"of next_due {looked}")
+    assert max(*alone.values(), *among.values(), *analyzed.values()) < 30 * BATCH
     assert max(looked.values()) < 40
-
-
-def _call(statement: Statement) -> str:
-    return "execute kept(" + ", ".join(f"'{CLAIM[name]}'" for name in statement.parameters) + ")"
 
 
 async def test_a_backlog_costs_a_claim_no_more_than_its_limit(session: Sql) -> None:
@@ -146,12 +137,11 @@ async def test_the_claim_s_bound_can_be_exceeded(session: Sql) -> None:
     """Without its index a claim among sleepers reads them all."""
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
     await insert_queue_rows(session, 1000, 100_000, NOW + timedelta(hours=1))
-    await session.execute("drop index queue_due; create index queue_due on queue (shard, id, lane, due_at)")
+    await session.execute("drop index queue_due")
 
     plan = await explain(session, load("claim")["claim_due"], CLAIM, "force_generic_plan")
 
-    assert buffers(plan) > 1000
-    assert whole_reads(plan)
+    assert buffers(plan) > 30 * BATCH
 
 
 # Nothing hot reads a whole shard
@@ -162,13 +152,6 @@ WHOLE_SHARD = {
     "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
-UNKNOWN_TABLES = {
-    "start": {"enqueue_run"},
-    "release": {"release_runs"},
-    "resolve": {"flag_run"},
-    "observe": {"find_run"},
-}
-"""On an empty database runs have no statistics, and a shard has few of them."""
 HOT_FILES = ("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe")
 
 
@@ -179,22 +162,17 @@ async def whole_shard_readers(session: Sql, file: str) -> dict[str, list[str]]:
     return {name: whole_reads(plan) for name, plan in plans.items() if whole_reads(plan)}
 
 
-@pytest.mark.parametrize("file", HOT_FILES)
-async def test_no_statement_planned_on_a_new_database_reads_a_whole_shard(session: Sql, file: str) -> None:
-    found = await whole_shard_readers(session, file)
-
-    assert found.keys() <= WHOLE_SHARD.get(file, set()) | UNKNOWN_TABLES.get(file, set()), found
-
-
-async def fill(session: Sql) -> None:
-    """Twenty thousand of everything in one shard."""
-    await insert_queue_rows(session, 1, 20_000, NOW)
+async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> None:
+    """So many of everything in one shard."""
+    await session.execute("vacuum")  # forgets the size, though not the shape, of what migrations left behind
+    await insert_queue_rows(session, 1, count, NOW)
     rows = f"from (select g, {ID} as id, ('00000000-0000-7001-8000-' || lpad(to_hex(g / 100), 12, '0'))::uuid as run"
-    rows += " from generate_series(1, 20000) g) r"
+    rows += f" from generate_series(1, {count}) g) r"
     at = f"'{NOW.isoformat()}'::timestamptz"
     for statement in (
         "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,"
-        f" frontier, input, created_at) select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at} {rows}",
+        " frontier, input, created_at)"
+        f" select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at} {rows}",
         "insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)"
         f" select 1, id, run, 't', 'w', 'email', 'queued', 100, {at} {rows}",
         "insert into runs (shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider,"
@@ -212,11 +190,13 @@ async def fill(session: Sql) -> None:
         f" select 1, id, 't', 'w', 'run', id, 'e', 'a', {at} {rows}",
     ):
         await session.execute(statement)
-    await session.execute("analyze")
+    if analyze:
+        await session.execute("analyze")
 
 
-async def test_no_statement_planned_on_a_full_database_reads_a_whole_shard(session: Sql) -> None:
-    await fill(session)
+@pytest.mark.parametrize(("count", "analyze"), [(20_000, False), (20_000, True)])
+async def test_no_statement_reads_a_whole_shard(session: Sql, count: int, analyze: bool) -> None:
+    await fill(session, count, analyze=analyze)
 
     for file in HOT_FILES:
         found = await whole_shard_readers(session, file)
@@ -224,18 +204,18 @@ async def test_no_statement_planned_on_a_full_database_reads_a_whole_shard(sessi
 
 
 async def test_items_in_doubt_are_listed_from_their_own_index(session: Sql) -> None:
-    await fill(session)
+    await fill(session, 6_000)
     values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
 
     for mode in MODES:
         plan = await explain(session, load("observe")["list_doubtful_items"], values, mode)
         assert {part.get("Index Name") for part in parts(plan)} - {None} == {"outbox_in_doubt"}
-        assert plan["Actual Rows"] == 20
+        assert plan["Actual Rows"] == 6
         assert buffers(plan) < 60
 
 
 async def test_the_newest_items_are_listed_without_reading_the_others(session: Sql) -> None:
-    await fill(session)
+    await fill(session, 6_000)
     values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
 
     for mode in MODES:
@@ -249,7 +229,7 @@ def some(value: str | None, count: int = BATCH) -> str:
 
 
 async def test_a_window_of_facts_costs_what_its_items_cost(session: Sql) -> None:
-    await fill(session)
+    await fill(session, 6_000)
     ids = await session.fetchval(f"select array_agg({ID}) from generate_series(5001, 5100) g")
     values = {
         "shard": "1",
@@ -275,6 +255,7 @@ async def test_a_window_of_facts_costs_what_its_items_cost(session: Sql) -> None
 async def test_a_whole_read_is_seen(session: Sql) -> None:
     everything = Statement("everything", "select error from outbox where shard = $1", ("shard",))
     by_key = Statement("by_key", "select error from outbox where shard = $1 and id = $2", ("shard", "id"))
+    await fill(session, 6_000)
 
     assert whole_reads(await explain(session, everything, {}, "force_generic_plan"))
     assert not whole_reads(await explain(session, by_key, {}, "force_generic_plan"))

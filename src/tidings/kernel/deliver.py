@@ -27,7 +27,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.mark import Window, commit_window, refresh_pauses
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
-from tidings.storage.outbox import Wanted
+from tidings.storage.outbox import Unstarted, Wanted
 
 log = structlog.get_logger()
 
@@ -114,20 +114,27 @@ class _Flight:
         if not (window.wanted or window.landed or window.unstarted or window.renew):
             return
         until = now + self.kernel.limits.lease
-        committed = await commit_window(self.kernel, self.shard, window, until, now)
+        try:
+            committed = await commit_window(self.kernel, self.shard, window, until, now)
+        finally:
+            for parcel in chosen:
+                self.kernel.slots[parcel.wanted.item.provider].redeem(self.lane)
         self.facts += committed.facts
         if window.renew:
             self._keep_only(committed.renewed)
             self.until = until
         parcels = {parcel.wanted.item.id: parcel for parcel in chosen}
         for item in committed.marked:
-            self.parcels[item.id] = parcels[item.id]
-            self.flying.add(asyncio.create_task(self._call(item)))
+            self._start(item, parcels[item.id])
+
+    def _start(self, item: Marked, parcel: Parcel) -> None:
+        self.kernel.slots[item.provider].promise(self.lane)  # until its task takes the slot itself
+        self.parcels[item.id] = parcel
+        self.flying.add(asyncio.create_task(self._call(item)))
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
         chosen: list[Parcel] = []
-        room: dict[str, int] = {}
         blocked: dict[str, datetime | None] = {}
         for _ in range(len(self.waiting)):
             parcel = self.waiting.popleft()
@@ -137,9 +144,11 @@ class _Flight:
             if not_before := blocked[provider]:
                 self.postponed[item.id] = not_before
                 continue
-            left = room.setdefault(provider, self.kernel.slots[provider].room(self.lane))
-            room[provider] = left - 1
-            (chosen if left > 0 else self.waiting).append(parcel)
+            if self.kernel.slots[provider].room(self.lane) > 0:
+                self.kernel.slots[provider].promise(self.lane)
+                chosen.append(parcel)
+            else:
+                self.waiting.append(parcel)
         return chosen
 
     def _not_before(self, provider: str, now: datetime) -> datetime | None:
@@ -165,6 +174,7 @@ class _Flight:
 
     async def _call(self, item: Marked) -> None:
         provider, slots = self.kernel.providers[item.provider], self.kernel.slots[item.provider]
+        slots.redeem(self.lane)
         try:
             async with slots.one(self.lane):
                 if not self._may_begin(provider, item):
@@ -195,7 +205,7 @@ class _Flight:
         ended_at = self.kernel.clock.carried()
         parcel = self.parcels.pop(item.id)
         self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
-        rest = self.kernel.slots[item.provider].rest_after(outcome)
+        rest = self.kernel.slots[item.provider].rest_after(outcome, started_at, ended_at)
         if rest:
             self.rests[item.provider] = ended_at + rest
 
@@ -208,11 +218,13 @@ class _Flight:
         self.kernel.pauses.extend(rests)
         return rests
 
-    def _take_unstarted(self) -> list[Marked]:
+    def _take_unstarted(self) -> list[Unstarted]:
         """Marks to be taken back; unless the worker drains, their items wait for a fresh one."""
-        unstarted, self.unstarted = self.unstarted, []
-        for item in unstarted:
+        items, self.unstarted = self.unstarted, []
+        unstarted = []
+        for item in items:
             parcel = self.parcels.pop(item.id)
+            unstarted.append(Unstarted(item, doubtful=parcel.wanted.again))
             fresh = replace(parcel.wanted.item, marked_attempt=item.attempt, marked_at=None)
             self.waiting.append(replace(parcel, wanted=replace(parcel.wanted, item=fresh)))
         return unstarted

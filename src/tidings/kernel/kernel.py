@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -34,6 +34,17 @@ class Limits:
     crashes: int = 5
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
 
+    def require_lease_for(self, providers: Iterable[Provider]) -> None:
+        """Refuse a provider whose calls may outlast a lease: its zombies could not be told from its calls."""
+        for provider in providers:
+            needed = provider.call_deadline + self.lease_margin
+            if needed >= self.lease:
+                raise ConfigInvalid(
+                    f"a lease of {self.lease.total_seconds():g} s is too short for {provider.name}, whose calls may "
+                    f"take {provider.call_deadline.total_seconds():g} s; raise TIDINGS_LEASE_SECONDS above "
+                    f"{needed.total_seconds():g}"
+                )
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -55,8 +66,7 @@ class Kernel:
     _random: random.Random = field(default_factory=random.Random)
 
     def __post_init__(self) -> None:
-        for provider in self.providers.values():
-            self._require_lease_for(provider)
+        self.limits.require_lease_for(self.providers.values())
         object.__setattr__(self, "notifier", Notifier(self.db))
         object.__setattr__(
             self, "slots", {name: Slots(provider.concurrency) for name, provider in self.providers.items()}
@@ -83,12 +93,3 @@ class Kernel:
         if channel not in self.routes:
             raise ConfigInvalid(f"no provider for {channel}; configure one of {', '.join(self.routes) or 'them'}")
         return self.routes[channel]
-
-    def _require_lease_for(self, provider: Provider) -> None:
-        needed = provider.call_deadline + self.limits.lease_margin
-        if needed >= self.limits.lease:
-            raise ConfigInvalid(
-                f"a lease of {self.limits.lease.total_seconds():g} s is too short for {provider.name}, whose calls may "
-                f"take {provider.call_deadline.total_seconds():g} s; raise TIDINGS_LEASE_SECONDS above "
-                f"{needed.total_seconds():g}"
-            )

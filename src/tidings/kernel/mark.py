@@ -17,7 +17,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import claim, finalize, load, outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
-from tidings.storage.outbox import Wanted
+from tidings.storage.outbox import Unstarted, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Window:
 
     wanted: Sequence[Wanted] = ()
     landed: Sequence[Landed] = ()
-    unstarted: Sequence[Marked] = ()
+    unstarted: Sequence[Unstarted] = ()
     renew: Mapping[UUID, Fence] = field(default_factory=dict)  # owner → fence
     rests: Mapping[str, datetime] = field(default_factory=dict)  # provider → until
 
@@ -50,7 +50,7 @@ async def commit_window(
         if facts:
             await record_facts(tx, shard, window.landed, facts, now)
         if window.unstarted:
-            await outbox.unmark_items(tx, shard=shard, items=window.unstarted)
+            await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
         renewed = await _renew(tx, shard, window.renew, lease_until)
         payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
         crash_points.reach("before_mark_commit" if window.wanted else "before_finalize_commit")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import assert_never
 
@@ -32,12 +32,21 @@ class Slots:
         self._taken = {True: 0, False: 0}
         self._seconds_per_call = WINDOW_SECONDS  # unknown yet: a crash of a fresh worker must leave few in doubt
         self._unknowns = 0
+        self._rested_at = datetime.min.replace(tzinfo=UTC)
 
     def room(self, lane: Lane) -> int:
         """How many more calls would start within a fraction of a second."""
         bulk = lane.is_bulk
         pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
         return max(0, int(self._limit[bulk] * pace) - self._taken[bulk])
+
+    def promise(self, lane: Lane) -> None:
+        """Count a call that is about to be marked, so that no other batch takes the same room."""
+        self._taken[lane.is_bulk] += 1
+
+    def redeem(self, lane: Lane) -> None:
+        """A promised call begins, or was not marked after all."""
+        self._taken[lane.is_bulk] -= 1
 
     @asynccontextmanager
     async def one(self, lane: Lane) -> AsyncIterator[None]:
@@ -52,7 +61,7 @@ class Slots:
         finally:
             self._taken[bulk] -= 1
 
-    def rest_after(self, outcome: Outcome) -> timedelta | None:
+    def rest_after(self, outcome: Outcome, started_at: datetime, ended_at: datetime) -> timedelta | None:
         """How long everyone should leave the provider alone after this answer."""
         match outcome:
             case Accepted() | Rejected():
@@ -61,10 +70,14 @@ class Slots:
             case RetryLater(delay=delay, uses_attempt=uses_attempt):
                 return min(delay, LONGEST_REST) if delay and not uses_attempt else None
             case Unknown():
+                if started_at < self._rested_at:
+                    return None  # in the air when the rest began: the same trouble, not more of it
                 self._unknowns += 1
+                if self._unknowns % UNKNOWNS_BEFORE_REST:
+                    return None
+                self._rested_at = ended_at
                 times = self._unknowns // UNKNOWNS_BEFORE_REST
-                at_threshold = self._unknowns % UNKNOWNS_BEFORE_REST == 0
-                return min(SHORTEST_REST * 2 ** min(times - 1, 10), LONGEST_REST) if at_threshold else None
+                return min(SHORTEST_REST * 2.0 ** min(times - 1, 10), LONGEST_REST)
             case _:
                 assert_never(outcome)
 

@@ -44,15 +44,16 @@ def assert_no_transaction() -> None:
 
 
 class _Connection(asyncpg.Connection):
-    _replanned_at = 0.0
+    _planned_at = 0.0
 
     def get_reset_query(self) -> str:
-        """Forget plans now and then; nothing here changes session state, and a reset is a round trip for each use."""
-        # Until the first ANALYZE of a growing table, a plan made when it was small reads a whole shard.
-        if time.monotonic() - self._replanned_at < REPLAN_SECONDS:
-            return ""
-        self._replanned_at = time.monotonic()
-        return "discard plans"
+        return ""  # nothing here changes session state, and the reset is a round trip for each use
+
+    async def forget_old_plans(self) -> None:
+        """Before each use: a plan made when a table was small reads a whole shard once it is large."""
+        if time.monotonic() - self._planned_at >= REPLAN_SECONDS:
+            await self.execute("discard plans")
+            self._planned_at = time.monotonic()
 
 
 class Tx:
@@ -98,6 +99,7 @@ class Database:
                 statement_cache_size=256,
                 server_settings=SESSION_SETTINGS,
                 init=set_codecs,
+                setup=_forget_old_plans,
             )
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             raise StorageUnavailable(
@@ -181,6 +183,10 @@ async def set_codecs(connection: Any) -> None:
     )
 
 
+async def _forget_old_plans(connection: Any) -> None:
+    await connection.forget_old_plans()
+
+
 def check_dsn(dsn: str) -> None:
     """Refuse what is not a PostgreSQL address before anything is tried."""
     try:
@@ -211,6 +217,10 @@ class _sorted_errors:  # noqa: N801 – reads as what it does
         if isinstance(error, asyncpg.PostgresError):
             if (error.sqlstate or "").startswith(_TRANSIENT_CLASSES):
                 raise TransientFailure(_one_line(error)) from error
+            if isinstance(error, asyncpg.InsufficientPrivilegeError):
+                raise StorageUnavailable(
+                    f"the database refuses: {_one_line(error)}; give its role the right, or use the owner's"
+                ) from error
         elif isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError | asyncpg.InternalClientError):
             # The last is what the driver says when the server's farewell has come but the connection is not yet closed.
             raise TransientFailure(_one_line(error)) from error

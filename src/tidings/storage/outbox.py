@@ -28,6 +28,14 @@ class Wanted:
         return self.item.marked_attempt + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Unstarted:
+    """A marked item whose call never began; `doubtful` if an earlier call had left it in doubt."""
+
+    item: Marked
+    doubtful: bool
+
+
 async def reserve_items(tx: Tx, *, shard: Shard, items: Sequence[Planned], now: datetime) -> set[UUID]:
     """Write items whose owner's lease holds; give the ids of those that were new."""
     rows = await tx.fetch(
@@ -69,14 +77,17 @@ async def mark_items(tx: Tx, *, shard: Shard, wanted: Sequence[Wanted], now: dat
     return {row["id"]: row["payload"] for row in rows}
 
 
-async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[Marked]) -> set[UUID]:
+async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[Unstarted], now: datetime) -> set[UUID]:
     """Take back the marks of calls that never started."""
     rows = await tx.fetch(
         _SQL["unmark_items"],
         shard=shard,
-        ids=[item.id for item in items],
-        fences=[item.fence for item in items],
-        attempt_numbers=[item.attempt for item in items],
+        ids=[one.item.id for one in items],
+        owners=[one.item.owner for one in items],
+        fences=[one.item.fence for one in items],
+        attempt_numbers=[one.item.attempt for one in items],
+        doubtful=[one.doubtful for one in items],
+        now=now,
     )
     return {row["id"] for row in rows}
 

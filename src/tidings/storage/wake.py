@@ -37,5 +37,6 @@ async def _listen_once(dsn: str, heard: Callable[[str], None]) -> None:
         await connection.add_listener("tidings", lambda *arguments: heard(str(arguments[-1])))
         heard("")
         await lost.wait()
+        log.warning("listen_lost", reason="the connection ended")
     finally:
         connection.terminate()

@@ -37,13 +37,34 @@ update outbox o
 returning o.id, o.payload;
 
 -- name: unmark_items
--- Takes back marks whose call never started; what was in doubt before stays so.
-update outbox o
-   set marked_at = null, attempts = greatest(o.attempts - 1, 0)
-  from unnest(:ids::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, fence, attempt)
- where o.shard = :shard and o.id = t.id and o.status = 'queued'
-   and o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null
-returning o.id;
+-- Takes back marks whose call never started; what was in doubt before stays so. It is a fact: whoever has the owner by
+-- now took the mark for a call, so that doubt ends and the owner looks again.
+with lost as materialized (
+    -- An execution that has ended since has no row and would not look again: its item stays in doubt.
+    select q.id
+      from unnest(:owners::uuid[], :fences::bigint[]) as t(owner, fence)
+      join queue q on q.shard = :shard and q.id = t.owner and q.fence <> t.fence
+     where q.shard = :shard
+       for update of q
+),
+unmarked as (
+    update outbox o
+       set marked_at = null, attempts = greatest(o.attempts - 1, 0),
+           in_doubt = o.in_doubt and (t.doubtful or t.owner not in (select id from lost))
+      from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :doubtful::boolean[])
+           as t(id, owner, fence, attempt, doubtful)
+     where o.shard = :shard and o.id = t.id and o.status = 'queued'
+       and o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null
+    returning o.id, t.owner
+),
+woken as (
+    update queue q
+       set due_at = case when q.leased then q.due_at else least(q.due_at, :now) end, wake = q.wake or q.leased
+      from (select distinct owner from unmarked) u
+     where q.shard = :shard and q.id = u.owner and q.id in (select id from lost)
+    returning q.id
+)
+select id from unmarked;
 
 -- name: settle_unmarked_items
 -- Skips or fails items that no call was ever started for, or whose calls are known to have come to nothing.

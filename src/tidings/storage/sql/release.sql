@@ -48,15 +48,22 @@ select e.shard, e.id, t.node, 1, t.status, t.output, t.at
 
 -- name: release_jobs
 -- Ends the lease of jobs. Whether a job is done is read from its counts here, since facts may have come from elsewhere.
-with moved as materialized (
-    select q.id, j.run_id, j.planned - j.sent - j.called - j.posted - j.failed - j.skipped as open, j.failed,
-           j.planned, q.wake or q.stop is distinct from t.stop as due_now, t.due_at, t.dead, t.error
+with held as materialized (
+    -- Jobs before the queue, as facts and people's decisions take them: another order would deadlock with those.
+    select j.id, j.run_id, j.planned - j.sent - j.called - j.posted - j.failed - j.skipped as open, j.failed, j.planned
+      from jobs j
+     where j.shard = :shard and j.id = any(:ids::uuid[])
+       for update
+),
+moved as materialized (
+    select q.id, h.run_id, h.open, h.failed, h.planned, q.wake or q.stop is distinct from t.stop as due_now, t.due_at,
+           t.dead, t.error
       from unnest(:ids::uuid[], :fences::bigint[], :stops::text[], :due_at::timestamptz[], :dead::boolean[], :errors::text[])
            as t(id, fence, stop, due_at, dead, error)
+      join held h on h.id = t.id
       join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
-      join jobs j on j.shard = :shard and j.id = t.id
      where q.shard = :shard
-       for update of q, j
+       for update of q
 ),
 worked as (
     update jobs j

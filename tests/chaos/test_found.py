@@ -1,0 +1,140 @@
+"""What killing things has found, each as the smallest test that fails without its remedy."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
+
+from tests.conftest import ManualClock
+from tests.kernel.scenes import Sql, email, start
+from tidings.domain.outcome import Unknown
+from tidings.domain.queue import Lane
+from tidings.engine import Engine
+from tidings.kernel.mark import Window, commit_window
+from tidings.kernel.plan import load_cases, plan
+from tidings.kernel.reserve import reserve
+from tidings.kernel.slots import SHORTEST_REST, Slots
+from tidings.providers.fake import FakeProvider
+from tidings.storage.clock import database_time
+from tidings.storage.database import Database
+from tidings.storage.outbox import Unstarted, Wanted
+
+FAREWELL = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+
+
+@asynccontextmanager
+async def parting_proxy(dsn: str) -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A way to the server that, when told, says the server's farewell and closes only a moment later."""
+    told = asyncio.Event()
+    parts = urlsplit(dsn)
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            writer.write(data)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream, downstream = await asyncio.open_connection(parts.hostname, parts.port)
+        passing = [asyncio.create_task(pass_on(reader, downstream)), asyncio.create_task(pass_on(upstream, writer))]
+        parting = asyncio.create_task(told.wait())
+        await asyncio.wait([*passing, parting], return_when=asyncio.FIRST_COMPLETED)
+        if told.is_set():
+            writer.write(b"E" + (len(FAREWELL) + 4).to_bytes(4, "big") + FAREWELL)
+            await asyncio.sleep(0.3)
+        for task in (*passing, parting):
+            task.cancel()
+        for closing in (writer, downstream):
+            closing.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    yield urlunsplit(parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}")), told
+    server.close()
+
+
+async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str) -> None:
+    async with parting_proxy(dsn) as (address, told):
+        db = await Database.open(address, connections=1)
+        await db.persist(database_time, alone=True)
+        told.set()
+        await asyncio.sleep(0.1)  # the farewell is on its way; the connection stays open for a moment after it
+        told.clear()
+
+        async with asyncio.timeout(20):
+            assert await db.persist(database_time, alone=True)
+
+        await db.close()
+
+
+def test_calls_that_hang_together_are_one_reason_to_rest() -> None:
+    slots, began = Slots(100), datetime(2026, 3, 2, tzinfo=UTC)
+    ended = began + timedelta(seconds=1)
+
+    rests = [slots.rest_after(Unknown("timeout"), began, ended) for _ in range(100)]
+
+    assert [rest for rest in rests if rest] == [SHORTEST_REST]
+
+
+async def mark_and_leave(engine: Engine, **more: object) -> tuple[UUID, Unstarted]:
+    """Start an execution and be the worker that marks its item and then calls nobody; gives the execution and the mark."""
+    id = await start(engine, email(**more))
+    kernel, shard = engine.kernel, engine.kernel.shard_of(id)
+    now = await kernel.clock.now()
+    cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL))
+    await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), now)
+    hand = cases[id].hand
+    [item] = hand.open.values()
+    wanted = Wanted(item, hand.lease.fence, item.payload or {})
+    committed = await commit_window(kernel, shard, Window([wanted]), hand.lease.until, now)
+    return id, Unstarted(committed.marked[0], doubtful=False)
+
+
+async def take_back(engine: Engine, mark: Unstarted) -> None:
+    """Be that worker once more, long after its lease: it knows that it never called."""
+    now = await engine.kernel.clock.now()
+    window = Window(unstarted=[mark])
+    await commit_window(engine.kernel, engine.kernel.shard_of(mark.item.id), window, now, now)
+
+
+async def test_a_mark_taken_back_late_ends_the_doubt_it_caused(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    _, mark = await mark_and_leave(engine, onDoubt="hold")
+    clock.advance(minutes=6)
+    await engine.work_everything()
+    assert len(await engine.in_doubt()) == 1
+
+    await take_back(engine, mark)
+    await engine.work_everything()
+
+    assert await engine.in_doubt() == []
+    assert len(provider.calls) == 1
+
+
+async def test_whoever_works_on_an_owner_whose_mark_is_taken_back_looks_again(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    """It may have read the mark already and be about to park the owner for an hour."""
+    id, mark = await mark_and_leave(engine)
+    clock.advance(minutes=6)
+    await engine.claim(engine.kernel.shard_of(id), Lane.TRANSACTIONAL)
+
+    await take_back(engine, mark)
+
+    assert await sql.fetchval("select wake from queue where id = $1", id)
+
+
+async def test_a_mark_taken_back_after_its_execution_has_ended_leaves_the_item_in_sight(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    _, mark = await mark_and_leave(engine)
+    clock.advance(minutes=6)
+    await engine.work_everything()
+
+    await take_back(engine, mark)
+
+    assert len(await engine.in_doubt()) == 1
+    assert [check for check in await engine.verify() if check.offences] == []
+    assert provider.calls == []
