@@ -23,11 +23,11 @@ READING_PATH = [
     *("kernel/claim.py", "kernel/executions.py", "kernel/plan.py", "kernel/reserve.py", "kernel/mark.py"),
     *("kernel/deliver.py", "kernel/finalize.py", "kernel/release.py"),
 ]
-READING_LINES = 1_200
+READING_LINES = 1_230
 FILE_LINES = 450
-LONGER_FILES = {"domain/template.py": 640}
+LONGER_FILES: dict[str, int] = {}
 FUNCTION_LINES = 40
-LONGER_FUNCTIONS = {"kernel/start.py:deploy": 51}
+LONGER_FUNCTIONS: dict[str, int] = {}
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "managers", "service", "services", "base", "common", "misc"}
 
 PUBLIC = [

@@ -33,6 +33,7 @@ from tidings.wiring import open_engine
 REPOSITORY = Path(__file__).parents[2]
 DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.05
+FEED_SECONDS = 4.0
 CALL_DELAY_SECONDS = 0.02
 MOST_LOG_LINES = 100
 WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
@@ -200,6 +201,15 @@ class Arena:
             raise AssertionError(f"{worker.crash_at}: ended with {worker.code}\n{worker.tail()}")
         self.faults.kills[str(worker.crash_at).partition(":")[0]] += 1
 
+    async def crash_worker(self, crash_at: str, feed: Callable[[], Awaitable[None]]) -> None:
+        """Have a worker die at a point, feeding it until it gets there: others may be faster."""
+        victim = await self.start_worker(crash_at)
+        for _ in range(round(DEADLINE_SECONDS / FEED_SECONDS)):
+            await feed()
+            with suppress(Overdue):
+                return await self.until_crashed(victim, FEED_SECONDS)
+        raise Overdue(f"{crash_at} was never reached:\n{victim.tail()}")
+
     async def until_frozen(self, worker: WorkerProcess) -> None:
         """Wait until a worker has stopped itself."""
         await until(f"{worker.crash_at} is reached", worker.is_frozen)
@@ -290,20 +300,33 @@ class Arena:
     def _unarmed(self) -> list[WorkerProcess]:
         return [worker for worker in self.workers if worker.code is None and not worker.crash_at]
 
-    async def audit(self, unanswered: int = 0) -> Findings:
-        """Compare the list, the database and the ledger; whatever does not fit is a violation.
-
-        `unanswered` is how many calls to the blind provider were to stay without an answer.
-        """
+    async def audit(self) -> Findings:
+        """Compare the list, the database and the ledger; whatever does not fit is a violation."""
         async with self.look() as connection:
             findings = await audit(connection, self.engine, self.workload.intended, self.file, self.faults.postgres)
-        kills = self.faults.kills.total() + self.faults.freezes
-        if findings.tallies["blind"].in_doubt > kills * WINDOW + unanswered:
+        # A database that was away takes leases with it as surely as a kill does.
+        kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres
+        if findings.tallies["blind"].in_doubt > kills * WINDOW + self.unanswered():
             findings.violations.append(f"{findings.tallies['blind'].in_doubt} in doubt after {kills} kills")
         for worker in self.workers:
             findings.violations += [f"worker {worker.pid}: {line}" for line in worker.events("batch_failed")]
         await until("no rendering process is left", lambda: not any(map(_is_rendering, self._rendering)))
         return findings
+
+    def unanswered(self) -> int:
+        """How many items a living worker put in doubt because a call got no answer in time."""
+        events = [json.loads(line) for worker in self.workers for line in worker.events("in_doubt")]
+        return len({event["item"] for event in events if "crash" not in event["reason"]})
+
+    async def walked_past(self) -> int:
+        """How many items in doubt belong to executions that went on without them: nothing looks at those by itself."""
+        async with self.look() as connection:
+            return int(
+                await connection.fetchval(
+                    "select count(*) from outbox o join executions e on e.shard = o.shard and e.id = o.execution_id"
+                    " where o.in_doubt and e.ended_at is not null"
+                )
+            )
 
     @asynccontextmanager
     async def look(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:

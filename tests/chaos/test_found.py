@@ -11,7 +11,7 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, email, start
 from tidings.domain.outcome import Unknown
 from tidings.domain.queue import Lane
-from tidings.engine import Engine
+from tidings.engine import Engine, Resolution
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.plan import load_cases, plan
 from tidings.kernel.reserve import reserve
@@ -54,16 +54,16 @@ async def parting_proxy(dsn: str) -> AsyncIterator[tuple[str, asyncio.Event]]:
     server.close()
 
 
-async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str) -> None:
+async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str, sql: Sql) -> None:
     async with parting_proxy(dsn) as (address, told):
         db = await Database.open(address, connections=1)
-        await db.persist(database_time, alone=True)
+        before = await db.persist(database_time, alone=True)
         told.set()
-        await asyncio.sleep(0.1)  # the farewell is on its way; the connection stays open for a moment after it
+        await sql.fetchval("select 1")  # long enough for the farewell to arrive; the connection closes later
         told.clear()
 
         async with asyncio.timeout(20):
-            assert await db.persist(database_time, alone=True)
+            assert await db.persist(database_time, alone=True) > before
 
         await db.close()
 
@@ -77,9 +77,9 @@ def test_calls_that_hang_together_are_one_reason_to_rest() -> None:
     assert [rest for rest in rests if rest] == [SHORTEST_REST]
 
 
-async def mark_and_leave(engine: Engine, **more: object) -> tuple[UUID, Unstarted]:
-    """Start an execution and be the worker that marks its item and then calls nobody; gives the execution and the mark."""
-    id = await start(engine, email(**more))
+async def mark_and_leave(engine: Engine, on_doubt: str = "continue") -> tuple[UUID, Unstarted]:
+    """Start an execution and be the worker that marks its item and then calls nobody; gives both."""
+    id = await start(engine, {**email(), "onDoubt": on_doubt})
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL))
@@ -98,10 +98,24 @@ async def take_back(engine: Engine, mark: Unstarted) -> None:
     await commit_window(engine.kernel, engine.kernel.shard_of(mark.item.id), window, now, now)
 
 
+async def test_a_worker_from_before_an_execution_ended_has_no_hold_on_it_once_it_is_reopened(
+    engine: Engine, clock: ManualClock
+) -> None:
+    """Its fence must not come again: it would renew another's lease as its own, and both would send."""
+    id, old = await mark_and_leave(engine)
+    clock.advance(minutes=6)
+    await engine.work_everything()
+    await engine.resolve(old.item.id, Resolution.RESEND, "it did not arrive")
+
+    [new] = await engine.claim(engine.kernel.shard_of(id), Lane.TRANSACTIONAL)
+
+    assert new.fence > old.item.fence
+
+
 async def test_a_mark_taken_back_late_ends_the_doubt_it_caused(
     engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
-    _, mark = await mark_and_leave(engine, onDoubt="hold")
+    _, mark = await mark_and_leave(engine, on_doubt="hold")
     clock.advance(minutes=6)
     await engine.work_everything()
     assert len(await engine.in_doubt()) == 1

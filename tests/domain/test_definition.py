@@ -263,6 +263,27 @@ def test_a_campaign_s_content_is_checked_by_the_same_rules() -> None:
         check_content(Channel.SMS, {"body": "{{ x | nope }}"})
 
 
+@pytest.mark.parametrize("text", ["a\x00b", "half \ud800"])
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("nodes.0.body", "nodes[0].body"),
+        ("nodes.0.to", "nodes[0].to"),
+        ("nodes.1.note", "nodes[1].note"),
+        ("tags", "tags"),
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(path: str, place: str, text: str) -> None:
+    found = problems(changed(path, text))
+
+    assert list(found) == [place]
+    assert "cannot be stored" in found[place]
+
+
+def test_a_name_that_cannot_be_stored_is_refused_in_what_it_names() -> None:
+    assert list(problems(changed("nodes.1.a\x00b", 1))) == ["nodes[1]"]
+
+
 # Whatever is given, it is a graph or DefinitionInvalid.
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=3)

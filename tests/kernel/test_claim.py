@@ -31,7 +31,7 @@ from tests.kernel.scenes import (
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard
 from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome
+from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.claim import claim_due
@@ -61,6 +61,19 @@ async def test_rule_1_release_ends_the_lease_under_a_new_fence(engine: Engine, c
 
     found = await row(sql, "select fence, leased, due_at from queue")
     assert found == (2, False, clock.time + timedelta(hours=1))
+
+
+async def test_rule_1_jobs_and_runs_are_released_under_a_new_fence_too(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.answer = RetryLater("busy")
+    await deploy(engine, 1)
+    await plan_runs(engine)
+
+    await work_once(engine)
+
+    found = await sql.fetch("select kind, fence, leased from queue order by kind")
+    assert [tuple(each) for each in found] == [("job", 2, False), ("run", 2, False)]
 
 
 async def test_rule_1_two_workers_never_hold_the_same_row(engine: Engine, other: Engine) -> None:
@@ -206,13 +219,13 @@ async def test_rule_7_an_answer_is_progress_even_if_its_worker_dies_before_the_r
     provider.answer = answer_only_the_first
     task = asyncio.create_task(work_once(engine))
 
-    async def forgotten() -> bool:
-        return await row(sql, "select crashes from queue") == (0,)
+    async def answered() -> bool:
+        return await row(sql, "select count(*) from outbox where status = 'sent'") == (1,)
 
-    await until(forgotten)
+    await until(answered)
     task.cancel()
 
-    assert await sql.fetchval("select leased from queue")
+    assert await row(sql, "select leased, crashes from queue") == (True, 0)
 
 
 async def test_rule_7_only_the_row_that_kills_workers_dies_of_it(

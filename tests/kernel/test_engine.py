@@ -1,5 +1,7 @@
 """The whole flow, from a trigger or a deploy to the last item."""
 
+import random
+
 import pytest
 
 from tests.conftest import ManualClock
@@ -44,10 +46,11 @@ async def test_work_everything_moves_a_campaign_to_its_end(
 
 
 @pytest.mark.parametrize("when", ["after", "before"])
-async def test_when_every_other_answer_of_the_database_is_lost_everybody_is_still_written_to_once(
+async def test_when_two_in_five_answers_of_the_database_are_lost_everybody_is_still_written_to_once(
     engine: Engine, clock: ManualClock, provider: FakeProvider, when: str
 ) -> None:
-    lossy = with_lossy_database(engine, lose=lambda count: count % 5 in {1, 3}, when=when)
+    dice = random.Random(5)  # a fixed rhythm could hit the same claim for ever
+    lossy = with_lossy_database(engine, lose=lambda _: dice.random() < 0.4, when=when)
     await lossy.define("flow", graph(email("a"), delay("wait", "PT1H"), email("b")))
     started = await lossy.trigger("flow", {}, "k1")
     run = await deploy(lossy, 6)

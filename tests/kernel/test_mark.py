@@ -26,9 +26,13 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tidings.domain.item import ItemStatus
 from tidings.domain.outcome import RetryLater
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.storage.database import Database
+from tidings.storage.load import load_execution_items
+from tidings.storage.outbox import Wanted, mark_items, settle_unmarked_items
 
 SOURCE = Path(tidings.__file__).parent
 
@@ -166,8 +170,10 @@ async def test_rule_4_a_stop_between_claim_and_mark_keeps_the_call_from_starting
 async def test_rule_2_a_worker_that_lost_its_lease_marks_nothing(
     engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
-    await deploy(engine, 1)
-    await plan_runs(engine)
+    await start(engine)
+    engine.kernel.draining.set()
+    await work_once(engine)  # reserved, not marked
+    engine.kernel.draining.clear()
     leases = await claim(engine)
     clock.advance(minutes=6)
     await claim(other)
@@ -176,6 +182,45 @@ async def test_rule_2_a_worker_that_lost_its_lease_marks_nothing(
 
     assert provider.calls == []
     assert await row(sql, "select marked_attempt from outbox") == (0,)
+
+
+async def test_rule_6_a_mark_freezes_the_payload_and_gives_the_frozen_one_back(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, db: Database
+) -> None:
+    provider.script["ada@example.com"] = [RetryLater("busy")]
+    id = await start(engine)
+    await work(engine)
+    clock.advance(minutes=1)
+    [lease] = await claim(engine)
+    shard = engine.kernel.shard_of(id)
+
+    async with db.autocommit() as tx:
+        [loaded] = await load_execution_items(tx, shard=shard, ids=[id], nodes=["hello"])
+        assert loaded.open is not None
+        wanted = Wanted(loaded.open, lease.fence, {"body": "something else"})
+        marked = await mark_items(tx, shard=shard, wanted=[wanted], now=clock.time)
+
+    assert list(marked.values()) == [provider.calls[0].payload]
+
+
+async def test_rule_4_what_was_marked_meanwhile_cannot_be_skipped(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, db: Database, sql: Sql
+) -> None:
+    await start(engine)
+
+    async with frozen_in_call(engine, provider), db.autocommit() as tx:
+        item = provider.calls[0].id
+        settled = await settle_unmarked_items(
+            tx,
+            shard=engine.kernel.shard_of(item),
+            ids=[item],
+            statuses=[ItemStatus.SKIPPED],
+            errors=["cancelled"],
+            now=clock.time,
+        )
+
+    assert settled == set()
+    assert await row(sql, "select status from outbox") == ("queued",)
 
 
 @pytest.mark.parametrize("when", ["after", "before"])

@@ -102,6 +102,25 @@ async def test_an_execution_that_has_ended_is_reopened_to_resend_an_item_and_lea
     await assert_kept(engine)
 
 
+async def test_a_person_may_resend_what_a_cancelled_execution_left_in_doubt(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    id = await start(engine, email(), email("second"))
+    await crash_in_call(engine, provider)
+    await engine.cancel(id)
+    clock.advance(minutes=6)
+    await work(engine)
+    [item] = await engine.in_doubt()
+
+    await engine.resolve(item.id, Resolution.RESEND, "it never arrived")
+    await work(engine)
+
+    assert len(provider.calls) == 2
+    assert await row(sql, "select status from outbox") == ("sent",)
+    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert await sql.fetchval("select count(*) from queue") == 0
+
+
 @pytest.mark.parametrize("last", [Rejected("no"), None])
 async def test_a_reopened_item_is_tried_again_until_it_is_settled(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, last: Rejected | None

@@ -1,6 +1,7 @@
 """Roll-up: a run's status follows from its jobs, under its own claim (002, invariants 3 and 4)."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from tidings.domain.item import Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
+from tidings.kernel import rollup
 from tidings.kernel.observe import show_history
 from tidings.providers.fake import FakeProvider
 
@@ -111,21 +113,26 @@ async def test_rule_10_a_finished_job_wakes_its_run(engine: Engine, clock: Manua
     assert await sql.fetchval("select due_at from queue where kind = 'run'") <= clock.time + timedelta(seconds=1)
 
 
-async def test_rule_10_a_job_that_ends_while_its_run_is_claimed_is_not_overlooked(
-    engine: Engine, other: Engine, clock: ManualClock, sql: Sql
+async def test_rule_10_a_job_that_ends_while_its_run_is_rolled_up_is_not_overlooked(
+    engine: Engine, other: Engine, clock: ManualClock, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await deploy(engine, 1)
     await plan_runs(engine)
     clock.advance(seconds=31)
-    jobs_and_run = await claim(engine)
-    job, its_run = sorted(jobs_and_run, key=lambda lease: lease.kind)
+    job, its_run = sorted(await claim(engine), key=lambda lease: lease.kind)
+    release, woken = rollup._release, []
 
-    await work_leases(engine, [job])
-    woken = await row(sql, "select leased, wake from queue where kind = 'run'")
+    async def after_the_job_has_ended(*arguments: Any) -> None:
+        monkeypatch.setattr(rollup, "_release", release)
+        await work_leases(other, [job])
+        woken.append(await row(sql, "select leased, wake from queue where kind = 'run'"))
+        await release(*arguments)
+
+    monkeypatch.setattr(rollup, "_release", after_the_job_has_ended)
     await work_leases(engine, [its_run])
     await work(engine)
 
-    assert woken == (True, True)
+    assert woken == [(True, True)]
     assert (await engine.run(run)).run.status is RunStatus.COMPLETED
 
 

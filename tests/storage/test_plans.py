@@ -100,48 +100,53 @@ async def insert_sleepers(session: Sql) -> None:
     await session.execute("create index queue_due on queue (shard, lane, due_at)")
 
 
-async def claim_buffers(session: Sql, mode: Mode) -> int:
+async def claim(session: Sql, mode: Mode) -> Plan:
     plan = await explain(session, load("claim")["claim_due"], CLAIM, mode)
     assert plan["Actual Rows"] == BATCH
-    assert whole_reads(plan) == []
-    return buffers(plan)
+    return plan
+
+
+def read(plan: Plan) -> int:
+    """The buffers touched to find rows; what it costs to change them is not the question."""
+    return sum(buffers(part) for part in parts(plan) if part.get("Relation Name") and "Scan" in part["Node Type"])
 
 
 # A million sleepers
 
 
 async def test_a_million_sleepers_cost_a_claim_nothing(session: Sql) -> None:
-    look = load("claim")["next_due"]
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
-    alone = {mode: await claim_buffers(session, mode) for mode in MODES}
+    alone = [await claim(session, mode) for mode in MODES]
 
     await insert_sleepers(session)
-    among = {mode: await claim_buffers(session, mode) for mode in MODES}
+    among = [await claim(session, mode) for mode in MODES]
     await session.execute("analyze queue")
-    analyzed = {mode: await claim_buffers(session, mode) for mode in MODES}
-    looked = {mode: buffers(await explain(session, look, {"shard": "1"}, mode)) for mode in MODES}
+    analyzed = [await claim(session, mode) for mode in MODES]
+    looked = [await explain(session, load("claim")["next_due"], {"shard": "1"}, mode) for mode in MODES]
 
-    print(f"\nbuffers of a claim of {BATCH}: alone {alone}, among {SLEEPERS} sleepers {among}, analyzed {analyzed};")
-    print(f"of next_due {looked}")
-    assert max(*alone.values(), *among.values(), *analyzed.values()) < 30 * BATCH
-    assert max(looked.values()) < 40
+    for name, plans in (("alone", alone), ("among a million", among), ("analyzed", analyzed), ("next_due", looked)):
+        print(f"{name}: buffers {[*map(buffers, plans)]}, to find rows {[*map(read, plans)]}")
+    assert max(map(read, [*alone, *among, *analyzed])) < 10 * BATCH
+    assert max(map(buffers, [*alone, *among, *analyzed])) < 40 * BATCH
+    assert [whole_reads(plan) for plan in [*among, *analyzed]] == [[]] * 4
+    assert max(map(buffers, looked)) < 40
 
 
 async def test_a_backlog_costs_a_claim_no_more_than_its_limit(session: Sql) -> None:
     await insert_queue_rows(session, 1, 20_000, NOW - timedelta(hours=1))
 
-    assert max([await claim_buffers(session, mode) for mode in MODES]) < 30 * BATCH
+    assert max([read(await claim(session, mode)) for mode in MODES]) < 10 * BATCH
 
 
-async def test_the_claim_s_bound_can_be_exceeded(session: Sql) -> None:
-    """Without its index a claim among sleepers reads them all."""
+async def test_a_claim_without_its_index_reads_the_sleepers(session: Sql) -> None:
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
     await insert_queue_rows(session, 1000, 100_000, NOW + timedelta(hours=1))
     await session.execute("drop index queue_due")
 
-    plan = await explain(session, load("claim")["claim_due"], CLAIM, "force_generic_plan")
+    plan = await claim(session, "force_generic_plan")
 
-    assert buffers(plan) > 30 * BATCH
+    assert read(plan) > 10 * BATCH
+    assert whole_reads(plan)
 
 
 # Nothing hot reads a whole shard

@@ -37,7 +37,7 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 
 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
-    run = await pass_on_stop(kernel, shard, run)
+    await pass_on_stop(kernel, run)
     planned = run.planned
     if planned is None and not (run.paused and not run.cancelled):
         planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
@@ -55,24 +55,18 @@ def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:
     return begun + min(DEPLOY_SLICE, kernel.limits.lease / 3)
 
 
-async def pass_on_stop(kernel: Kernel, shard: Shard, run: LoadedRun) -> LoadedRun:
+async def pass_on_stop(kernel: Kernel, run: LoadedRun) -> None:
     """Ask every open job of a run to pause, stop or go on, as the run says; new ones are written that way.
 
-    The run is read again afterwards: whoever paused or resumed it meanwhile has asked its jobs too, and may have been
-    overwritten by us, or may have died half-way.
+    To go on is said, too: whoever resumed the run may have died before it asked the jobs, or we may just have
+    overwritten what it asked. Then its request has made the run due again, and we say it then.
     """
-    while True:
-        now = await kernel.clock.now()
-        stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
-        for each in kernel.every_shard():
-            await kernel.db.persist(
-                partial(resolve.stop_jobs_of_run, shard=each, run_id=run.id, stop=stop, now=now), alone=True
-            )
-        fresh = await kernel.db.persist(partial(load.load_runs, shard=shard, ids=[run.id]), alone=True)
-        unchanged = (run.paused, run.cancelled) == (fresh[run.id].paused, fresh[run.id].cancelled)
-        run = fresh[run.id]
-        if unchanged:
-            return run
+    stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
+    now = await kernel.clock.now()
+    for shard in kernel.every_shard():
+        await kernel.db.persist(
+            partial(resolve.stop_jobs_of_run, shard=shard, run_id=run.id, stop=stop, now=now), alone=True
+        )
 
 
 async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, Counts]]:

@@ -168,51 +168,65 @@ async def deploy(kernel: Kernel, workspace: Workspace, wish: Deployment) -> Star
     The people go in first, shard by shard, under an id nobody knows yet; the run itself appears in one commit, or
     finds its key taken. A crash before that leaves only rows that no run names.
     """
-    _check_deployment(wish)
-    content, people = check_content(wish.channel, wish.content), _distinct(wish.recipients)
-    provider = kernel.route(wish.channel)
+    _check_deployment(kernel, wish)
+    content = check_content(wish.channel, wish.content)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(wish.idempotency_key)
-    shard, run_id = Shard(bucket % kernel.shards), kernel.new_id(bucket, now)
-
-    async def find(tx: Tx) -> UUID | None:
-        return await start.find_run_by_key(
-            tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, key=wish.idempotency_key
-        )
+    run_id = kernel.new_id(bucket, now)
+    find = partial(
+        start.find_run_by_key,
+        shard=Shard(bucket % kernel.shards),
+        tenant=workspace.tenant,
+        workspace=workspace.name,
+        key=wish.idempotency_key,
+    )
 
     async def write(tx: Tx) -> UUID | None:
-        await start.insert_run(
-            tx,
-            shard=shard,
-            id=run_id,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            campaign_id=wish.campaign_id,
-            key=wish.idempotency_key,
-            channel=wish.channel,
-            provider=provider,
-            content_id=wish.content_id,
-            content=content,
-            scheduled_for=wish.scheduled_for,
-            rate_per_minute=wish.rate_per_minute,
-            retry_of=None,
-            now=now,
-        )
-        due_at = max(now, wish.scheduled_for or now)
-        await start.enqueue_run(tx, shard=shard, lane=Lane.RUNS, due_at=due_at, id=run_id)
+        await _insert_run(kernel, tx, workspace, wish, content, run_id, now)
         return await find(tx)
 
     # Only a shortcut: what decides is the unique index, below.
     taken_by = await kernel.db.persist(find, alone=True)
     if taken_by is None:
-        await _insert_people(kernel, workspace, run_id, people)
+        await _insert_people(kernel, workspace, run_id, _distinct(wish.recipients))
         taken_by = await kernel.db.persist(write)
         if taken_by != run_id:
             await _delete_people(kernel, run_id)
     if taken_by is None:
         raise AssertionError("the run was inserted or there in this very transaction")
-    kernel.notifier.tell(shard, Lane.RUNS)
+    kernel.notifier.tell(kernel.shard_of(run_id), Lane.RUNS)
     return Started(taken_by, duplicate=taken_by != run_id)
+
+
+async def _insert_run(
+    kernel: Kernel,
+    tx: Tx,
+    workspace: Workspace,
+    wish: Deployment,
+    content: Mapping[str, str],
+    run_id: UUID,
+    now: datetime,
+) -> None:
+    shard = kernel.shard_of(run_id)
+    await start.insert_run(
+        tx,
+        shard=shard,
+        id=run_id,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
+        campaign_id=wish.campaign_id,
+        key=wish.idempotency_key,
+        channel=wish.channel,
+        provider=kernel.route(wish.channel),
+        content_id=wish.content_id,
+        content=content,
+        scheduled_for=wish.scheduled_for,
+        rate_per_minute=wish.rate_per_minute,
+        retry_of=None,
+        now=now,
+    )
+    due_at = max(now, wish.scheduled_for or now)
+    await start.enqueue_run(tx, shard=shard, lane=Lane.RUNS, due_at=due_at, id=run_id)
 
 
 async def _insert_people(kernel: Kernel, workspace: Workspace, run_id: UUID, people: Sequence[Recipient]) -> None:
@@ -254,8 +268,9 @@ def _distinct(recipients: Sequence[Recipient]) -> list[Recipient]:
     return list(seen.values())
 
 
-def _check_deployment(wish: Deployment) -> None:
+def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
     _check_key(wish.idempotency_key)
+    kernel.route(wish.channel)  # a channel without a provider is refused before anything is stored
     if not wish.recipients:
         raise InputInvalid("the audience is empty; name at least one recipient")
     nameless = next((place for place, one in enumerate(wish.recipients) if not one.address.strip()), None)

@@ -22,9 +22,10 @@ counted as (
 select id, job_id, execution_id from resolved;
 
 -- name: reopen_execution
--- An ended execution has no queue row; an item of it that is to be sent again needs one.
-insert into queue (shard, id, kind, lane, due_at)
-select e.shard, e.id, 'execution', :lane, :now
+-- An ended execution has no queue row; an item of it that is to be sent again needs one. Its fence must be above every
+-- earlier one, or a worker from before would take the new lease for its own.
+insert into queue (shard, id, kind, lane, due_at, fence)
+select e.shard, e.id, 'execution', :lane, :now, :fence
   from executions e
  where e.shard = :shard and e.id = :id
     on conflict do nothing;
