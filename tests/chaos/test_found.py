@@ -21,6 +21,7 @@ from tidings.storage.clock import database_time
 from tidings.storage.database import Database
 from tidings.storage.outbox import Unstarted, Wanted
 
+PARTING_SECONDS = 0.3
 FAREWELL = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
 
 
@@ -40,18 +41,20 @@ async def parting_proxy(dsn: str) -> AsyncIterator[tuple[str, asyncio.Event]]:
         passing = [asyncio.create_task(pass_on(reader, downstream)), asyncio.create_task(pass_on(upstream, writer))]
         parting = asyncio.create_task(told.wait())
         await asyncio.wait([*passing, parting], return_when=asyncio.FIRST_COMPLETED)
-        if told.is_set():
-            writer.write(b"E" + (len(FAREWELL) + 4).to_bytes(4, "big") + FAREWELL)
-            await asyncio.sleep(0.3)
         for task in (*passing, parting):
             task.cancel()
+        if told.is_set():
+            writer.write(b"E" + (len(FAREWELL) + 4).to_bytes(4, "big") + FAREWELL)
+            await asyncio.sleep(PARTING_SECONDS)
         for closing in (writer, downstream):
             closing.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    yield urlunsplit(parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}")), told
-    server.close()
+    try:
+        yield urlunsplit(parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}")), told
+    finally:
+        server.close()
 
 
 async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str, sql: Sql) -> None:
@@ -62,10 +65,11 @@ async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str
         await sql.fetchval("select 1")  # long enough for the farewell to arrive; the connection closes later
         told.clear()
 
-        async with asyncio.timeout(20):
-            assert await db.persist(database_time, alone=True) > before
-
-        await db.close()
+        try:
+            async with asyncio.timeout(20):
+                assert await db.persist(database_time, alone=True) > before
+        finally:
+            await db.close()
 
 
 def test_calls_that_hang_together_are_one_reason_to_rest() -> None:

@@ -207,5 +207,7 @@ class LossyDatabase(Database):
 
 
 def with_lossy_database(engine: Engine, *, lose: Callable[[int], bool], when: str = "after") -> Engine:
-    """The same worker on a database whose answers get lost."""
-    return Engine(replace(engine.kernel, db=LossyDatabase(engine.kernel.db, lose=lose, when=when)))
+    """The same worker on a database whose answers get lost; what counts is counted, so notifications are not."""
+    kernel = replace(engine.kernel, db=LossyDatabase(engine.kernel.db, lose=lose, when=when))
+    object.__setattr__(kernel, "notifier", engine.kernel.notifier)
+    return Engine(kernel)

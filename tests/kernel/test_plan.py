@@ -6,13 +6,17 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import (
     Sql,
     assert_kept,
+    claim,
     delay,
     deploy,
     email,
     graph,
     plan_runs,
+    row,
     start,
+    with_lossy_database,
     work,
+    work_leases,
     work_once,
 )
 from tidings.domain.execution import ExecutionStatus
@@ -110,6 +114,21 @@ async def test_a_template_that_fails_fails_only_its_own_item(
     assert (shown.counts.sent, shown.counts.failed, shown.run.status) == (1, 1, RunStatus.PARTIAL)
     assert [call.recipient for call in provider.calls] == ["a@example.com"]
     assert "name" in await sql.fetchval("select error from outbox where status = 'failed'")
+    await assert_kept(engine)
+
+
+async def test_a_failed_template_whose_record_is_not_heard_of_takes_nobody_with_it(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    await deploy(engine, 1, content={"body": "Hi {{ name }}"})
+    await plan_runs(engine)
+    leases = await claim(engine)
+    lossy = with_lossy_database(engine, lose=lambda count: count % 2 == 0)
+
+    await work_leases(lossy, leases)
+
+    assert provider.calls == []
+    assert await row(sql, "select status, failed from jobs") == ("failed", 1)
     await assert_kept(engine)
 
 

@@ -173,3 +173,22 @@ async def test_an_audience_without_people_or_addresses_is_refused(engine: Engine
     for people in ([], [Recipient(" ")]):
         with pytest.raises(InputInvalid):
             await deploy(engine, recipients=people)
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ({"name": "A\x00da"}, "data.name"),
+        ({"list": [{"deep": "\ud800"}]}, r"data.list\[0\].deep"),
+        ({"when": object()}, "data is not JSON"),
+    ],
+)
+async def test_data_that_cannot_be_stored_is_refused_by_its_place_and_stores_nothing(
+    engine: Engine, sql: Sql, data: dict[str, object], place: str
+) -> None:
+    await engine.define("welcome", graph(email("hello")))
+
+    with pytest.raises(InputInvalid, match=place):
+        await engine.trigger("welcome", data, "key-1")
+
+    assert await sql.fetchval("select count(*) from executions") == 0

@@ -1,6 +1,6 @@
 """A workflow as users write it, checked as a whole: every problem is reported, each with its place."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
@@ -9,6 +9,7 @@ from tidings.domain import template
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.graph import Delay, Edge, Graph, Node, OnDoubt, OnFailure, Send
 from tidings.domain.item import Channel
+from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
 CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
@@ -58,8 +59,8 @@ class _Reader:
     def graph(self, raw: object) -> Graph:
         if not isinstance(raw, Mapping):
             raise DefinitionInvalid([Problem("", "a workflow is an object with entryNodeId, nodes and edges")])
-        for place in _unstorable(raw, ""):
-            self.add(place, "holds a character that cannot be stored: NUL, or half of a surrogate pair")
+        for place in unstorable_places(raw):
+            self.add(place, UNSTORABLE)
         nodes = self.nodes(raw.get("nodes"))
         found = len(self.problems)
         edges = self.edges(raw.get("edges", ()), nodes)
@@ -217,19 +218,6 @@ def _reachable(entry: str, targets: Mapping[str, Sequence[str]]) -> set[str]:
         seen.update(fresh)
         waiting.extend(fresh)
     return seen
-
-
-def _unstorable(raw: object, place: str) -> Iterator[str]:
-    """The places of texts that PostgreSQL cannot hold."""
-    if isinstance(raw, str) and ("\x00" in raw or any("\ud800" <= one <= "\udfff" for one in raw)):
-        yield place
-    if isinstance(raw, Mapping):
-        for name, value in raw.items():
-            yield from _unstorable(name, place)
-            yield from _unstorable(value, f"{place}.{name}".lstrip("."))
-    elif isinstance(raw, list | tuple):
-        for number, value in enumerate(raw):
-            yield from _unstorable(value, f"{place}[{number}]")
 
 
 def _some(nodes: Mapping[str, Node]) -> str:

@@ -109,7 +109,7 @@ def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: 
     One node at a time, in the order of due time, then of definition (rule 13). A node that has to wait for its items
     takes their time as its own, so it holds up no other branch.
     """
-    execution = replace(execution, frontier=_reckon(graph, execution.frontier, items, now))
+    execution = _reckoned(graph, execution, items, now)
     while True:
         if execution.status in {ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}:
             return execution, Finish()
@@ -136,8 +136,10 @@ def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
     return min(frontier.ready, key=lambda ready: (ready.due_at, graph.order[ready.node]), default=None)
 
 
-def _reckon(graph: Graph, frontier: Frontier, items: Sequence[ItemState], now: datetime) -> Frontier:
+def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> Execution:
     """Take each started send's time from its items: a fact or a person may have changed them since it was stored."""
+    if not items:
+        return execution
 
     def reckoned(ready: Ready) -> Ready:
         node, own = graph.nodes[ready.node], [item for item in items if item.node == ready.node]
@@ -145,7 +147,8 @@ def _reckon(graph: Graph, frontier: Frontier, items: Sequence[ItemState], now: d
             return ready
         return replace(ready, due_at=min((_due_at(item, now) for item in own if _holds(item, node)), default=now))
 
-    return replace(frontier, ready=tuple(reckoned(ready) for ready in frontier.ready))
+    frontier = replace(execution.frontier, ready=tuple(reckoned(ready) for ready in execution.frontier.ready))
+    return replace(execution, frontier=frontier)
 
 
 def _after_send(

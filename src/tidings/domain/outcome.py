@@ -39,12 +39,3 @@ class Unknown:
 
 
 Outcome = Accepted | Rejected | RetryLater | Unknown
-
-LONGEST_WORDS = 2_000
-
-
-def storable(words: str | None) -> str | None:
-    """A provider's words as PostgreSQL can keep them: whatever they hold, they must not cost us the fact."""
-    if words is None:
-        return None
-    return words[:LONGEST_WORDS].replace("\x00", "\ufffd").encode(errors="replace").decode()

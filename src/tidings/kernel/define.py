@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tidings.domain.definition import parse_graph
 from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
+from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.storage import define
 from tidings.storage.database import Tx
@@ -13,8 +14,8 @@ from tidings.storage.define import Version
 
 async def define_workflow(kernel: Kernel, workspace: Workspace, name: str, definition: Mapping[str, object]) -> Version:
     """Store a new version, unless the newest one says the same already."""
-    if not name or len(name) > 200:
-        raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters")
+    if not name or len(name) > 200 or not is_storable(name):
+        raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters, none of them NUL")
     parse_graph(definition)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(name)

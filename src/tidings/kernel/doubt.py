@@ -15,8 +15,8 @@ import structlog
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Verdict, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, ItemStatus, Reserved
-from tidings.domain.outcome import storable
 from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.domain.storable import storable
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize

@@ -14,8 +14,9 @@ import structlog
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
-from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown, storable
+from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
+from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
 from tidings.storage.database import Tx

@@ -35,6 +35,7 @@ class Case:
     hand: Hand
     loaded: LoadedExecution
     graph: Graph
+    at: str | None = None  # the send it stands at, once plan() has decided
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
@@ -86,6 +87,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     to_plan = []
     for case in cases:
         execution, action = case.decide(now)
+        if isinstance(action, Plan | Deliver):
+            case.at = action.node.id
         if isinstance(action, Plan):
             to_plan.append((case, execution, action.node))
     rendered = await kernel.renderer.render(
@@ -100,19 +103,12 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
 
 def due_items(case: Case, now: datetime) -> list[Reserved]:
     """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
-    _, action = case.decide(now)
-    node = action.node.id if isinstance(action, Deliver) else None
-    ended = case.loaded.ended_at is not None
+    waiting = {ready.node for ready in case.loaded.execution.frontier.ready} - {case.at}
     return [
         item
         for item in case.hand.open.values()
-        if (item.node == node or ended or item.node not in _standing_at(case))
-        and (item.retry_at is None or item.retry_at <= now)
+        if (item.node not in waiting or case.loaded.ended_at) and (item.retry_at is None or item.retry_at <= now)
     ]
-
-
-def _standing_at(case: Case) -> set[str]:
-    return {ready.node for ready in case.loaded.execution.frontier.ready}
 
 
 def _render_job(case: Case, execution: Execution, node: Send, now: datetime) -> RenderJob:

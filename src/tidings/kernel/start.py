@@ -10,12 +10,15 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+import msgspec
+
 from tidings.domain.definition import check_content
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.execution import begin
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
+from tidings.domain.storable import UNSTORABLE, is_storable, unstorable_places
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
@@ -78,6 +81,7 @@ async def trigger(
     """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started."""
     for one in triggers:
         _check_key(one.idempotency_key)
+        _check_data(one.data, "data")
     found = await kernel.db.persist(
         lambda tx: define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow),
         alone=True,
@@ -276,6 +280,8 @@ def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
     nameless = next((place for place, one in enumerate(wish.recipients) if not one.address.strip()), None)
     if nameless is not None:
         raise InputInvalid(f"recipients[{nameless}] has no address; leave it out or give one")
+    for place, one in enumerate(wish.recipients):
+        _check_data({"address": one.address, "data": one.data}, f"recipients[{place}]")
     if wish.rate_per_minute is not None and wish.rate_per_minute < 1:
         raise InputInvalid(f"a rate of {wish.rate_per_minute} a minute: use 1 or more, or none")
     if wish.scheduled_for and wish.scheduled_for.tzinfo is None:
@@ -283,5 +289,17 @@ def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
 
 
 def _check_key(key: str) -> None:
-    if not key or len(key) > LONGEST_KEY or "\x00" in key:
+    if not key or len(key) > LONGEST_KEY or not is_storable(key):
         raise InputInvalid(f"idempotencyKey {key[:50]!r}: use 1 to {LONGEST_KEY} characters, none of them NUL")
+
+
+def _check_data(data: Mapping[str, object], place: str) -> None:
+    """Refuse what could not be stored, naming the place, before anything is."""
+    try:
+        for wrong in unstorable_places(data, place):
+            raise InputInvalid(f"{wrong} {UNSTORABLE}")
+        msgspec.json.encode(data)
+    except RecursionError as error:
+        raise InputInvalid(f"{place} is nested too deeply") from error
+    except TypeError as error:
+        raise InputInvalid(f"{place} is not JSON: {error}") from error

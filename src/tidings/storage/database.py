@@ -23,7 +23,7 @@ Row = asyncpg.Record
 
 # Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left lying, and
 # what a cluster reports as internal.
-_TRANSIENT_CLASSES = ("08", "25P03", "53", "57P", "40001", "40P01", "55P03", "XX000", "CIINF")
+_TRANSIENT_CLASSES = ("08", "25P03", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
 REPLAN_SECONDS = 5.0
 _PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
@@ -191,7 +191,8 @@ def check_dsn(dsn: str) -> None:
     """Refuse what is not a PostgreSQL address before anything is tried."""
     try:
         parts = urlsplit(dsn)
-        valid = parts.scheme in {"postgres", "postgresql"} and (parts.port or 1) > 0
+        hosts = parts.netloc.rpartition("@")[2].split(",")
+        valid = parts.scheme in {"postgres", "postgresql"} and (len(hosts) > 1 or (parts.port or 1) > 0)
     except ValueError:
         valid = False
     if not valid:

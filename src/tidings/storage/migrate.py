@@ -58,7 +58,7 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
     applied = []
     async with db.transaction() as tx:
-        await tx.fetch(_SQL["lock_migrations"])
+        await tx.run_script(_SQL["lock_migrations"].text)  # as long as another's migration takes
         await tx.fetch(_SQL["create_schema"])
         await tx.fetch(_SQL["create_migrations"])
         await tx.fetch(_SQL["set_shard_count"], shards=str(shards))

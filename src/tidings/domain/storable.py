@@ -1,0 +1,31 @@
+"""What PostgreSQL can hold: texts without NUL and without halves of surrogate pairs."""
+
+from collections.abc import Iterator, Mapping
+
+UNSTORABLE = "holds a character that cannot be stored: NUL, or half of a surrogate pair"
+LONGEST_WORDS = 2_000
+
+
+def storable(words: str | None) -> str | None:
+    """A provider's words as they can be kept: whatever they hold, they must not cost us the fact."""
+    if words is None:
+        return None
+    return words[:LONGEST_WORDS].replace("\x00", "\ufffd").encode(errors="replace").decode()
+
+
+def is_storable(text: str) -> bool:
+    """Whether a text can be kept as it is."""
+    return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def unstorable_places(raw: object, place: str = "") -> Iterator[str]:
+    """The places in given data whose texts cannot be kept as they are."""
+    if isinstance(raw, str) and not is_storable(raw):
+        yield place
+    if isinstance(raw, Mapping):
+        for name, value in raw.items():
+            yield from unstorable_places(name, place)
+            yield from unstorable_places(value, f"{place}.{name}".lstrip("."))
+    elif isinstance(raw, list | tuple):
+        for number, value in enumerate(raw):
+            yield from unstorable_places(value, f"{place}[{number}]")
