@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.errors import RendererUnavailable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.kernel import define, observe, resolve, start
-from tidings.kernel.claim import claim_due, next_due
+from tidings.kernel.claim import claim_due, give_back, next_due
 from tidings.kernel.executions import work_executions
 from tidings.kernel.jobs import work_jobs
 from tidings.kernel.kernel import Kernel
@@ -85,12 +86,16 @@ class Engine:
     async def move(self, shard: Shard, lane: Lane, claimed: Sequence[Claimed]) -> None:
         """Do for each lease what comes next, and end it."""
         by_kind = {kind: [lease for lease in claimed if lease.kind is kind] for kind in Kind}
-        if by_kind[Kind.EXECUTION]:
-            await work_executions(self.kernel, shard, lane, by_kind[Kind.EXECUTION])
-        if by_kind[Kind.JOB]:
-            await work_jobs(self.kernel, shard, lane, by_kind[Kind.JOB])
-        if by_kind[Kind.RUN]:
-            await work_runs(self.kernel, shard, by_kind[Kind.RUN])
+        try:
+            if by_kind[Kind.EXECUTION]:
+                await work_executions(self.kernel, shard, lane, by_kind[Kind.EXECUTION])
+            if by_kind[Kind.JOB]:
+                await work_jobs(self.kernel, shard, lane, by_kind[Kind.JOB])
+            if by_kind[Kind.RUN]:
+                await work_runs(self.kernel, shard, by_kind[Kind.RUN])
+        except RendererUnavailable:
+            await give_back(self.kernel, shard, claimed)  # this machine's trouble must not count against the work
+            raise
 
     async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:
         """Move what is due in one shard and lane; give how many rows were claimed."""

@@ -37,13 +37,11 @@ def verdict(
     policy: DoubtPolicy,
     attempts_left: bool,
     age: timedelta = timedelta(),
-    marked_after: timedelta = timedelta(),
 ) -> Verdict:
     return judge(
         provider_class,
         policy,
         attempts_left=attempts_left,
-        marked_at=FIRST + marked_after,
         first_marked_at=FIRST,
         now=FIRST + age,
     )
@@ -76,16 +74,12 @@ def test_a_key_is_not_used_once_attempts_are_spent(policy: DoubtPolicy) -> None:
     assert verdict(Keyed(DAY), policy, False) == AS_BLIND[policy, False]
 
 
-def test_a_key_s_age_counts_from_the_first_mark_and_not_from_the_last() -> None:
-    assert verdict(Keyed(DAY), DoubtPolicy.HOLD, True, age=DAY, marked_after=DAY) == Hold()
-
-
 @pytest.mark.parametrize(("policy", "attempts_left"), CASES)
 @pytest.mark.parametrize("authoritative", [True, False])
 def test_a_provider_that_can_tell_is_asked_whatever_the_policy(
     policy: DoubtPolicy, attempts_left: bool, authoritative: bool
 ) -> None:
     settle = timedelta(minutes=5)
-    asked = verdict(Resolvable(authoritative, settle), policy, attempts_left, DAY, marked_after=timedelta(hours=1))
+    asked = verdict(Resolvable(authoritative, settle), policy, attempts_left, DAY)
 
-    assert asked == AskProvider(FIRST + timedelta(hours=1) + settle, authoritative)
+    assert asked == AskProvider(settle, authoritative)

@@ -318,7 +318,7 @@ async def test_resolvable_found_is_sent_without_another_call(
     await assert_kept(engine)
 
 
-async def test_resolvable_absent_is_resent_only_after_its_settle_time(
+async def test_resolvable_absent_is_resent_only_once_the_doubt_has_had_its_settle_time(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     provider.provider_class = Resolvable(authoritative=True, settle=timedelta(minutes=10))
@@ -328,11 +328,12 @@ async def test_resolvable_absent_is_resent_only_after_its_settle_time(
     clock.advance(minutes=6)
 
     await work(engine)
-    early = (len(provider.calls), await sql.fetchval("select due_at - first_marked_at from queue, outbox"))
-    clock.advance(minutes=4)
+    found_at = clock.time
+    early = (len(provider.calls), await sql.fetchval("select due_at from queue"))
+    clock.advance(minutes=10)
     await work(engine)
 
-    assert early == (1, timedelta(minutes=10))
+    assert early == (1, found_at + timedelta(minutes=10))
     assert len(provider.calls) == 2
     assert await row(sql, STATE) == ("sent", False)
     await assert_kept(engine)

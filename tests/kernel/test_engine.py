@@ -5,7 +5,20 @@ import random
 import pytest
 
 from tests.conftest import ManualClock
-from tests.kernel.scenes import assert_kept, delay, deploy, email, graph, start, until, with_lossy_database, work
+from tests.kernel.scenes import (
+    Sql,
+    assert_kept,
+    delay,
+    deploy,
+    email,
+    graph,
+    row,
+    start,
+    until,
+    with_lossy_database,
+    work,
+)
+from tidings.domain.errors import RendererUnavailable
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
@@ -67,3 +80,22 @@ async def test_when_two_in_five_answers_of_the_database_are_lost_everybody_is_st
     assert len(provider.calls) == 8
     assert len({call.key for call in provider.calls}) == 8
     await assert_kept(engine)
+
+
+async def test_a_worker_that_cannot_render_gives_its_work_back_and_nobody_dies_of_it(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = await start(engine, email("hello", to="{{ address }}"), address="ada@example.com")
+    with monkeypatch.context() as broken:
+        broken.setattr("tidings.kernel.render.sys.executable", "/nowhere/python")
+        for _ in range(engine.kernel.limits.crashes + 1):
+            with pytest.raises(RendererUnavailable):
+                await engine.work_everything()
+            clock.advance(seconds=30)
+    state = await row(sql, "select leased, crashes from queue")
+
+    await engine.work_everything()
+
+    assert state == (False, 0)
+    assert [call.recipient for call in provider.calls] == ["ada@example.com"]
+    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED

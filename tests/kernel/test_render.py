@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.domain.errors import RendererUnavailable
 from tidings.domain.template import MAX_SOURCE_CHARS, RenderFailed
 from tidings.kernel import render
-from tidings.kernel.render import Rendered, Renderer, RendererUnavailable, RenderJob
+from tidings.kernel.render import Rendered, Renderer, RenderJob
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 MIB = 1024 * 1024

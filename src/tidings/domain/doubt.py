@@ -29,9 +29,12 @@ class CallAgain:
 
 @dataclass(frozen=True, slots=True)
 class AskProvider:
-    """Look up what became of the call; before `settled_at` an "absent" proves nothing."""
+    """Look up what became of the call; an "absent" proves nothing before `settle` has passed since the doubt began.
 
-    settled_at: datetime
+    Not since the mark: a call may have waited for its slot, and have been on its way until its deadline.
+    """
+
+    settle: timedelta
     authoritative: bool
 
 
@@ -53,7 +56,6 @@ def judge(
     policy: DoubtPolicy,
     *,
     attempts_left: bool,
-    marked_at: datetime,
     first_marked_at: datetime,
     now: datetime,
 ) -> Verdict:
@@ -64,7 +66,7 @@ def judge(
                 return CallAgain()
             return _as_blind(policy, attempts_left)
         case Resolvable(authoritative, settle):
-            return AskProvider(settled_at=marked_at + settle, authoritative=authoritative)
+            return AskProvider(settle, authoritative)
         case Blind():
             return _as_blind(policy, attempts_left)
         case _:

@@ -7,6 +7,7 @@
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
+    ├── RendererUnavailable     the process that renders templates cannot be started here
     └── StorageUnavailable      PostgreSQL cannot be reached or used
         ├── StorageUnsafe         it answers, but would lose what it acknowledged
         ├── SchemaMismatch        its tables are older or newer than this code
@@ -81,6 +82,12 @@ class Conflict(TidingsError):
     """The thing exists, but its state forbids what was asked."""
 
     code = "conflict"
+
+
+class RendererUnavailable(TidingsError):
+    """The process that renders templates cannot be started here."""
+
+    code = "renderer_unavailable"
 
 
 class StorageUnavailable(TidingsError):

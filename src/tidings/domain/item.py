@@ -90,7 +90,7 @@ class Reserved:
     in_doubt: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Marked:
     """An item whose mark is committed: the only thing a provider can be called with.
 

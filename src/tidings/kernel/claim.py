@@ -3,7 +3,7 @@
 Reached from engine.py; hands over to plan.py (executions), jobs.py and rollup.py (runs).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from tidings.domain.ids import Shard
@@ -12,6 +12,9 @@ from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.storage import claim
 from tidings.storage.database import TransientFailure
+
+UNABLE = timedelta(seconds=30)
+"""How long work waits that a worker had to give back."""
 
 
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
@@ -28,6 +31,15 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         )
     crash_points.reach("after_claim")
     return claimed
+
+
+async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> None:
+    """Let leases go because this worker cannot work at all just now; it is nobody's crash."""
+    due_at = await kernel.clock.now() + UNABLE
+    ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
+    await kernel.db.persist(
+        lambda tx: claim.give_back_leases(tx, shard=shard, ids=ids, fences=fences, due_at=due_at), alone=True
+    )
 
 
 async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:

@@ -83,6 +83,7 @@ class _Flight:
         self.waiting = deque(parcels)
         self.parcels: dict[UUID, Parcel] = {}
         self.flying: set[asyncio.Task[None]] = set()
+        self.promised: set[Marked] = set()
         self.landed: list[Landed] = []
         self.unstarted: list[Marked] = []
         self.rests: dict[str, datetime] = {}
@@ -98,6 +99,8 @@ class _Flight:
         finally:
             for task in self.flying:
                 task.cancel()
+            for item in tuple(self.promised):
+                self._redeem(item)
         return Flown(self.facts, self.postponed)
 
     async def _commit_and_start(self) -> None:
@@ -129,8 +132,13 @@ class _Flight:
 
     def _start(self, item: Marked, parcel: Parcel) -> None:
         self.kernel.slots[item.provider].promise(self.lane)  # until its task takes the slot itself
+        self.promised.add(item)
         self.parcels[item.id] = parcel
         self.flying.add(asyncio.create_task(self._call(item)))
+
+    def _redeem(self, item: Marked) -> None:
+        self.promised.discard(item)
+        self.kernel.slots[item.provider].redeem(self.lane)
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
@@ -174,7 +182,7 @@ class _Flight:
 
     async def _call(self, item: Marked) -> None:
         provider, slots = self.kernel.providers[item.provider], self.kernel.slots[item.provider]
-        slots.redeem(self.lane)
+        self._redeem(item)
         try:
             async with slots.one(self.lane):
                 if not self._may_begin(provider, item):

@@ -51,7 +51,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
         return set()
     await _admit(kernel, shard, [one for one in held if not one.item.in_doubt])
     again: set[UUID] = set()
-    to_ask: list[_Held] = []
+    to_ask: dict[_Held, AskProvider] = {}
     to_hold: list[_Held] = []
     facts: dict[_Held, Fact] = {}
     for one in held:
@@ -63,7 +63,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
                 again.add(one.item.id)
                 one.hand.doubt(one.item.id, now)  # due, not held: its owner must not walk on past it
             case AskProvider():
-                to_ask.append(one)
+                to_ask[one] = verdict
             case Hold():
                 to_hold.append(one)
             case GiveUp():
@@ -98,13 +98,11 @@ async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> Non
 
 def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
     item = one.item
-    marked_at = item.marked_at or item.first_marked_at or now
     return judge(
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
         attempts_left=_attempts_left(one),
-        marked_at=marked_at,
-        first_marked_at=item.first_marked_at or marked_at,
+        first_marked_at=item.first_marked_at or now,
         now=now,
     )
 
@@ -113,28 +111,27 @@ def _attempts_left(one: _Held) -> bool:
     return one.item.attempts < one.hand.retry_for(one.item).attempts
 
 
-async def _ask(kernel: Kernel, shard: Shard, held: Sequence[_Held], now: datetime) -> None:
+async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], now: datetime) -> None:
     if not held:
         return
     answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in held))
     facts: dict[_Held, Fact] = {}
     absent: list[_Held] = []
     later: dict[_Held, datetime | None] = {}
-    for one, evidence in zip(held, answers, strict=True):
+    for (one, verdict), evidence in zip(held.items(), answers, strict=True):
         match evidence:
             case Found(message_id):
                 facts[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
             case Absent():
-                verdict = _judge(kernel, one, now)
-                if not isinstance(verdict, AskProvider) or not verdict.authoritative:
+                if not verdict.authoritative:
                     later[one] = None
-                elif now < verdict.settled_at:
-                    later[one] = verdict.settled_at
+                elif one.item.retry_at is None:
+                    later[one] = now + verdict.settle  # the doubt is new: it has not had its time yet
                 else:
                     absent.append(one)
             case CannotTell():
                 waited = now - (one.item.first_marked_at or now)
-                later[one] = now + ASK_AGAIN if waited < ASK_FOR else None
+                later[one] = now + max(ASK_AGAIN, verdict.settle) if waited < ASK_FOR else None
             case _:
                 assert_never(evidence)
     facts |= {one: _spent(one) for one in absent if not _attempts_left(one)}

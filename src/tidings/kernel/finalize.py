@@ -105,15 +105,14 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
         attempts_left=item.attempts < landed.retry.attempts,
-        marked_at=landed.delivered.started_at,
         first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
         now=now,
     )
     match verdict:
         case CallAgain():
             retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())
-        case AskProvider(settled_at):
-            retry_at = max(settled_at, now)
+        case AskProvider(settle):
+            retry_at = now + settle
         case GiveUp():
             retry_at = now + timedelta(microseconds=1)  # resolve.py gives it up at the next look
         case Hold():

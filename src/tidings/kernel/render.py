@@ -19,7 +19,7 @@ from typing import Self
 
 import msgspec
 
-from tidings.domain.errors import TidingsError
+from tidings.domain.errors import RendererUnavailable
 from tidings.domain.template import MAX_SOURCE_CHARS, RenderFailed, has_liquid
 from tidings.kernel import render_child as wire
 
@@ -38,12 +38,6 @@ CHILD_MODULE = wire.__name__
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_answers = msgspec.msgpack.Decoder(wire.Answers).decode
-
-
-class RendererUnavailable(TidingsError):
-    """The rendering process cannot be started here."""
-
-    code = "renderer_unavailable"
 
 
 @dataclass(frozen=True, slots=True)

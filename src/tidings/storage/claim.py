@@ -34,6 +34,14 @@ async def next_due(tx: Tx, *, shard: Shard) -> Mapping[Lane, datetime]:
     return {lane: due for lane, due in times.items() if due is not None}
 
 
+async def give_back_leases(
+    tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], due_at: datetime
+) -> set[UUID]:
+    """End leases that still hold, with nothing done; the rows are due again then."""
+    rows = await tx.fetch(_SQL["give_back_leases"], shard=shard, ids=ids, fences=fences, due_at=due_at)
+    return {row["id"] for row in rows}
+
+
 async def renew_leases(
     tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], lease_until: datetime
 ) -> Mapping[UUID, Stop | None]:

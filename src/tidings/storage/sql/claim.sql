@@ -35,6 +35,14 @@ select (select min(due_at) from queue where shard = :shard and lane = 0) as tran
        (select min(due_at) from queue where shard = :shard and lane = 2) as campaigns,
        (select min(due_at) from queue where shard = :shard and lane = 3) as runs;
 
+-- name: give_back_leases
+-- Ends leases without having done anything, and without a crash: whatever was in the way was not the rows' fault.
+update queue
+   set due_at = :due_at, fence = queue.fence + 1, leased = false, wake = false
+  from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
+ where queue.shard = :shard and queue.id = t.id and queue.fence = t.fence
+returning queue.id;
+
 -- name: renew_leases
 -- Moves the expiry of leases that are still ours, and tells which were stopped meanwhile.
 update queue
