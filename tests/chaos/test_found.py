@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
@@ -40,21 +40,31 @@ async def parting_proxy(dsn: str) -> AsyncIterator[tuple[str, asyncio.Event]]:
         upstream, downstream = await asyncio.open_connection(parts.hostname, parts.port)
         passing = [asyncio.create_task(pass_on(reader, downstream)), asyncio.create_task(pass_on(upstream, writer))]
         parting = asyncio.create_task(told.wait())
-        await asyncio.wait([*passing, parting], return_when=asyncio.FIRST_COMPLETED)
-        for task in (*passing, parting):
-            task.cancel()
-        if told.is_set():
-            writer.write(b"E" + (len(FAREWELL) + 4).to_bytes(4, "big") + FAREWELL)
-            await asyncio.sleep(PARTING_SECONDS)
-        for closing in (writer, downstream):
-            closing.close()
+        try:
+            await asyncio.wait([*passing, parting], return_when=asyncio.FIRST_COMPLETED)
+            if told.is_set():
+                writer.write(b"E" + (len(FAREWELL) + 4).to_bytes(4, "big") + FAREWELL)
+                await asyncio.sleep(PARTING_SECONDS)
+        finally:
+            for task in (*passing, parting):
+                task.cancel()
+            for closing in (writer, downstream):
+                closing.close()
+            with suppress(OSError):
+                await asyncio.gather(writer.wait_closed(), downstream.wait_closed())
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    serving: set[asyncio.Task[None]] = set()
+    server = await asyncio.start_server(
+        lambda reader, writer: serving.add(asyncio.create_task(serve(reader, writer))), "127.0.0.1", 0
+    )
     port = server.sockets[0].getsockname()[1]
     try:
         yield urlunsplit(parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}")), told
     finally:
         server.close()
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
 
 
 async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str, sql: Sql) -> None:

@@ -10,8 +10,8 @@ from typing import assert_never
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.queue import Lane
 
-WINDOW_SECONDS = 0.25
-"""A window is what will start within this time at the provider's current pace."""
+WINDOW_SECONDS = 0.1
+"""A window is what will start within this time at the provider's current pace: twice the time between two commits."""
 
 TRANSACTIONAL_SHARE = 0.25
 BULK_MINIMUM = 0.1
