@@ -281,3 +281,18 @@ async def test_recovery_of_a_crash_after_the_call_and_before_the_outbox_update_a
     assert (shown.in_doubt, shown.queued, shown.run.status) == (1, 0, RunStatus.RUNNING)
     assert [item.recipient for item in await engine.in_doubt()] == ["p1@example.com"]
     await assert_kept(engine)
+
+
+async def test_an_execution_shows_how_often_its_send_was_tried(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    provider.script = {"ada@example.com": [RetryLater("busy"), RetryLater("busy")]}
+    id = await start(engine)
+    await work(engine)
+    tried_once = (await engine.execution(id)).attempts
+    clock.advance(seconds=10)
+    await work(engine)
+
+    tried_twice = (await engine.execution(id)).attempts
+
+    assert (tried_once, tried_twice) == (1, 2)

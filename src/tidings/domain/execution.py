@@ -104,12 +104,18 @@ def begin(graph: Graph, now: datetime) -> Frontier:
 
 
 def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
-    """Walk as far as possible without a provider, and say what comes next.
+    """Walk as far as possible without a provider, and say what comes next; deciding twice changes nothing.
 
     One node at a time, in the order of due time, then of definition (rule 13). A node that has to wait for its items
     takes their time as its own, so it holds up no other branch.
     """
-    execution = _reckoned(graph, execution, items, now)
+    execution, action = _walk(graph, _reckoned(graph, execution, items, now), items, now)
+    standing = {ready.node for ready in execution.frontier.ready}
+    attempts = max((item.attempts for item in items if item.node in standing), default=0)
+    return (execution if attempts == execution.attempts else replace(execution, attempts=attempts)), action
+
+
+def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
     while True:
         if execution.status in {ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}:
             return execution, Finish()
@@ -145,10 +151,10 @@ def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], no
         node, own = graph.nodes[ready.node], [item for item in items if item.node == ready.node]
         if isinstance(node, Delay) or not own:
             return ready
-        return replace(ready, due_at=min((_due_at(item, now) for item in own if _holds(item, node)), default=now))
+        return Ready(ready.node, min((_due_at(item, now) for item in own if _holds(item, node)), default=now))
 
-    frontier = replace(execution.frontier, ready=tuple(reckoned(ready) for ready in execution.frontier.ready))
-    return replace(execution, frontier=frontier)
+    ready = tuple(reckoned(one) for one in execution.frontier.ready)
+    return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
 
 
 def _after_send(
@@ -156,7 +162,6 @@ def _after_send(
 ) -> Execution | Plan | Deliver:
     if not items:
         return Plan(node)
-    execution = replace(execution, attempts=max(item.attempts for item in items))
     if any(_holds(item, node) for item in items):
         return Deliver(node)
     return _settled(graph, execution, node, items, now)
@@ -206,7 +211,6 @@ def _completed(graph: Graph, execution: Execution, node: str, result: Mapping[st
         execution,
         frontier=pass_node(graph, execution.frontier, node, now),
         vars={**execution.vars, node: result},
-        attempts=0,
     )
 
 

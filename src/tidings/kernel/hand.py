@@ -32,8 +32,8 @@ class Hand:
     def learn(self, fact: Fact) -> None:
         """Add what became of a call."""
         state = self.states[fact.id]
-        self.states[fact.id] = replace(
-            state,
+        self.states[fact.id] = ItemState(
+            node=state.node,
             status=fact.status,
             in_doubt=fact.status is ItemStatus.QUEUED and (state.in_doubt or fact.unknown),
             retry_at=fact.retry_at,
