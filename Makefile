@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test check format chaos bench clean
+.PHONY: help install demo up test test-storage check format chaos bench clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-10s\033[0m %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed ## Create .venv with the tidings command
 
@@ -31,6 +31,9 @@ up: install ## Run a worker on the embedded PostgreSQL until Ctrl-C
 
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
 	@$(BIN)/python -m pytest -n auto tests
+
+test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
+	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
 
 check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }

@@ -58,8 +58,8 @@ async def _load(
 
     async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, now=now)
-        run_ids = list({job.run_id for job in jobs})
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
+        run_ids = [job.run_id for job in taken.values()]
         items = await load.load_job_items(tx, shard=shard, ids=list(taken), run_ids=run_ids) if jobs else []
         return taken, items
 

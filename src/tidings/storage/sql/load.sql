@@ -28,10 +28,10 @@ returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts
 select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, a.data
-  from outbox o
+  from unnest(:ids::uuid[], :run_ids::uuid[]) as t(id, run_id)
+  join outbox o on o.shard = :shard and o.run_id = t.run_id and o.job_id = t.id and o.status = 'queued'
   left join audience a
-    on a.shard = :shard and a.run_id = o.run_id and a.ordinal = o.ordinal and o.payload is null
- where o.shard = :shard and o.run_id = any(:run_ids::uuid[]) and o.job_id = any(:ids::uuid[]) and o.status = 'queued';
+    on a.shard = :shard and a.run_id = o.run_id and a.ordinal = o.ordinal and o.payload is null;
 
 -- name: load_runs
 -- What deploying, rendering and rolling up need of runs.
