@@ -17,14 +17,16 @@ import structlog
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Delivered, Fence, Marked
-from tidings.domain.outcome import Outcome, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Claimed, Lane
 from tidings.domain.retry import RetryPolicy
+from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.mark import Window, commit_window, refresh_pauses
+from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted, Wanted
@@ -86,7 +88,7 @@ class _Flight:
         self.promised: set[Marked] = set()
         self.landed: list[Landed] = []
         self.unstarted: list[Marked] = []
-        self.rests: dict[str, datetime] = {}
+        self.rests: dict[str, Rest] = {}
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
         self.stirred = asyncio.Event()
@@ -214,14 +216,14 @@ class _Flight:
         parcel = self.parcels.pop(item.id)
         self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
         rest = self.kernel.slots[item.provider].rest_after(outcome, started_at, ended_at)
-        if rest:
-            self.rests[item.provider] = ended_at + rest
+        if rest and not isinstance(outcome, Accepted):
+            self.rests[item.provider] = Rest(ended_at + rest, storable(outcome.reason) or "")
 
     def _take_landed(self) -> list[Landed]:
         landed, self.landed = self.landed, []
         return landed
 
-    def _take_rests(self) -> dict[str, datetime]:
+    def _take_rests(self) -> dict[str, Rest]:
         rests, self.rests = self.rests, {}
         self.kernel.pauses.extend(rests)
         return rests

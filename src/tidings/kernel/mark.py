@@ -7,17 +7,23 @@ an unknown one the same transaction runs again and finds its own marks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from uuid import UUID
+
+import structlog
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Fence, Marked, Payload
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed, fact_of, record_facts
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.slots import Rest
 from tidings.storage import claim, finalize, load, outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted, Wanted
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Window:
     landed: Sequence[Landed] = ()
     unstarted: Sequence[Unstarted] = ()
     renew: Mapping[UUID, Fence] = field(default_factory=dict)  # owner → fence
-    rests: Mapping[str, datetime] = field(default_factory=dict)  # provider → until
+    rests: Mapping[str, Rest] = field(default_factory=dict)  # by provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,8 @@ async def commit_window(
         return Committed(_marked(window.wanted, payloads), facts, renewed)
 
     committed = await kernel.db.persist(write)
-    for provider, until in window.rests.items():
-        await _rest(kernel, provider, until)
+    for provider, rest in window.rests.items():
+        await _announce(kernel, provider, rest)
     if facts:
         crash_points.reach("after_finalize")
     if committed.marked:
@@ -79,12 +85,11 @@ async def refresh_pauses(kernel: Kernel, now: datetime) -> None:
         kernel.pauses.update(await kernel.db.persist(lambda tx: load.load_pauses(tx, now=now), alone=True), now)
 
 
-async def _rest(kernel: Kernel, provider: str, until: datetime) -> None:
-    """Let the provider rest; its table is no part of any shard, so it has a transaction of its own."""
-    await kernel.db.persist(
-        lambda tx: finalize.pause_provider(tx, provider=provider, paused_until=until, reason="it asked for it"),
-        alone=True,
-    )
+async def _announce(kernel: Kernel, provider: str, rest: Rest) -> None:
+    """Let the provider rest for all; its table is no part of any shard, so it has a transaction of its own."""
+    log.warning("provider_rests", provider=provider, until=rest.until, reason=rest.reason)
+    pause = partial(finalize.pause_provider, provider=provider, paused_until=rest.until, reason=rest.reason)
+    await kernel.db.persist(pause, alone=True)
 
 
 def _marked(wanted: Sequence[Wanted], payloads: Mapping[UUID, Payload]) -> list[Marked]:

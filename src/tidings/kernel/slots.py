@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import assert_never
@@ -18,6 +19,14 @@ BULK_MINIMUM = 0.1
 UNKNOWNS_BEFORE_REST = 5
 SHORTEST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """How long a provider is left alone, and why."""
+
+    until: datetime
+    reason: str
 
 
 class Slots:
@@ -99,9 +108,10 @@ class Pauses:
         """Take over what was read."""
         self._until, self._read_at = until, now
 
-    def extend(self, rests: Mapping[str, datetime]) -> None:
-        """Add rests that this process has just asked for."""
-        self._until = {**self._until, **{name: max(end, self._until.get(name, end)) for name, end in rests.items()}}
+    def extend(self, rests: Mapping[str, Rest]) -> None:
+        """Add rests that this process has just asked for; the later end of two wins."""
+        longer = {name: max(rest.until, self._until.get(name, rest.until)) for name, rest in rests.items()}
+        self._until = {**self._until, **longer}
 
     def until(self, provider: str, now: datetime) -> datetime | None:
         """When the provider may be called again, if not now."""
