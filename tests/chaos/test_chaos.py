@@ -31,6 +31,8 @@ POINTS = (
 )
 FURTHEST = {"after_claim": 3, "before_call": 30, "after_call": 30, "after_finalize": 3}
 """A point is armed for its first to this-many-th time."""
+FROZEN_SECONDS = 150.0
+"""A worker frozen half-way through a statement keeps its locks for twenty seconds, and others may queue behind it."""
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ async def test_a_frozen_worker_that_wakes_after_its_lease_sends_nothing_again(ar
         zombie = await arena.start_worker(point)
         await arena.until_frozen(zombie)
         zombies.append(zombie)
-    await arena.settle(workers=1)
+    await arena.settle(workers=1, seconds=FROZEN_SECONDS)
 
     for zombie in zombies:
         arena.thaw(zombie)

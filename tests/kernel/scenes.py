@@ -196,9 +196,9 @@ class LossyDatabase(Database):
             raise TransientFailure("the answer was lost")
 
     @asynccontextmanager
-    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Tx]:
+    async def transaction(self, *, snapshot: bool = False, may_be_long: bool = False) -> AsyncIterator[Tx]:
         lost = self._is_lost()
-        async with super().transaction(snapshot=snapshot) as tx:
+        async with super().transaction(snapshot=snapshot, may_be_long=may_be_long) as tx:
             yield tx
             if lost and self._when == "before":
                 raise TransientFailure("the connection was gone before the commit")

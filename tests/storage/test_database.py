@@ -231,4 +231,4 @@ async def test_a_connection_forgets_its_old_plans_before_it_is_used(
             await tx.fetch(ONE)
     await db.close()
 
-    assert executed == ["discard plans"] * times
+    assert [query for query in executed if not query.startswith("set ")] == ["discard plans"] * times

@@ -23,9 +23,11 @@ Row = asyncpg.Record
 
 # Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left lying, and
 # what a cluster reports as internal.
-_TRANSIENT_CLASSES = ("08", "25P03", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
+_TRANSIENT_CLASSES = ("08", "25P03", "25P04", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
 REPLAN_SECONDS = 5.0
+TRANSACTION_SECONDS = 20
+"""The longest a transaction of the kernel may take: none needs a second, but a frozen worker's would last for ever."""
 _PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
 
 _in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
@@ -64,8 +66,14 @@ class Tx:
 
     async def fetch(self, statement: Statement, **values: object) -> Sequence[Row]:
         """Run one named statement and give its rows."""
+        arguments = statement.arguments(values)
         with _sorted_errors():
-            return await self._connection.fetch(statement.text, *statement.arguments(values))
+            try:
+                return await self._connection.fetch(statement.text, *arguments)
+            except (TypeError, AttributeError) as error:
+                # The driver loses its place when the server's farewell meets a query; wrong values are DataError.
+                self._connection.terminate()
+                raise TransientFailure(f"the driver lost its place: {_one_line(error)}") from error
 
     async def fetch_one(self, statement: Statement, **values: object) -> Row | None:
         """Run one named statement and give its only row."""
@@ -98,7 +106,7 @@ class Database:
                 command_timeout=statement_timeout_seconds,
                 statement_cache_size=256,
                 server_settings=SESSION_SETTINGS,
-                init=set_codecs,
+                init=_prepare_session,
                 setup=_forget_old_plans,
             )
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
@@ -116,13 +124,15 @@ class Database:
                 yield Tx(connection)
 
     @asynccontextmanager
-    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Tx]:
-        """Lend a connection for one transaction; `snapshot` makes all its reads see one moment."""
+    async def transaction(self, *, snapshot: bool = False, may_be_long: bool = False) -> AsyncIterator[Tx]:
+        """Lend a connection for one transaction; `snapshot` makes all its reads see one moment, however long."""
         isolation: Literal["repeatable_read", "read_committed"] = "repeatable_read" if snapshot else "read_committed"
         token = _in_transaction.set(True)
         try:
             with _sorted_errors():
                 async with self._pool.acquire() as connection, connection.transaction(isolation=isolation):
+                    if (snapshot or may_be_long) and _bounds_transactions(connection):
+                        await connection.execute("set local transaction_timeout = 0")
                     yield Tx(connection)
         finally:
             _in_transaction.reset(token)
@@ -170,6 +180,20 @@ SESSION_SETTINGS = {
     # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
     "citus.override_table_visibility": "off",
 }
+
+
+async def _prepare_session(connection: Any) -> None:
+    await set_codecs(connection)
+    if _bounds_transactions(connection):
+        await connection.execute(f"set transaction_timeout = '{TRANSACTION_SECONDS}s'")
+
+
+def _bounds_transactions(connection: Any) -> bool:
+    """Whether the server can end a transaction of a process frozen half-way through a statement: from 17 on.
+
+    To an older one such a session is not idle, so it keeps its locks until the process wakes or dies.
+    """
+    return bool(connection.get_server_version().major >= 17)
 
 
 async def set_codecs(connection: Any) -> None:

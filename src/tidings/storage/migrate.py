@@ -57,7 +57,7 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
     applied = []
-    async with db.transaction() as tx:
+    async with db.transaction(may_be_long=True) as tx:
         await tx.run_script(_SQL["lock_migrations"].text)  # as long as another's migration takes
         await tx.fetch(_SQL["create_schema"])
         await tx.fetch(_SQL["create_migrations"])
@@ -78,7 +78,7 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
 
 async def schema_state(db: Database) -> SchemaState:
     """Compare a database with this code; changes nothing."""
-    async with db.transaction() as tx:
+    async with db.transaction(may_be_long=True) as tx:
         row = await tx.fetch_one(_SQL["find_schema"])
         if row is None or not row["initialised"]:
             return SchemaState((), tuple(migrations()))
@@ -118,7 +118,7 @@ async def read_shard_count(db: Database) -> int:
 
 async def reset(db: Database) -> None:
     """Remove everything Tidings owns in this database."""
-    async with db.transaction() as tx:
+    async with db.transaction(may_be_long=True) as tx:
         await tx.fetch(_SQL["lock_migrations"])
         await tx.fetch(_SQL["drop_schema"])
 
