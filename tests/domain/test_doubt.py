@@ -37,11 +37,13 @@ def verdict(
     policy: DoubtPolicy,
     attempts_left: bool,
     age: timedelta = timedelta(),
+    resends_left: bool | None = None,
 ) -> Verdict:
     return judge(
         provider_class,
         policy,
         attempts_left=attempts_left,
+        resends_left=attempts_left if resends_left is None else resends_left,
         first_marked_at=FIRST,
         now=FIRST + age,
     )
@@ -83,3 +85,9 @@ def test_a_provider_that_can_tell_is_asked_whatever_the_policy(
     asked = verdict(Resolvable(authoritative, settle), policy, attempts_left, DAY)
 
     assert asked == AskProvider(settle, authoritative)
+
+
+@pytest.mark.parametrize("provider_class", [Blind(), Keyed(timedelta())])
+def test_crashes_use_no_attempt_but_do_use_up_resends(provider_class: ProviderClass) -> None:
+    assert verdict(provider_class, DoubtPolicy.RESEND, True, DAY, resends_left=False) == Hold()
+    assert verdict(Keyed(DAY), DoubtPolicy.HOLD, True, resends_left=False) == CallAgain()

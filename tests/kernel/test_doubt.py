@@ -17,6 +17,7 @@ from tests.kernel.scenes import (
     row,
     start,
     work,
+    work_once,
 )
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.execution import ExecutionStatus
@@ -423,3 +424,76 @@ async def test_the_end_of_a_repeated_call_decides(
 
     found = await sql.fetch("select status, in_doubt from outbox order by ordinal")
     assert [tuple(each) for each in found] == [("sent", False), ("failed", False)]
+
+
+@pytest.mark.parametrize("kind", ["execution", "job"])
+async def test_keyed_survives_more_crashes_in_a_row_than_it_has_attempts(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, kind: str
+) -> None:
+    provider.provider_class = A_DAY
+    await _start_one(engine, kind)
+    for _ in range(4):
+        await crash_in_call(engine, provider)
+        clock.advance(minutes=6)
+
+    await work(other)
+
+    assert len(provider.calls) == 5
+    assert await row(sql, "select status, in_doubt, attempts from outbox") == ("sent", False, 1)
+    await assert_kept(engine)
+
+
+async def test_resolvable_survives_more_crashes_in_a_row_than_it_has_attempts(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.provider_class = Resolvable(authoritative=True, settle=timedelta(minutes=1))
+    answer_look_ups(provider, Absent())
+    await start(engine)
+    for _ in range(4):
+        await crash_in_call(engine, provider)
+        clock.advance(minutes=6)
+        await work_once(other)  # sets the settle time
+        clock.advance(minutes=2)
+
+    await work(other)
+
+    assert await row(sql, "select status, in_doubt, attempts from outbox") == ("sent", False, 1)
+    await assert_kept(engine)
+
+
+async def test_blind_is_not_resent_more_often_than_it_has_attempts_however_many_crashes(
+    make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    worker = await make_worker(Limits(doubt_policy=DoubtPolicy.RESEND))
+    await start(worker)
+    for _ in range(3):
+        await crash_in_call(worker, provider)
+        clock.advance(minutes=6)
+
+    await work(worker)
+
+    assert len(provider.calls) == 3
+    assert await row(sql, STATE) == ("queued", True)
+
+
+async def test_a_resend_that_is_rejected_says_nothing_of_the_first_call(
+    make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    worker = await make_worker(Limits(doubt_policy=DoubtPolicy.RESEND))
+    provider.script["ada@example.com"] = [Unknown("reset"), Rejected("already unsubscribed")]
+    await start(worker)
+
+    await work(worker)
+    clock.advance(minutes=1)
+    await work(worker)
+
+    assert len(provider.calls) == 2
+    assert await row(sql, "select status, in_doubt, error from outbox") == ("queued", True, "already unsubscribed")
+
+
+async def _start_one(engine: Engine, kind: str) -> None:
+    if kind == "execution":
+        await start(engine)
+    else:
+        await deploy(engine, 1)
+        await plan_runs(engine)

@@ -56,29 +56,34 @@ def judge(
     policy: DoubtPolicy,
     *,
     attempts_left: bool,
+    resends_left: bool,
     first_marked_at: datetime,
     now: datetime,
 ) -> Verdict:
-    """Decide about one item in doubt; without attempts left nothing is called again."""
+    """Decide about one item in doubt; without attempts left nothing is called again.
+
+    A crash uses no attempt, since a key or a look-up makes the repeat safe. A resend at the workspace's own risk is
+    another matter: `resends_left` counts every call that was ever marked.
+    """
     match provider_class:
         case Keyed(retention):
             if attempts_left and now - first_marked_at < retention * (1 - RETENTION_MARGIN):
                 return CallAgain()
-            return _as_blind(policy, attempts_left)
+            return _as_blind(policy, resends_left)
         case Resolvable(authoritative, settle):
             return AskProvider(settle, authoritative)
         case Blind():
-            return _as_blind(policy, attempts_left)
+            return _as_blind(policy, resends_left)
         case _:
             assert_never(provider_class)
 
 
-def _as_blind(policy: DoubtPolicy, attempts_left: bool) -> Verdict:
+def _as_blind(policy: DoubtPolicy, resends_left: bool) -> Verdict:
     match policy:
         case DoubtPolicy.HOLD:
             return Hold()
         case DoubtPolicy.RESEND:
-            return CallAgain() if attempts_left else Hold()
+            return CallAgain() if resends_left else Hold()
         case DoubtPolicy.GIVE_UP:
             return GiveUp()
         case _:

@@ -63,7 +63,7 @@ class Doubtful:
 
     recipient: str
     key: bytes
-    marked_at: datetime
+    first_marked_at: datetime
 
 
 MayStart = Callable[[], bool]

@@ -33,7 +33,11 @@ ASK_FOR = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, eq=False)
 class _Held:
     hand: Hand
-    item: Reserved
+    id: UUID
+
+    @property
+    def item(self) -> Reserved:
+        return self.hand.open[self.id]
 
     @property
     def lost(self) -> Lost:
@@ -46,10 +50,10 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
     again and need no mention.
     """
-    held = [_Held(hand, item) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
+    held = [_Held(hand, item.id) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
     if not held:
         return set()
-    await _admit(kernel, shard, [one for one in held if not one.item.in_doubt])
+    await _admit(kernel, shard, [one for one in held if one.item.marked_at])
     again: set[UUID] = set()
     to_ask: dict[_Held, AskProvider] = {}
     to_hold: list[_Held] = []
@@ -93,7 +97,7 @@ async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> Non
     await kernel.db.persist(write)
     for one in orphaned:
         log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
-        one.hand.doubt(one.item.id, None)
+        one.hand.orphan(one.id)
 
 
 def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
@@ -102,6 +106,7 @@ def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
         attempts_left=_attempts_left(one),
+        resends_left=item.marked_attempt < one.hand.retry_for(item).attempts,
         first_marked_at=item.first_marked_at or now,
         now=now,
     )
@@ -134,9 +139,10 @@ async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], 
                 later[one] = now + max(ASK_AGAIN, verdict.settle) if waited < ASK_FOR else None
             case _:
                 assert_never(evidence)
-    facts |= {one: _spent(one) for one in absent if not _attempts_left(one)}
+    spent = [one for one in absent if not _attempts_left(one)]
+    facts |= {one: _spent(one) for one in spent}
     await _record(kernel, shard, facts, now)
-    await _clear(kernel, shard, [one for one in absent if _attempts_left(one)])
+    await _clear(kernel, shard, [one for one in absent if one not in spent])
     await _schedule(kernel, shard, later)
 
 
@@ -150,7 +156,7 @@ async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
     provider = kernel.providers[item.provider]
     try:
         async with asyncio.timeout(provider.call_deadline.total_seconds()):
-            return await provider.look_up(Doubtful(item.recipient, item.key, item.marked_at or now))
+            return await provider.look_up(Doubtful(item.recipient, item.key, item.first_marked_at or now))
     except TimeoutError:
         return CannotTell("no answer in time")
     except Exception as error:  # a defect of the provider's code must not take the batch with it

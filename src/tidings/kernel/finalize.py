@@ -15,6 +15,7 @@ from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.provider import Blind
 from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
@@ -41,7 +42,7 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
         case Accepted(message_id):
             return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id)
         case Rejected(reason):
-            return _failed(item, reason)
+            return _after_rejection(kernel, landed, reason)
         case RetryLater():
             return _after_refusal(kernel, landed, outcome)
         case Unknown(reason):
@@ -77,6 +78,14 @@ def _failed(item: Marked, reason: str) -> Fact:
     return _fact(item, ItemStatus.FAILED, error=reason)
 
 
+def _after_rejection(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+    """A refusal for good is the end, unless an earlier call may have arrived and only this one was refused."""
+    item = landed.delivered.item
+    if landed.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
+        return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
+    return _failed(item, reason)
+
+
 def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
     item, now = landed.delivered.item, landed.delivered.ended_at
     decision = after_refusal(
@@ -105,6 +114,7 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
         attempts_left=item.attempts < landed.retry.attempts,
+        resends_left=item.attempt < landed.retry.attempts,
         first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
         now=now,
     )

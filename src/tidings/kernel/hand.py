@@ -53,7 +53,13 @@ class Hand:
         self.states[id] = replace(self.states[id], in_doubt=True, retry_at=retry_at)
         self.open[id] = replace(self.open[id], in_doubt=True, retry_at=retry_at)
 
+    def orphan(self, id: UUID) -> None:
+        """Add that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""
+        state, item = self.states[id], self.open[id]
+        self.states[id] = replace(state, in_doubt=True, retry_at=None, attempts=max(state.attempts - 1, 0))
+        self.open[id] = replace(item, in_doubt=True, retry_at=None, marked_at=None, attempts=max(item.attempts - 1, 0))
+
     def clear(self, id: UUID) -> None:
         """Add that a doubtful call is proven never to have arrived."""
         self.states[id] = replace(self.states[id], in_doubt=False, retry_at=None)
-        self.open[id] = replace(self.open[id], in_doubt=False, retry_at=None, marked_at=None)
+        self.open[id] = replace(self.open[id], in_doubt=False, retry_at=None)

@@ -11,14 +11,15 @@ with fact as materialized (
 finalized as (
     update outbox o
        set status = f.status, in_doubt = f.status = 'queued' and (o.in_doubt or f.unknown),
-           marked_at = case when f.unknown or f.status <> 'queued' then o.marked_at end,
+           -- A mark without an answer is a crash; this one has its answer, if only "unknown".
+           marked_at = case when f.status <> 'queued' then o.marked_at end,
            attempts = greatest(o.attempts - (not f.uses_attempt)::integer, 0), retry_at = f.retry_at,
            provider_message_id = f.message_id, error = f.error,
            finalized_at = case when f.status <> 'queued' then :now::timestamptz end
       from fact f
      where o.shard = :shard and o.id = f.id and o.status = 'queued'
        and o.marked_attempt = f.attempt
-       -- A refusal says nothing new once it has cleared the mark, and must not be counted twice.
+       -- What ends nothing has cleared the mark, says nothing new a second time, and must not be counted twice.
        and (o.marked_at is not null or f.status <> 'queued')
     returning o.id, coalesce(o.job_id, o.execution_id) as owner, o.job_id, o.status, o.in_doubt, f.fence
 ),
@@ -61,13 +62,14 @@ select o.shard, o.id, t.attempt, t.outcome, t.error, t.started_at, t.ended_at
     on conflict do nothing;
 
 -- name: doubt_items
--- A mark found again after a crash: the call may have happened. Not a fact, so the lease must hold.
+-- A mark found without an answer after a crash: the call may have happened. Not a fact, so the lease must hold. The
+-- attempt is given back: it was the worker that failed, and an item must not be given up for being near crashes.
 update outbox o
-   set in_doubt = true
+   set in_doubt = true, marked_at = null, attempts = greatest(o.attempts - 1, 0)
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, owner, fence, attempt)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
  where o.shard = :shard and o.id = t.id
-   and o.status = 'queued' and o.marked_attempt = t.attempt and o.marked_at is not null and not o.in_doubt
+   and o.status = 'queued' and o.marked_attempt = t.attempt and o.marked_at is not null
 returning o.id;
 
 -- name: schedule_doubtful_items

@@ -32,7 +32,7 @@ update outbox o
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence and q.stop is null
  where o.shard = :shard and o.id = t.id
    and o.status = 'queued' and o.in_doubt = t.again
-   and ((o.marked_attempt = t.attempt - 1 and (o.marked_at is null or t.again))
+   and ((o.marked_attempt = t.attempt - 1 and o.marked_at is null)
         or (o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null))
 returning o.id, o.payload;
 
@@ -49,12 +49,14 @@ with lost as materialized (
 ),
 unmarked as (
     update outbox o
-       set marked_at = null, attempts = greatest(o.attempts - 1, 0),
+       set marked_at = null, marked_fence = null,
+           -- Whoever took the mark for a crash has given the attempt back already.
+           attempts = greatest(o.attempts - (o.marked_at is not null)::integer, 0),
            in_doubt = o.in_doubt and (t.doubtful or t.owner not in (select id from lost))
       from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :doubtful::boolean[])
            as t(id, owner, fence, attempt, doubtful)
      where o.shard = :shard and o.id = t.id and o.status = 'queued'
-       and o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null
+       and o.marked_attempt = t.attempt and o.marked_fence = t.fence and (o.marked_at is not null or o.in_doubt)
     returning o.id, t.owner
 ),
 woken as (
