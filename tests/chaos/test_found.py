@@ -12,6 +12,8 @@ from tests.kernel.scenes import Sql, email, start
 from tidings.domain.outcome import Unknown
 from tidings.domain.queue import Lane
 from tidings.engine import Engine, Resolution
+from tidings.kernel.deliver import Flight
+from tidings.kernel.keep import Keeper
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.plan import load_cases, plan
 from tidings.kernel.reserve import reserve
@@ -19,7 +21,7 @@ from tidings.kernel.slots import SHORTEST_REST, Slots
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import database_time
 from tidings.storage.database import Database
-from tidings.storage.outbox import Unstarted, Wanted
+from tidings.storage.outbox import Unstarted
 
 PARTING_SECONDS = 0.3
 FAREWELL = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
@@ -97,19 +99,17 @@ async def mark_and_leave(engine: Engine, on_doubt: str = "continue") -> tuple[UU
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL))
-    await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), now)
-    hand = cases[id].hand
-    [item] = hand.open.values()
-    wanted = Wanted(item, hand.lease.fence, item.payload or {})
-    committed = await commit_window(kernel, shard, Window([wanted]), hand.lease.until, now)
-    return id, Unstarted(committed.marked[0], doubtful=False)
+    with Flight(kernel, shard, Lane.TRANSACTIONAL, Keeper(kernel, shard, [cases[id].hand.lease])) as flight:
+        await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), flight, now)
+        [marked] = flight.ready["fake"]
+    return id, Unstarted(marked, doubtful=False)
 
 
 async def take_back(engine: Engine, mark: Unstarted) -> None:
     """Be that worker once more, long after its lease: it knows that it never called."""
     now = await engine.kernel.clock.now()
     window = Window(unstarted=[mark])
-    await commit_window(engine.kernel, engine.kernel.shard_of(mark.item.id), window, now, now)
+    await commit_window(engine.kernel, engine.kernel.shard_of(mark.item.id), window, now)
 
 
 async def test_a_worker_from_before_an_execution_ended_has_no_hold_on_it_once_it_is_reopened(

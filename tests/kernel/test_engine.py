@@ -85,7 +85,7 @@ async def test_when_two_in_five_answers_of_the_database_are_lost_everybody_is_st
 async def test_a_worker_that_cannot_render_gives_its_work_back_and_nobody_dies_of_it(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    id = await start(engine, email("hello", to="{{ address }}"), address="ada@example.com")
+    id = await start(engine, email("hello", to="{{ address | downcase }}"), address="ada@example.com")
     with monkeypatch.context() as broken:
         broken.setattr("tidings.kernel.render.sys.executable", "/nowhere/python")
         for _ in range(engine.kernel.limits.crashes + 1):

@@ -51,7 +51,7 @@ from tidings.kernel.render import Renderer, RenderJob
 async def main():
     async with Renderer(cpu_seconds=0.2) as renderer:
         now = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
-        await renderer.render([RenderJob({"a": "{{ x }}"}, {"x": 1}, frozenset(), now)])
+        await renderer.render([RenderJob({"a": "{{ x -}}"}, {"x": 1}, frozenset(), now)])
         print(renderer.child_pid, flush=True)
         if sys.argv[1] == "busy":
             loops = "{% for i in (1..9999) %}{% for j in k %}{% endfor %}{% endfor %}" * 500
@@ -82,7 +82,7 @@ def job(source: str, html: bool = False, **data: object) -> RenderJob:
 
 
 def greetings(count: int) -> list[RenderJob]:
-    templates = {"body": "Hi {{ name }}"}
+    templates = {"body": "Hi {{ name -}}"}
     return [RenderJob(templates, {"name": f"n{i}"}, frozenset(), NOW) for i in range(count)]
 
 
@@ -116,7 +116,7 @@ def wait_until_gone(pid: int, seconds: float = 20) -> None:
 
 
 async def test_fields_are_rendered_each_in_its_own_way(renderer: Renderer) -> None:
-    templates = {"subject": "{{ x }}", "html": "<p>{{ x }}</p>", "from": "a@example.com"}
+    templates = {"subject": "{{ x -}}", "html": "<p>{{ x -}}</p>", "from": "a@example.com"}
 
     [result] = await renderer.render([RenderJob(templates, {"x": "<&>"}, frozenset({"html"}), NOW)])
 
@@ -138,7 +138,7 @@ async def test_without_liquid_no_child_is_started(renderer: Renderer) -> None:
 
 async def test_batches_of_several_tasks_do_not_mix(renderer: Renderer) -> None:
     first, second = await asyncio.gather(
-        renderer.render(greetings(700)), renderer.render([job(f"{i}{{{{ x }}}}", x=i) for i in range(700)])
+        renderer.render(greetings(700)), renderer.render([job(f"{i}{{{{ x -}}}}", x=i) for i in range(700)])
     )
 
     assert first == greeted(range(700))
@@ -168,7 +168,7 @@ async def test_a_failure_names_the_field_and_the_variable(renderer: Renderer) ->
 
 async def test_many_templates_are_forgotten_and_sent_again(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "MAX_KNOWN_TEMPLATE_CHARS", 1000)
-    jobs = [job(f"{i:0100d}{{{{ x }}}}", x=i) for i in range(50)]
+    jobs = [job(f"{i:0100d}{{{{ x -}}}}", x=i) for i in range(50)]
 
     for _ in range(3):
         assert await renderer.render(jobs) == [Rendered({"body": f"{i:0100d}{i}"}) for i in range(50)]
@@ -243,7 +243,7 @@ async def test_the_templates_of_section_six_fail_alone(renderer: Renderer) -> No
 )
 async def test_poison_in_the_middle_of_a_batch_fails_alone(poison: str, limit: str) -> None:
     batch = greetings(100)
-    batch[57] = job("{{ x }}", **{poison: True})
+    batch[57] = job("{{ x -}}", **{poison: True})
 
     async with Renderer(cpu_seconds=0.1, wall_seconds=1 if poison == "STALL" else 30) as renderer:
         results = await renderer.render(batch)
@@ -255,7 +255,7 @@ async def test_poison_in_the_middle_of_a_batch_fails_alone(poison: str, limit: s
 @pytest.mark.usefixtures("hostile_child")
 async def test_two_poisons_side_by_side_fail_and_the_rest_renders() -> None:
     batch = greetings(20)
-    batch[0] = batch[1] = batch[19] = job("{{ x }}", KILL=True)
+    batch[0] = batch[1] = batch[19] = job("{{ x -}}", KILL=True)
 
     async with Renderer() as renderer:
         results = await renderer.render(batch)
@@ -308,7 +308,7 @@ async def test_a_cancelled_batch_does_not_answer_the_next_one(renderer: Renderer
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
-    assert await renderer.render([job("{{ x }}", x="mine")]) == [Rendered({"body": "mine"})]
+    assert await renderer.render([job("{{ x -}}", x="mine")]) == [Rendered({"body": "mine"})]
 
 
 async def test_closing_ends_the_child(renderer: Renderer) -> None:

@@ -24,7 +24,7 @@ class OnDoubt(StrEnum):
     HOLD = "hold"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Send:
     """A node that writes to people: one item for each recipient."""
 
@@ -35,6 +35,16 @@ class Send:
     retry: RetryPolicy = GRAPH
     on_failure: OnFailure = OnFailure.ABORT
     on_doubt: OnDoubt = OnDoubt.CONTINUE
+
+    @cached_property
+    def every_template(self) -> Mapping[str, str]:
+        """What is rendered for one message: its fields, and each recipient as `to.0`, `to.1`, …"""
+        return {f"to.{place}": source for place, source in enumerate(self.to)} | dict(self.templates)
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a message in the order its stored payload has them, so that a repeat has the same bytes."""
+        return tuple(sorted(self.templates, key=lambda name: (len(name.encode()), name.encode())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,31 @@
 """Call providers for one batch, a window at a time.
 
-Reached from engine.py with items that are reserved; the only module that calls a provider. It holds no connection
-while it does: mark.py commits between the calls. One slow call holds up nobody, because finished ones are written
-every 50 ms or 100 results.
+Reached from executions.py and jobs.py with items that are reserved; the only module that calls a provider. It holds no
+connection while it does: mark.py commits between the calls. One slow call holds up nobody, because finished ones are
+written every 50 ms or 100 results.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import Self
 from uuid import UUID
 
 import structlog
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Delivered, Fence, Marked
+from tidings.domain.item import Delivered, Marked, Planned
 from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.provider import MayStart, Provider
-from tidings.domain.queue import Claimed, Lane
+from tidings.domain.queue import Lane
 from tidings.domain.retry import RetryPolicy
 from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
+from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.mark import Window, commit_window, refresh_pauses
 from tidings.kernel.slots import Rest
@@ -53,13 +55,6 @@ class Flown:
     postponed: Mapping[UUID, datetime]  # item → not before
 
 
-async def deliver(
-    kernel: Kernel, shard: Shard, lane: Lane, leases: Iterable[Claimed], parcels: Sequence[Parcel]
-) -> Flown:
-    """Call for every parcel that may be called; never starts a call that the lease may not outlast."""
-    return await _Flight(kernel, shard, lane, leases, parcels).fly()
-
-
 async def call_provider(provider: Provider, item: Marked, may_start: MayStart) -> Outcome:
     """Make one call within its deadline; whatever is not a clear answer is Unknown."""
     assert_no_transaction()
@@ -73,19 +68,17 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart) -
         return Unknown(f"{type(error).__name__}: {error}")
 
 
-class _Flight:
-    """The calls of one batch."""
+class Flight:
+    """The calls of one batch; never starts one that the lease may not outlast."""
 
-    def __init__(
-        self, kernel: Kernel, shard: Shard, lane: Lane, leases: Iterable[Claimed], parcels: Sequence[Parcel]
-    ) -> None:
-        self.kernel, self.shard, self.lane = kernel, shard, lane
-        self.leases: dict[UUID, Fence] = {lease.id: lease.fence for lease in leases}
-        self.until = min((lease.until for lease in leases), default=kernel.clock.carried())
-        self.waiting = deque(parcels)
-        self.parcels: dict[UUID, Parcel] = {}
+    def __init__(self, kernel: Kernel, shard: Shard, lane: Lane, keeper: Keeper) -> None:
+        self.kernel, self.shard, self.lane, self.keeper = kernel, shard, lane, keeper
+        self.waiting: deque[Parcel] = deque()  # to be marked
+        self.parcels: dict[UUID, Parcel] = {}  # marked
+        self.ready: dict[str, deque[Marked]] = defaultdict(deque)  # marked and not yet called, by provider
+        self.callers: Counter[str] = Counter()
+        self.promised: Counter[str] = Counter()
         self.flying: set[asyncio.Task[None]] = set()
-        self.promised: set[Marked] = set()
         self.landed: list[Landed] = []
         self.unstarted: list[Marked] = []
         self.rests: dict[str, Rest] = {}
@@ -93,54 +86,82 @@ class _Flight:
         self.postponed: dict[UUID, datetime] = {}
         self.stirred = asyncio.Event()
 
-    async def fly(self) -> Flown:
-        try:
-            while self.waiting or self.flying or self.landed or self.unstarted:
-                await self._commit_and_start()
-                await self._wait()
-        finally:
-            for task in self.flying:
-                task.cancel()
-            for item in tuple(self.promised):
-                self._redeem(item)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing in the air and no room taken, however the batch ended."""
+        for task in self.flying:
+            task.cancel()
+        for provider in list(self.promised.elements()):
+            self._redeem(provider)
+
+    async def choose_new(self, planned: Sequence[Planned], now: datetime) -> set[UUID]:
+        """The items that may be marked in the very commit that reserves them, because they would be called at once."""
+        await refresh_pauses(self.kernel, now)
+        blocked = {name: self._not_before(name, now) for name in {item.provider for item in planned}}
+        return {
+            item.id
+            for item in planned
+            if not item.failure and not blocked[item.provider] and self._promise(item.provider)
+        }
+
+    def board(self, item: Marked, parcel: Parcel) -> None:
+        """Take an item whose mark is committed and for whose call there was room."""
+        self.parcels[item.id] = parcel
+        self.ready[item.provider].append(item)
+
+    def refuse(self, items: Iterable[Planned]) -> None:
+        """Give back the room of items that could not be marked after all."""
+        for item in items:
+            self._redeem(item.provider)
+
+    async def fly(self, parcels: Iterable[Parcel]) -> Flown:
+        """Call for what has boarded, and for every parcel that may be called."""
+        self.waiting.extend(parcels)
+        self._call_ready()
+        while self.waiting or self.flying or self.landed or self.unstarted:
+            await self._commit_and_call()
+            await self._wait()
         return Flown(self.facts, self.postponed)
 
-    async def _commit_and_start(self) -> None:
+    async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
         await refresh_pauses(self.kernel, now)
-        chosen = self._choose(now)
-        window = Window(
-            [parcel.wanted for parcel in chosen],
-            self._take_landed(),
-            self._take_unstarted(),
-            self.leases if self._must_renew(now) else {},
-            self._take_rests(),
-        )
-        if not (window.wanted or window.landed or window.unstarted or window.renew):
+        await self._keep_leases(now)
+        chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
+        wanted = [parcel.wanted for parcel in chosen.values()]
+        window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())
+        if not (window.wanted or window.landed or window.unstarted):
             return
-        until = now + self.kernel.limits.lease
-        try:
-            committed = await commit_window(self.kernel, self.shard, window, until, now)
-        finally:
-            for parcel in chosen:
-                self.kernel.slots[parcel.wanted.item.provider].redeem(self.lane)
+        committed = await commit_window(self.kernel, self.shard, window, now)
         self.facts += committed.facts
-        if window.renew:
-            self._keep_only(committed.renewed)
-            self.until = until
-        parcels = {parcel.wanted.item.id: parcel for parcel in chosen}
         for item in committed.marked:
-            self._start(item, parcels[item.id])
+            self.board(item, chosen.pop(item.id))
+        for parcel in chosen.values():
+            self._redeem(parcel.wanted.item.provider)
+        self._call_ready()
 
-    def _start(self, item: Marked, parcel: Parcel) -> None:
-        self.kernel.slots[item.provider].promise(self.lane)  # until its task takes the slot itself
-        self.promised.add(item)
-        self.parcels[item.id] = parcel
-        self.flying.add(asyncio.create_task(self._call(item)))
+    async def _keep_leases(self, now: datetime) -> None:
+        if not (self.waiting or self.flying):
+            return
+        providers = {parcel.wanted.item.provider for parcel in (*self.waiting, *self.parcels.values())}
+        known = [self.kernel.providers[name].call_deadline for name in providers if name in self.kernel.providers]
+        longest = max(known, default=timedelta())
+        limits = self.kernel.limits
+        await self.keeper.renew_before(max(limits.lease / 2, longest + 2 * limits.lease_margin), now)
 
-    def _redeem(self, item: Marked) -> None:
-        self.promised.discard(item)
-        self.kernel.slots[item.provider].redeem(self.lane)
+    def _promise(self, provider: str) -> bool:
+        """Take room for one call that is about to be marked, if there is any."""
+        if self.kernel.slots[provider].room(self.lane) <= 0:
+            return False
+        self.kernel.slots[provider].promise(self.lane)
+        self.promised[provider] += 1
+        return True
+
+    def _redeem(self, provider: str) -> None:
+        self.kernel.slots[provider].redeem(self.lane)
+        self.promised[provider] -= 1
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
@@ -149,13 +170,13 @@ class _Flight:
         for _ in range(len(self.waiting)):
             parcel = self.waiting.popleft()
             item, provider = parcel.wanted.item, parcel.wanted.item.provider
+            if not self.keeper.holds(item.owner):
+                continue
             if provider not in blocked:
                 blocked[provider] = self._not_before(provider, now)
             if not_before := blocked[provider]:
                 self.postponed[item.id] = not_before
-                continue
-            if self.kernel.slots[provider].room(self.lane) > 0:
-                self.kernel.slots[provider].promise(self.lane)
+            elif self._promise(provider):
                 chosen.append(parcel)
             else:
                 self.waiting.append(parcel)
@@ -168,54 +189,62 @@ class _Flight:
             return now + WITHOUT_PROVIDER
         return now if self.kernel.draining.is_set() else self.kernel.pauses.until(provider, now)
 
-    def _must_renew(self, now: datetime) -> bool:
-        longest = max((self.kernel.providers[name].call_deadline for name in self._providers()), default=timedelta())
-        needed = max(self.kernel.limits.lease / 2, longest + 2 * self.kernel.limits.lease_margin)
-        return bool(self.leases) and self.until - now < needed and bool(self.waiting or self.flying)
+    def _call_ready(self) -> None:
+        for provider in self.ready:
+            self._add_caller(provider)
 
-    def _providers(self) -> set[str]:
-        return {parcel.wanted.item.provider for parcel in (*self.waiting, *self.parcels.values())}
+    def _add_caller(self, provider: str) -> None:
+        """One more task that calls, if there is something to call and a slot it might get."""
+        if self.ready[provider] and self.callers[provider] < self.kernel.slots[provider].limit(self.lane):
+            self.callers[provider] += 1
+            self.flying.add(asyncio.create_task(self._call_one_by_one(provider)))
 
-    def _keep_only(self, held: frozenset[UUID]) -> None:
-        for owner in self.leases.keys() - held:
-            log.warning("lease_lost", owner=str(owner), fence=self.leases[owner])
-            del self.leases[owner]
-        self.waiting = deque(parcel for parcel in self.waiting if parcel.wanted.item.owner in held)
-
-    async def _call(self, item: Marked) -> None:
-        provider, slots = self.kernel.providers[item.provider], self.kernel.slots[item.provider]
-        self._redeem(item)
+    async def _call_one_by_one(self, provider: str) -> None:
+        """Call until nothing is ready. Whenever this waits for an answer, the next caller begins: a provider that
+        answers at once needs no task for each call."""
+        ready, slots, soon = self.ready[provider], self.kernel.slots[provider], asyncio.get_running_loop().call_soon
         try:
-            async with slots.one(self.lane):
-                if not self._may_begin(provider, item):
-                    self.unstarted.append(item)
-                    return
-                crash_points.reach("before_call")
-                started_at = self.kernel.clock.carried()
-                outcome = await call_provider(provider, item, lambda: self._may_start(item))
-                crash_points.reach("after_call")
-            self._land(item, outcome, started_at)
+            while ready:
+                async with slots.one(self.lane):
+                    if ready:
+                        item = ready.popleft()
+                        if ready:
+                            soon(self._add_caller, provider)
+                        await self._call(item)
         finally:
+            self.callers[provider] -= 1
             task = asyncio.current_task()
             if task:
                 self.flying.discard(task)
             self.stirred.set()
 
-    def _may_begin(self, provider: Provider, item: Marked) -> bool:
-        """Whether the item's own lease holds and outlasts a whole call begun now."""
-        if self.kernel.draining.is_set() or item.owner not in self.leases:
-            return False
-        return self.kernel.clock.carried() + provider.call_deadline + self.kernel.limits.lease_margin < self.until
+    async def _call(self, item: Marked) -> None:
+        provider = self.kernel.providers[item.provider]
+        try:
+            if self.kernel.draining.is_set() or not self._may_start(item, provider.call_deadline):
+                self.unstarted.append(item)
+                return
+            crash_points.reach("before_call")
+            started_at = self.kernel.clock.carried()
+            # Asked again right before the data is handed over: a frozen process may wake up long after.
+            outcome = await call_provider(provider, item, lambda: self._may_start(item, timedelta()))
+            crash_points.reach("after_call")
+            self._land(item, outcome, started_at)
+        finally:
+            self._redeem(item.provider)
+            self.stirred.set()
 
-    def _may_start(self, item: Marked) -> bool:
-        """Asked by the provider right before it hands over the data: a frozen process may wake up long after."""
-        return item.owner in self.leases and self.kernel.clock.carried() + self.kernel.limits.lease_margin < self.until
+    def _may_start(self, item: Marked, duration: timedelta) -> bool:
+        """Whether the item's own lease holds and outlasts a call of this duration."""
+        return self.keeper.holds(item.owner) and self.keeper.outlasts(duration)
 
     def _land(self, item: Marked, outcome: Outcome, started_at: datetime) -> None:
         ended_at = self.kernel.clock.carried()
         parcel = self.parcels.pop(item.id)
         self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
-        rest = self.kernel.slots[item.provider].rest_after(outcome, started_at, ended_at)
+        slots = self.kernel.slots[item.provider]
+        slots.observe(ended_at - started_at)
+        rest = slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             self.rests[item.provider] = Rest(ended_at + rest, storable(outcome.reason) or "")
 

@@ -133,10 +133,16 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
 
 
-async def record_facts(tx: Tx, shard: Shard, landed: Sequence[Landed], facts: Sequence[Fact], now: datetime) -> None:
-    """Write facts, and the short rows of the attempts that did not succeed."""
+def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
+    """The short rows of the attempts that did not succeed."""
+    return [failed for one in landed if (failed := _failed_attempt(one.delivered))]
+
+
+async def record_facts(
+    tx: Tx, shard: Shard, facts: Sequence[Fact], attempts: Sequence[FailedAttempt], now: datetime
+) -> None:
+    """Write facts and failed attempts."""
     await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
-    attempts = [failed for one in landed if (failed := _failed_attempt(one.delivered))]
     if attempts:
         await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
 

@@ -17,10 +17,11 @@ from tidings.domain.queue import Claimed, Lane, Stop
 from tidings.domain.retry import CAMPAIGN
 from tidings.domain.template import RenderFailed
 from tidings.kernel import crash_points
-from tidings.kernel.deliver import Parcel
+from tidings.kernel.deliver import Flight, Parcel
 from tidings.kernel.doubt import face_doubt
-from tidings.kernel.executions import deliver_and_learn
+from tidings.kernel.executions import learn
 from tidings.kernel.hand import Hand
+from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.settle import Settlement, death_notice, is_dead, settle, settle_stopped
@@ -39,16 +40,17 @@ ROLL_UP_AFTER = timedelta(milliseconds=250)
 async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
     """Call for what is due of each claimed job."""
     now = await kernel.clock.now()
-    jobs, items = await _load(kernel, shard, leases, now)
-    hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases if lease.id in jobs}
-    for item in items:
-        hands[item.owner].take(item)
-    again = await face_doubt(kernel, shard, hands.values(), now)
-    moving = await settle_stopped(kernel, shard, hands, now)
-    payloads = await _render(kernel, shard, jobs, moving, items, now)
-    parcels = _parcels(moving, payloads, again, now)
-    await deliver_and_learn(kernel, shard, lane, moving, parcels)
-    await _release(kernel, shard, hands)
+    async with Keeper(kernel, shard, leases) as keeper:
+        jobs, items = await _load(kernel, shard, leases, now)
+        hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases if lease.id in jobs}
+        for item in items:
+            hands[item.owner].take(item)
+        again = await face_doubt(kernel, shard, hands.values(), now)
+        moving = await settle_stopped(kernel, shard, hands, now)
+        payloads = await _render(kernel, shard, jobs, moving, items, now)
+        with Flight(kernel, shard, lane, keeper) as flight:
+            learn(moving, await flight.fly(_parcels(moving, payloads, again, now)))
+        await _release(kernel, shard, hands)
 
 
 async def _load(
@@ -131,7 +133,7 @@ async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand]) -> 
         crash_points.reach("before_release_commit")
         return released
 
-    released = await kernel.db.persist(write)
+    released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
     crash_points.reach("after_release")
     for id in hands.keys() - {job.id for job in released}:
         log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)

@@ -1,10 +1,10 @@
-"""One commit per window: the facts of finished calls, the renewed lease, and the marks of the next calls.
+"""One commit per window: the facts of finished calls, and the marks of the next ones.
 
 Reached from deliver.py, which starts nothing that this has not returned. The commit is known before it returns: after
 an unknown one the same transaction runs again and finds its own marks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,12 +13,12 @@ from uuid import UUID
 import structlog
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Fence, Marked, Payload
+from tidings.domain.item import Marked, Payload, Planned
 from tidings.kernel import crash_points
-from tidings.kernel.finalize import Landed, fact_of, record_facts
+from tidings.kernel.finalize import Landed, fact_of, failed_attempts, record_facts
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.slots import Rest
-from tidings.storage import claim, finalize, load, outbox
+from tidings.storage import finalize, load, outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted, Wanted
@@ -33,36 +33,34 @@ class Window:
     wanted: Sequence[Wanted] = ()
     landed: Sequence[Landed] = ()
     unstarted: Sequence[Unstarted] = ()
-    renew: Mapping[UUID, Fence] = field(default_factory=dict)  # owner → fence
     rests: Mapping[str, Rest] = field(default_factory=dict)  # by provider
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a commit achieved: the items that may be called now, the facts, and the leases that still hold."""
+    """What a commit achieved: the items that may be called now, and the facts."""
 
     marked: Sequence[Marked]
     facts: Sequence[Fact]
-    renewed: frozenset[UUID]
 
 
-async def commit_window(
-    kernel: Kernel, shard: Shard, window: Window, lease_until: datetime, now: datetime
-) -> Committed:
+async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datetime) -> Committed:
     """Write one window, however often it takes until the commit is known."""
     facts = [fact_of(kernel, one) for one in window.landed]
+    attempts = failed_attempts(window.landed)
+    point = "before_mark_commit" if window.wanted else "before_finalize_commit"
 
     async def write(tx: Tx) -> Committed:
         if facts:
-            await record_facts(tx, shard, window.landed, facts, now)
+            await record_facts(tx, shard, facts, attempts, now)
         if window.unstarted:
             await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
-        renewed = await _renew(tx, shard, window.renew, lease_until)
         payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
-        crash_points.reach("before_mark_commit" if window.wanted else "before_finalize_commit")
-        return Committed(_marked(window.wanted, payloads), facts, renewed)
+        crash_points.reach(point)
+        return Committed(_marked(window.wanted, payloads), facts)
 
-    committed = await kernel.db.persist(write)
+    statements = sum(map(bool, (facts, attempts, window.unstarted, window.wanted)))
+    committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
     for provider, rest in window.rests.items():
         await _announce(kernel, provider, rest)
     if facts:
@@ -70,13 +68,6 @@ async def commit_window(
     if committed.marked:
         crash_points.reach("after_mark")
     return committed
-
-
-async def _renew(tx: Tx, shard: Shard, leases: Mapping[UUID, Fence], until: datetime) -> frozenset[UUID]:
-    if not leases:
-        return frozenset()
-    fences = list(leases.values())
-    return frozenset(await claim.renew_leases(tx, shard=shard, ids=list(leases), fences=fences, lease_until=until))
 
 
 async def refresh_pauses(kernel: Kernel, now: datetime) -> None:
@@ -90,6 +81,26 @@ async def _announce(kernel: Kernel, provider: str, rest: Rest) -> None:
     log.warning("provider_rests", provider=provider, until=rest.until, reason=rest.reason)
     pause = partial(finalize.pause_provider, provider=provider, paused_until=rest.until, reason=rest.reason)
     await kernel.db.persist(pause, alone=True)
+
+
+def marked_on_arrival(planned: Sequence[Planned], marked: Collection[UUID]) -> list[Marked]:
+    """The items that reserve.py has committed together with their first mark."""
+    return [
+        Marked(
+            id=item.id,
+            owner=item.owner,
+            fence=item.fence,
+            attempt=1,
+            attempts=1,
+            channel=item.channel,
+            provider=item.provider,
+            recipient=item.recipient,
+            payload=item.payload,
+            key=item.key,
+        )
+        for item in planned
+        if item.id in marked
+    ]
 
 
 def _marked(wanted: Sequence[Wanted], payloads: Mapping[UUID, Payload]) -> list[Marked]:

@@ -112,16 +112,15 @@ def due_items(case: Case, now: datetime) -> list[Reserved]:
 
 
 def _render_job(case: Case, execution: Execution, node: Send, now: datetime) -> RenderJob:
-    recipients = {f"to.{place}": source for place, source in enumerate(node.to)}
     data = {**case.loaded.input, "vars": execution.vars}
-    return RenderJob(templates={**recipients, **node.templates}, data=data, html_fields=HTML_FIELDS, now=now)
+    return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
 
 
 def _planned(kernel: Kernel, case: Case, node: Send, result: Rendered | RenderFailed, now: datetime) -> list[Planned]:
     execution = case.hand.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload = {name: text for name, text in fields.items() if name in node.templates}
+    payload = {name: fields[name] for name in node.fields if name in fields}
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),

@@ -1,5 +1,6 @@
 """Render templates in a child process, so that no template can take down a worker.
 
+A message that only puts values into text is filled in place (domain/interpolation.py): it has nothing to confine.
 Called while planning, when no transaction is open. A job that breaks a limit fails alone: the child answers jobs in
 order and mostly fails them itself (render_child.py says how); if it dies or stalls, it is started again and the jobs
 without an answer are sent once more, each answered at once. The first without an answer then is the one that did it.
@@ -20,6 +21,7 @@ from typing import Self
 import msgspec
 
 from tidings.domain.errors import RendererUnavailable
+from tidings.domain.interpolation import Interpolation, interpolation_of
 from tidings.domain.template import MAX_SOURCE_CHARS, RenderFailed, has_liquid
 from tidings.kernel import render_child as wire
 
@@ -62,10 +64,23 @@ Result = Rendered | RenderFailed
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What jobs with the same templates share: what is constant, and what the child must render."""
+    """What jobs with the same templates share: what is constant, and what must be rendered."""
 
     constant: Mapping[str, str]
     liquid: Sequence[tuple[str, str, bool]]  # field, source, html
+    plain: Sequence[tuple[str, Interpolation, bool]] | None = None  # the same, where all of them are plain
+
+    def filled(self, data: Mapping[str, object]) -> Rendered | None:
+        """The message filled in place; None if it takes Liquid."""
+        if self.plain is None:
+            return None
+        fields = dict(self.constant)
+        for name, template, html in self.plain:
+            text = template.fill(data, html=html)
+            if text is None:
+                return None
+            fields[name] = text
+        return Rendered(fields)
 
     def result(self, answer: wire.Answer) -> Result:
         return RenderFailed(answer) if isinstance(answer, str) else Rendered({**self.constant, **answer})
@@ -227,10 +242,8 @@ def _prepared(batch: Sequence[RenderJob]) -> Iterator[Result | _Waiting]:
         shape = shapes[key]
         if isinstance(shape, RenderFailed):
             yield shape
-        elif not shape.liquid:
-            yield Rendered(shape.constant)
         else:
-            yield _waiting(position, shape, job)
+            yield shape.filled(job.data) or _waiting(position, shape, job)
 
 
 def _shape(job: RenderJob) -> _Shape | RenderFailed:
@@ -243,7 +256,8 @@ def _shape(job: RenderJob) -> _Shape | RenderFailed:
             source.encode()
         except UnicodeEncodeError as error:
             return RenderFailed(f"{name}: {error}")
-    return _Shape(constant, liquid)
+    plain = [(name, template, html) for name, source, html in liquid if (template := interpolation_of(source))]
+    return _Shape(constant, liquid, plain if len(plain) == len(liquid) else None)
 
 
 def _waiting(position: int, shape: _Shape, job: RenderJob) -> _Waiting | RenderFailed:

@@ -1,11 +1,9 @@
 """Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from time import monotonic
 from typing import assert_never
 
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
@@ -54,21 +52,20 @@ class Slots:
         self._taken[lane.is_bulk] += 1
 
     def redeem(self, lane: Lane) -> None:
-        """A promised call begins, or was not marked after all."""
+        """A promised call has ended, or was not marked after all."""
         self._taken[lane.is_bulk] -= 1
 
-    @asynccontextmanager
-    async def one(self, lane: Lane) -> AsyncIterator[None]:
-        """Wait for a slot and hold it for one call."""
-        bulk = lane.is_bulk
-        self._taken[bulk] += 1
-        try:
-            async with self._by_class[bulk], self._all:
-                started = monotonic()
-                yield
-                self._seconds_per_call += (monotonic() - started - self._seconds_per_call) * 0.1
-        finally:
-            self._taken[bulk] -= 1
+    def limit(self, lane: Lane) -> int:
+        """The most calls of a lane's class in the air."""
+        return self._limit[lane.is_bulk]
+
+    def one(self, lane: Lane) -> "_Slot":
+        """A slot to wait for and hold during one call."""
+        return _Slot(self._by_class[lane.is_bulk], self._all)
+
+    def observe(self, duration: timedelta) -> None:
+        """Learn the provider's pace from a call that was made."""
+        self._seconds_per_call += (duration.total_seconds() - self._seconds_per_call) * 0.1
 
     def rest_after(self, outcome: Outcome, started_at: datetime, ended_at: datetime) -> timedelta | None:
         """How long everyone should leave the provider alone after this answer."""
@@ -89,6 +86,27 @@ class Slots:
                 return min(SHORTEST_REST * 2.0 ** min(times - 1, 10), LONGEST_REST)
             case _:
                 assert_never(outcome)
+
+
+class _Slot:
+    """One place among its class and among all; a class of its own because it is taken for every call."""
+
+    __slots__ = ("_all", "_class")
+
+    def __init__(self, of_class: asyncio.Semaphore, of_all: asyncio.Semaphore) -> None:
+        self._class, self._all = of_class, of_all
+
+    async def __aenter__(self) -> None:
+        await self._class.acquire()
+        try:
+            await self._all.acquire()
+        except BaseException:
+            self._class.release()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._all.release()
+        self._class.release()
 
 
 class Pauses:

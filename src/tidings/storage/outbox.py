@@ -36,8 +36,10 @@ class Unstarted:
     doubtful: bool
 
 
-async def reserve_items(tx: Tx, *, shard: Shard, items: Sequence[Planned], now: datetime) -> set[UUID]:
-    """Write items whose owner's lease holds; give the ids of those that were new."""
+async def reserve_items(
+    tx: Tx, *, shard: Shard, items: Sequence[Planned], marks: Sequence[bool], now: datetime
+) -> Mapping[UUID, bool]:
+    """Write items whose owner's lease holds; give the ids of those that were new, and whether they are marked."""
     rows = await tx.fetch(
         _SQL["reserve_items"],
         shard=shard,
@@ -51,13 +53,24 @@ async def reserve_items(tx: Tx, *, shard: Shard, items: Sequence[Planned], now: 
         providers=[item.provider for item in items],
         recipients=[item.recipient for item in items],
         payloads=[item.payload for item in items],
-        statuses=[ItemStatus.FAILED if item.failure else ItemStatus.QUEUED for item in items],
         keys=[item.key for item in items],
         errors=[item.failure for item in items],
-        finalized=[now if item.failure else None for item in items],
+        marks=marks,
         now=now,
     )
-    return {row["id"] for row in rows}
+    return {row["id"]: row["marked"] for row in rows}
+
+
+async def reread_reserved(tx: Tx, *, shard: Shard, items: Sequence[Planned]) -> Mapping[UUID, bool]:
+    """Find what an earlier try has written; give the ids, and whether they are marked."""
+    rows = await tx.fetch(
+        _SQL["reread_reserved"],
+        shard=shard,
+        ids=[item.id for item in items],
+        owners=[item.owner for item in items],
+        fences=[item.fence for item in items],
+    )
+    return {row["id"]: row["marked"] for row in rows}
 
 
 async def mark_items(tx: Tx, *, shard: Shard, wanted: Sequence[Wanted], now: datetime) -> Mapping[UUID, Payload]:

@@ -1,22 +1,37 @@
 -- name: reserve_items
--- Writes the items of a node, for owners whose lease still holds. What exists already is the plan and stays.
+-- Writes the items of a node, for owners whose lease still holds. What exists already is the plan and stays. An item
+-- that will be called at once gets its first mark in the same row, unless its owner was stopped meanwhile.
 insert into outbox (
     shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider, recipient, payload,
-    status, idempotency_key, error, created_at, finalized_at
+    status, idempotency_key, error, created_at, finalized_at, marked_attempt, attempts, marked_fence, marked_at,
+    first_marked_at
 )
 select q.shard, t.id, e.tenant_id, e.workspace_id, e.id, t.node, t.visit, t.ordinal, t.channel, t.provider,
-       t.recipient, t.payload, t.status, t.idempotency_key, t.error, :now, t.finalized_at
+       t.recipient, t.payload, case when t.error is null then 'queued' else 'failed' end, t.idempotency_key, t.error,
+       :now, case when t.error is not null then :now::timestamptz end, (t.mark and q.stop is null)::integer,
+       (t.mark and q.stop is null)::integer, case when t.mark and q.stop is null then t.fence end,
+       case when t.mark and q.stop is null then :now::timestamptz end,
+       case when t.mark and q.stop is null then :now::timestamptz end
   from unnest(
            :ids::uuid[], :owners::uuid[], :fences::bigint[], :nodes::text[], :visits::smallint[], :ordinals::bigint[],
-           :channels::text[], :providers::text[], :recipients::text[], :payloads::jsonb[], :statuses::text[],
-           :keys::bytea[], :errors::text[], :finalized::timestamptz[]
-       ) as t(id, owner, fence, node, visit, ordinal, channel, provider, recipient, payload, status, idempotency_key,
-              error, finalized_at)
+           :channels::text[], :providers::text[], :recipients::text[], :payloads::jsonb[], :keys::bytea[],
+           :errors::text[], :marks::boolean[]
+       ) as t(id, owner, fence, node, visit, ordinal, channel, provider, recipient, payload, idempotency_key, error, mark)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
   join executions e on e.shard = :shard and e.id = t.owner
  where q.shard = :shard
     on conflict do nothing
-returning id;
+returning id, marked_at is not null as marked;
+
+-- name: reread_reserved
+-- What an insert whose answer was lost has written: rows by our own ids, under a lease that is still ours, with the mark
+-- they were given. Whoever has taken them for orphans since holds another fence.
+select o.id, o.marked_at is not null as marked
+  from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[]) as t(id, owner, fence)
+  join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
+  join outbox o on o.shard = :shard and o.id = t.id
+ where o.shard = :shard and o.status = 'queued' and not o.in_doubt
+   and (o.marked_attempt = 0 or (o.marked_attempt = 1 and o.marked_fence = t.fence and o.marked_at is not null));
 
 -- name: mark_items
 -- Sets the mark that must be committed before the first byte. Guarded by the lease, by `stop`, and by the very state

@@ -1,0 +1,72 @@
+"""Keep the leases of one batch for as long as this worker is alive and works on it.
+
+Reached from executions.py and jobs.py, around all they do. A lease that runs out therefore means a worker that is dead,
+frozen or cut off. One that waits for a lock, a slow template or a slow call is none of these: it renews, so that nobody
+takes its work for the victim of a crash.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Self
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import Fence
+from tidings.domain.queue import Claimed
+from tidings.kernel.kernel import Kernel
+from tidings.storage import claim
+
+log = structlog.get_logger()
+
+BEATS_PER_LEASE = 4
+
+
+class Keeper:
+    """The leases of one batch, and until when they hold."""
+
+    def __init__(self, kernel: Kernel, shard: Shard, leases: Iterable[Claimed]) -> None:
+        self._kernel, self._shard = kernel, shard
+        self._held: dict[UUID, Fence] = {lease.id: lease.fence for lease in leases}
+        self._until = min((lease.until for lease in leases), default=kernel.clock.carried())
+        self._beating: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._beating = asyncio.create_task(self._beat())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._beating:
+            self._beating.cancel()
+            await asyncio.gather(self._beating, return_exceptions=True)
+
+    def holds(self, owner: UUID) -> bool:
+        """Whether an owner is still ours, as far as we know."""
+        return owner in self._held
+
+    def outlasts(self, duration: timedelta) -> bool:
+        """Whether the leases hold for so long from now, with a margin."""
+        return self._kernel.clock.carried() + duration + self._kernel.limits.lease_margin < self._until
+
+    async def renew_before(self, needed: timedelta, now: datetime) -> None:
+        """Renew the leases if they would end before the needed time is over."""
+        if self._held and self._until - now < needed:
+            await self._renew(now)
+
+    async def _beat(self) -> None:
+        interval = self._kernel.limits.lease / BEATS_PER_LEASE
+        while self._held:
+            await asyncio.sleep(interval.total_seconds())
+            await self.renew_before(self._kernel.limits.lease - interval / 2, await self._kernel.clock.now())
+
+    async def _renew(self, now: datetime) -> None:
+        until = now + self._kernel.limits.lease
+        ids, fences = list(self._held), list(self._held.values())
+        renewed = await self._kernel.db.persist(
+            lambda tx: claim.renew_leases(tx, shard=self._shard, ids=ids, fences=fences, lease_until=until), alone=True
+        )
+        for owner in set(ids) - set(renewed):
+            log.warning("lease_lost", owner=str(owner), fence=self._held.pop(owner, None))
+        self._until = max(self._until, until)

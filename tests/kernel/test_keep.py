@@ -1,0 +1,82 @@
+"""Keep: a worker that is alive keeps its leases, whatever it waits for."""
+
+import asyncio
+from datetime import timedelta
+
+from tests.conftest import ManualClock
+from tests.kernel.conftest import MakeWorker
+from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
+from tidings.domain.queue import Kind
+from tidings.engine import Engine
+from tidings.kernel.keep import Keeper
+from tidings.kernel.kernel import Limits
+from tidings.providers.fake import FakeProvider
+
+SHORT = Limits(lease=timedelta(seconds=0.8), lease_margin=timedelta(seconds=0.1))
+
+
+async def test_a_worker_that_waits_for_a_lock_keeps_its_lease_and_counts_as_no_crash(
+    make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.call_deadline = timedelta(seconds=0.2)
+    worker = await make_worker(SHORT)
+    await deploy(worker, 1)
+    await plan_runs(worker)
+    locking = sql.transaction()
+    await locking.start()
+    await sql.execute("select 1 from outbox for update")  # a frozen worker, say
+    task = asyncio.create_task(work_once(worker))
+    for _ in range(3):
+        leased = await _due(sql)
+        clock.advance(seconds=0.5)
+        await until(lambda leased=leased: _later(sql, leased))  # type: ignore[misc]
+    claimed_meanwhile = await claim(worker)
+    await locking.rollback()
+
+    await task
+
+    assert Kind.JOB not in {one.kind for one in claimed_meanwhile}
+    assert await row(sql, "select status, attempts from outbox") == ("sent", 1)
+    assert await row(sql, "select max(crashes) from queue") == (0,)
+    await assert_kept(worker)
+
+
+async def test_a_lease_that_somebody_else_has_by_now_is_let_go(
+    make_worker: MakeWorker, clock: ManualClock, sql: Sql
+) -> None:
+    worker = await make_worker(Limits())
+    id = await start(worker)
+    [lease] = await claim(worker)
+    keeper = Keeper(worker.kernel, worker.kernel.shard_of(id), [lease])
+    held = keeper.holds(id)
+    await sql.execute("update queue set fence = fence + 1")
+    clock.advance(seconds=250)
+
+    await keeper.renew_before(timedelta(minutes=2), await clock.now())
+
+    assert (held, keeper.holds(id)) == (True, False)
+
+
+async def test_a_lease_is_not_renewed_before_it_needs_to_be(engine: Engine, clock: ManualClock, sql: Sql) -> None:
+    id = await start(engine)
+    [lease] = await claim(engine)
+    keeper = Keeper(engine.kernel, engine.kernel.shard_of(id), [lease])
+    before = await _due(sql)
+    clock.advance(seconds=100)
+
+    await keeper.renew_before(timedelta(minutes=3), await clock.now())
+    unchanged = await _due(sql)
+    await keeper.renew_before(timedelta(minutes=4), await clock.now())
+
+    assert unchanged == before
+    assert await _due(sql) == clock.time + engine.kernel.limits.lease
+    assert keeper.outlasts(timedelta(minutes=4))
+    assert not keeper.outlasts(timedelta(minutes=5))
+
+
+async def _due(sql: Sql) -> object:
+    return await sql.fetchval("select max(due_at) from queue where leased")
+
+
+async def _later(sql: Sql, than: object) -> bool:
+    return bool(await sql.fetchval("select coalesce(max(due_at) > $1, false) from queue where leased", than))
