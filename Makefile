@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage check format chaos bench clean
+.PHONY: help install demo up test test-storage check format chaos bench bench-full clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}'
@@ -48,8 +48,11 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 chaos: $(VENV)/.installed-dev ## Kill workers and PostgreSQL for a while, and count what was sent (CHAOS_ROUNDS, CHAOS_SEED)
 	@$(BIN)/python -m tests.chaos.soak
 
-bench: $(VENV)/.installed-dev ## Items a second through the kernel, as a share of raw SQL
+bench: $(VENV)/.installed-dev ## The kernel beside raw SQL, in a few minutes (BENCH_ITEMS; python -m bench.run --help)
 	@$(BIN)/python -m bench.run
+
+bench-full: $(VENV)/.installed-dev ## All of it: ten million sleepers, a million items, a soak, peers (45 minutes)
+	@$(BIN)/python -m bench.run --full
 
 clean: ## Remove the virtual environment and caches (never your data directory)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,206 +1,165 @@
-"""Items a second through the whole kernel, as a share of raw SQL that writes the same rows in the same batches.
+"""The benchmark: the kernel beside raw SQL and its peers, on one server with fsync on, in one run.
 
-    make bench                       the table
-    BENCH_ITEMS=50000 make bench     more items
+    make bench          a few minutes
+    make bench-full     all of it: millions of sleepers, a million items, a ten-minute soak, peers
 
-Everything is measured in one run on one server with fsync on, so that the ratio holds whatever the machine. Results
-are also written to bench/results/ as JSON.
+Everything is measured on the same machine within minutes, so that the ratios hold whatever the machine. The results
+are printed as one table and written to bench/results/ as JSON after each of them. docs/performance.md says what each
+figure means.
 """
 
+import argparse
 import asyncio
-import json
 import os
 import sys
-import time
-from asyncio.subprocess import Process
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import asyncpg
+import uvloop
 from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench.app import app
-from tidings.config import Config
-from tidings.domain.item import Channel
-from tidings.embedded import TemporaryServer
-from tidings.engine import Deployment, Engine, Recipient, Trigger
-from tidings.wiring import open_engine
+from bench.bench import Bench
+from bench.database import Tell
+from bench.latency import measure_latency
+from bench.memory import measure_memory
+from bench.peer_results import measure_every_peer
+from bench.proc import require_proc
+from bench.quiet import measure_quiet
+from bench.report import Report, Result
+from bench.settings import FULL, QUICK, RESULTS, Settings
+from bench.sleepers import measure_sleepers
+from bench.soak import measure_soak
+from bench.throughput import CAMPAIGN, EXECUTIONS, THREE_STEP, measure_workload
+from tidings import embedded
 
-ITEMS = int(os.environ.get("BENCH_ITEMS", "20000"))
-BATCH = 100
-SHARDS = 4
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "bench" / "results"
-console = Console()
-
-WORKFLOW = {
-    "entryNodeId": "hello",
-    "nodes": [
-        {
-            "id": "hello",
-            "type": "email",
-            "to": "{{ email }}",
-            "subject": "Hello {{ name }}",
-            "body": "Good to see you, {{ name }}.",
-        }
-    ],
-    "edges": [],
+MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
+    "executions": partial(measure_workload, workload=EXECUTIONS),
+    "campaign": partial(measure_workload, workload=CAMPAIGN),
+    "three-step": partial(measure_workload, workload=THREE_STEP),
+    "sleepers": measure_sleepers,
+    "latency": measure_latency,
+    "idle": measure_quiet,
+    "memory": measure_memory,
+    "soak": measure_soak,
+    "peers": measure_every_peer,
 }
+ONLY_FULL = ("soak", "peers")
 
 
-@dataclass(frozen=True)
-class Result:
-    name: str
-    processes: int
-    items: int
-    seconds: float
-
-    @property
-    def rate(self) -> float:
-        return self.items / self.seconds
-
-
-async def main() -> None:
-    results: list[Result] = []
-    async with TemporaryServer() as server:
-        with Progress(console=console, transient=True) as progress:
-            task = progress.add_task("measuring", total=6)
-            for processes in (1, 2):
-                for measure in (raw_executions, kernel_executions, kernel_campaign):
-                    progress.update(task, description=f"{measure.__name__}, {processes} process(es)")
-                    results.append(await measure(server.dsn, processes))
-                    progress.advance(task)
-    show(results)
-    write(results)
+def arguments() -> argparse.ArgumentParser:
+    """What may be asked for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--full", action="store_true", help="measure everything, in its full size")
+    parser.add_argument(
+        *("--only",), nargs="+", choices=MEASUREMENTS, metavar="NAME", help=f"only some of: {', '.join(MEASUREMENTS)}"
+    )
+    parser.add_argument(
+        "--items", type=int, help=f"items of a measurement [{QUICK.items:,}, full {FULL.items:,}; BENCH_ITEMS]"
+    )
+    parser.add_argument("--sleepers", type=int, nargs="+", metavar="N", help="sleeping executions, in growing numbers")
+    parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
+    parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
+    parser.add_argument("--soak-seconds", type=float, metavar="S", help="how long the soak lasts")
+    return parser
 
 
-async def raw_executions(dsn: str, processes: int) -> Result:
-    """The ceiling."""
-    async with Fresh(dsn) as fresh:
-        await fresh.start_executions()
-        environ = os.environ | {"DATABASE_URL": fresh.dsn, "SHARDS": str(SHARDS), "CONNECTIONS": "4"}
-        started = time.perf_counter()
-        children = [await _python(["-m", "bench.raw"], environ) for _ in range(processes)]
-        await asyncio.gather(*(child.wait() for child in children))
-        seconds = await fresh.seconds_sending() or time.perf_counter() - started
-        return Result("raw SQL, one-node executions", processes, ITEMS, seconds)
+def settings_of(given: argparse.Namespace) -> Settings:
+    """The sizes: what was asked for, and the run's own for the rest."""
+    settings = FULL if given.full else QUICK
+    items = given.items or int(os.environ.get("BENCH_ITEMS", settings.items))
+    return replace(
+        settings,
+        items=items,
+        sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
+        memory_items=given.memory_items or settings.memory_items,
+        quiet_seconds=given.quiet_seconds or settings.quiet_seconds,
+        soak_seconds=given.soak_seconds or settings.soak_seconds,
+    )
 
 
-async def kernel_executions(dsn: str, processes: int) -> Result:
-    """Executions with one send node."""
-    async with Fresh(dsn) as fresh:
-        await fresh.start_executions()
-        return Result("kernel, one-node executions", processes, ITEMS, await fresh.work(processes))
+def chosen(given: argparse.Namespace) -> Sequence[str]:
+    """The measurements to make, in their order."""
+    if given.only:
+        return [name for name in MEASUREMENTS if name in given.only]
+    return [name for name in MEASUREMENTS if given.full or name not in ONLY_FULL]
 
 
-async def kernel_campaign(dsn: str, processes: int) -> Result:
-    """A campaign run, deployed by the workers too."""
-    async with Fresh(dsn) as fresh:
-        people = [Recipient(f"p{number}@example.com", {"name": f"P{number}"}) for number in range(ITEMS)]
-        content = {"subject": "Hello {{ name }}", "body": "Good to see you, {{ name }}."}
-        await fresh.engine.deploy(Deployment(uuid4(), "run", Channel.EMAIL, content, people))
-        return Result("kernel, campaign run (deploy and send)", processes, ITEMS, await fresh.work(processes))
+class Screen:
+    """Two bars: the measurements, and what the present one is doing."""
+
+    def __init__(self, progress: Progress, measurements: int) -> None:
+        self._progress = progress
+        self._all = progress.add_task("measurements", total=measurements)
+        self._step: TaskID = progress.add_task("starting PostgreSQL", total=None)
+
+    def step(self, description: str, total: int | None) -> Tell:
+        """Show what begins now."""
+        self._progress.reset(self._step, description=description, total=total)
+        return lambda done: self._progress.update(self._step, completed=done)
+
+    def next(self) -> None:
+        """One measurement is done."""
+        self._progress.advance(self._all)
 
 
-class Fresh:
-    """A new database with an engine to start work with."""
-
-    engine: Engine
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-        self._name = f"bench_{uuid4().hex[:8]}"
-        self.dsn = urlunsplit(urlsplit(server)._replace(path=f"/{self._name}"))
-
-    async def __aenter__(self) -> "Fresh":
-        await self._admin(f"create database {self._name}")
-        self.engine = await open_engine(Config(database_url=self.dsn, shards=SHARDS), app)
-        await self.engine.define("bench", WORKFLOW)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.engine.close()
-        await self._admin(f"drop database {self._name} with (force)")
-
-    async def start_executions(self) -> None:
-        for first in range(0, ITEMS, 5000):
-            last = min(first + 5000, ITEMS)
-            triggers = [
-                Trigger(f"k{number}", {"email": f"p{number}@example.com", "name": f"P{number}"})
-                for number in range(first, last)
-            ]
-            await self.engine.trigger_many("bench", triggers)
-        await self._query("vacuum analyze")
-
-    async def work(self, processes: int) -> float:
-        """Run worker processes until everything is sent; give the seconds between the first mark and the last fact."""
-        environ = os.environ | {"DATABASE_URL": self.dsn, "TIDINGS_LOG_FORMAT": "json"}
-        arguments = ["-m", "tidings", "worker", "--app", "bench.app:app", "--batch", str(BATCH)]
-        workers = [await _python(arguments, environ) for _ in range(processes)]
+async def measure(bench: Bench, names: Sequence[str], screen: Screen) -> bool:
+    """Make the measurements; one that fails is a row that says why, and the others are made all the same."""
+    succeeded = True
+    for name in names:
         try:
-            await self._until_done()
-        finally:
-            for worker in workers:
-                worker.terminate()
-            await asyncio.gather(*(worker.wait() for worker in workers))
-        return await self.seconds_sending()
-
-    async def seconds_sending(self) -> float:
-        seconds = "extract(epoch from max(finalized_at) - min(created_at))::float8"
-        return float(await self._query(f"select {seconds} from tidings.outbox"))
-
-    async def _until_done(self) -> None:
-        deadline = time.monotonic() + 300
-        while await self._query("select exists (select 1 from tidings.queue)"):
-            if time.monotonic() > deadline:
-                raise SystemExit("the workers did not finish within five minutes; see bench/results/workers.log")
-            await asyncio.sleep(0.1)
-
-    async def _query(self, statement: str) -> Any:
-        connection = await asyncpg.connect(self.dsn)
-        try:
-            return await connection.fetchval(statement)
-        finally:
-            await connection.close()
-
-    async def _admin(self, statement: str) -> None:
-        connection = await asyncpg.connect(self._server)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
+            async for result in MEASUREMENTS[name](bench):
+                bench.report.add(result)
+        except Exception as error:
+            succeeded = False
+            bench.report.add(Result(name, name, note=f"FAILED: {type(error).__name__}: {error}"))
+        screen.next()
+    return succeeded
 
 
-async def _python(arguments: list[str], environ: dict[str, str]) -> Process:
+async def run(settings: Settings, names: Sequence[str], console: Console) -> bool:
+    """Start a server, measure on it, and show what was seen."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "workers.log").open("ab") as log:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, env=environ, cwd=ROOT, stdout=log, stderr=log
-        )
+    with Progress(*columns, console=console, transient=True) as progress:
+        screen = Screen(progress, len(names))
+        async with embedded.TemporaryServer() as server:
+            report = Report(settings, await _version(server.dsn))
+            postmaster = (await embedded.status(server.data_dir)).pid
+            if postmaster is None:
+                raise RuntimeError("the server has just been started and is not there")
+            try:
+                return await measure(Bench(server.dsn, postmaster, settings, report, screen.step), names, screen)
+            finally:
+                report.show(console)  # also what was seen before somebody had enough
 
 
-def show(results: list[Result]) -> None:
-    ceilings = {result.processes: result.rate for result in results if result.name.startswith("raw")}
-    table = Table(title=f"{ITEMS:,} items, batches of {BATCH}, fsync on", title_justify="left")
-    for column in ("what", "processes", "items/s", "of the raw-SQL ceiling"):
-        table.add_column(column, justify="left" if column == "what" else "right")
-    for result in results:
-        share = f"{result.rate / ceilings[result.processes]:.0%}"
-        table.add_row(result.name, str(result.processes), f"{result.rate:,.0f}", share)
-    console.print(table)
+async def _version(dsn: str) -> str:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return str(await connection.fetchval("show server_version"))
+    finally:
+        await connection.close()
 
 
-def write(results: list[Result]) -> None:
-    path = RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
-    path.write_text(json.dumps([asdict(result) | {"rate": result.rate} for result in results], indent=2))
-    console.print(f"written to {path.relative_to(ROOT)}")
+def main() -> None:
+    """Run what the command line asks for."""
+    given = arguments().parse_args()
+    require_proc()
+    console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width, and the table needs one
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            succeeded = runner.run(run(settings_of(given), chosen(given), console))
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    raise SystemExit(0 if succeeded else 1)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -1,0 +1,38 @@
+"""How much of everything is measured: `make bench` in a few minutes, `make bench-full` all of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+BATCH = 100
+"""What a worker claims at once, and so the ceiling too."""
+JOB = 500
+"""How many items the kernel gives a job, and so the ceiling too."""
+SHARDS = 4
+PROCESSES = (1, 2)
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The sizes of one run."""
+
+    items: int
+    sleepers: tuple[int, ...]
+    memory_items: int
+    raw_connections: tuple[int, ...] = (4,)
+    idle_triggers: int = 200
+    loaded_seconds: float = 5
+    quiet_seconds: float = 30
+    soak_seconds: float = 600
+
+
+QUICK = Settings(items=15_000, sleepers=(0, 100_000), memory_items=100_000)
+FULL = Settings(
+    items=40_000,
+    sleepers=(0, 1_000_000, 3_000_000, 10_000_000),
+    memory_items=1_000_000,
+    raw_connections=(2, 4, 8),
+    loaded_seconds=20,
+)

@@ -1,0 +1,83 @@
+"""The ceiling is one only if it writes what the kernel writes: the same rows in every table, whatever their ids."""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+
+from bench import raw
+from bench.database import Fresh
+from bench.raw_campaign import deploy_and_send
+from bench.settings import JOB
+
+TABLES = ("queue", "executions", "outbox", "attempts", "runs", "run_parts", "jobs", "execution_log")
+"""Not the audit: whether a run is seen running depends on when it is rolled up."""
+JSON = {"frontier", "input", "vars", "payload", "content"}
+DIFFERENT = {"marked_fence", "provider_message_id", "idempotency_key"}
+PEOPLE = 4 * JOB + 100
+"""More than a job in some shard."""
+
+
+def shape(value: object) -> object:
+    """A value without what differs from run to run: ids, times, and texts inside JSON."""
+    if isinstance(value, dict):
+        return tuple(sorted((key, shape(inner)) for key, inner in value.items()))
+    if isinstance(value, list):
+        return tuple(map(shape, value))
+    return type(value).__name__ if isinstance(value, str | datetime | UUID | bytes) else value
+
+
+def column(name: str, value: object) -> object:
+    if name in DIFFERENT:
+        return value is not None
+    if name in JSON and isinstance(value, str):
+        return shape(json.loads(value))
+    return value if isinstance(value, str) else shape(value)
+
+
+async def written(fresh: Fresh) -> dict[str, Counter[object]]:
+    return {
+        table: Counter(
+            tuple((name, column(name, value)) for name, value in row.items())
+            for row in await fresh.sql.fetch(f"select * from {table}")
+        )
+        for table in TABLES
+    }
+
+
+async def at_once() -> None: ...
+
+
+async def one_send(fresh: Fresh) -> None:
+    await fresh.trigger("one", "k", range(30))
+
+
+async def three_sends(fresh: Fresh) -> None:
+    await fresh.trigger("three", "k", range(30))
+
+
+async def a_run(fresh: Fresh) -> None:
+    await fresh.deploy("k", PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("store", "work"),
+    [(one_send, raw.move_executions), (three_sends, raw.move_executions), (a_run, deploy_and_send)],
+)
+async def test_the_ceiling_writes_the_rows_of_the_kernel(
+    server: str, store: Callable[[Fresh], Awaitable[None]], work: raw.Work
+) -> None:
+    async with Fresh(server, allow_unsafe=True) as kernel, Fresh(server, allow_unsafe=True) as ceiling:
+        await store(kernel)
+        await store(ceiling)
+
+        await kernel.engine.work_everything()
+        await raw.run(ceiling.dsn, work, 0, at_once)
+
+        by_kernel, by_ceiling = await written(kernel), await written(ceiling)
+        for table in TABLES:
+            assert by_ceiling[table] == by_kernel[table], table
+        assert sum(by_kernel["outbox"].values()) in {30, 90, PEOPLE}
