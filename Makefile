@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage check format chaos bench bench-full clean
+.PHONY: help install demo up test test-storage check format chaos bench bench-full bench-peers clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ bench: $(VENV)/.installed-dev ## The kernel beside raw SQL, in a few minutes (BE
 
 bench-full: $(VENV)/.installed-dev ## All of it: ten million sleepers, a million items, a soak, peers (45 minutes)
 	@$(BIN)/python -m bench.run --full
+
+bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, PgQueuer and DBOS, each installed into bench/.peers
+	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
