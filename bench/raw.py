@@ -4,8 +4,7 @@ No planning, no rendering, no provider, no fence to prove, no time to wait for. 
 counterpart here, as ONE plain statement in its own implicit transaction:
 
     claim      leases a batch of 100 executions
-    reserve    inserts their items
-    mark       marks them
+    reserve    inserts their items with their marks
     finalize   records the facts
     move       writes where the executions stand and ends their lease
 
@@ -50,15 +49,12 @@ update queue q set due_at = $5, fence = q.fence + 1, leased = true
 # The node is where the execution stands, so that one statement serves every round.
 RESERVE = """
 insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,
-                    recipient, payload, status, idempotency_key, created_at)
+                    recipient, payload, status, idempotency_key, created_at, marked_attempt, marked_fence, marked_at,
+                    first_marked_at, attempts)
 select $1, t.id, 'default', 'default', e.id, e.cursor, 1, 0, 'email', 'null', e.input ->> 'email',
-       '{"subject": "Hello P12345", "body": "Good to see you, P12345."}', 'queued', t.key, $5
+       '{"subject": "Hello P12345", "body": "Good to see you, P12345."}', 'queued', t.key, $5, 1, 1, $5, $5, 1
   from unnest($2::uuid[], $3::uuid[], $4::bytea[]) as t(id, owner, key)
   join executions e on e.shard = $1 and e.id = t.owner
-"""
-MARK = """
-update outbox o set marked_attempt = 1, marked_fence = 1, marked_at = $3, first_marked_at = $3, attempts = 1
-  from unnest($2::uuid[]) as t(id) where o.shard = $1 and o.id = t.id
 """
 FINALIZE = """
 update outbox o set status = 'sent', provider_message_id = encode(o.idempotency_key, 'hex'), finalized_at = $3
@@ -138,7 +134,6 @@ async def _round(connection: Connection, shard: int) -> bool:
     ids = [sibling(owner) for owner in owners]
     keys = [sha256(id.bytes).digest() for id in ids]
     await connection.execute(RESERVE, shard, ids, owners, keys, now())
-    await connection.execute(MARK, shard, ids, now())
     await connection.execute(FINALIZE, shard, ids, now())
     await connection.execute(MOVE, shard, owners, keys, now())
     return True

@@ -1,6 +1,5 @@
 """The walk: it ends, runs nothing twice, and no branch waits for another."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from tests.domain.graphs import delay, graph_of, graphs, send
 from tidings.domain.doubt import LOOK_AGAIN

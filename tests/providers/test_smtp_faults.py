@@ -50,7 +50,8 @@ FAULTS = {
 Row = dict[str, type[Outcome]]
 NEVER_FINAL: Row = dict.fromkeys(FAULTS, RetryLater)
 BEFORE_THE_DOT: Row = NEVER_FINAL | {"550": Rejected}
-AFTER_THE_DOT: Row = dict.fromkeys(FAULTS, Unknown) | {"421": RetryLater, "451": RetryLater, "550": Rejected}
+NEVER_KNOWN: Row = dict.fromkeys(FAULTS, Unknown)
+AFTER_THE_DOT: Row = NEVER_KNOWN | {"421": RetryLater, "451": RetryLater, "550": Rejected}
 EXPECTED: dict[str, Row] = {
     "connect": NEVER_FINAL,
     "EHLO": NEVER_FINAL,

@@ -5,11 +5,13 @@ kernel/release.py asks again after them; neither decides anything itself.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.graph import Delay, Graph, OnDoubt, OnFailure, Send
@@ -26,16 +28,14 @@ class ExecutionStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """A node whose turn has come, and when it is due."""
 
     node: str
     due_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(msgspec.Struct, frozen=True):
     """Where a walk stands: its ready nodes, and which edges have arrived or are dead; all others are open."""
 
     ready: tuple[Ready, ...] = ()
@@ -43,8 +43,7 @@ class Frontier:
     dead: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(msgspec.Struct, frozen=True):
     """What is stored of one walk, as far as deciding needs it."""
 
     id: UUID
@@ -56,8 +55,7 @@ class Execution:
     error_node: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemState:
+class ItemState(msgspec.Struct, frozen=True):
     """What deciding needs to know of one item."""
 
     node: str
@@ -69,29 +67,25 @@ class ItemState:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Reserve the items of this node."""
 
     node: Send
 
 
-@dataclass(frozen=True, slots=True)
-class Deliver:
+class Deliver(msgspec.Struct, frozen=True):
     """Call the provider for the items of this node that are due."""
 
     node: Send
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(msgspec.Struct, frozen=True):
     """Nothing to do before then."""
 
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """The walk has ended."""
 
 
@@ -139,6 +133,8 @@ def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: d
 
 def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
     """The ready node that is due first."""
+    if len(frontier.ready) == 1:
+        return frontier.ready[0]
     return min(frontier.ready, key=lambda ready: (ready.due_at, graph.order[ready.node]), default=None)
 
 

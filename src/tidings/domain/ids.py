@@ -20,7 +20,7 @@ Shard = NewType("Shard", int)
 def length_prefixed(parts: tuple[str | None, ...]) -> bytes:
     """Encode parts so that no two different lists give the same bytes; None counts as empty."""
     encoded = [(part or "").encode() for part in parts]
-    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    return b"".join([len(part).to_bytes(4, "big") + part for part in encoded])
 
 
 def bucket_of(tenant: str, workspace: str, unique: str) -> Bucket:

@@ -5,11 +5,12 @@ a call without a committed row does not type-check.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.outcome import Outcome
 
@@ -51,8 +52,7 @@ SUCCESSES = frozenset(SUCCESS_STATUS.values())
 TERMINAL = frozenset(ItemStatus) - {ItemStatus.QUEUED}
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True):
     """An item that should exist; nothing of it is stored yet."""
 
     id: ItemId
@@ -69,8 +69,7 @@ class Planned:
     failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
 
 
-@dataclass(frozen=True, slots=True)
-class Reserved:
+class Reserved(msgspec.Struct, frozen=True):
     """An open item as its committed row has it; `payload` is None until it is rendered."""
 
     id: ItemId
@@ -90,8 +89,7 @@ class Reserved:
     in_doubt: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marked:
+class Marked(msgspec.Struct, frozen=True, eq=False):
     """An item whose mark is committed: the only thing a provider can be called with.
 
     Made by kernel/mark.py from the rows its statement returned, and nowhere else (an architecture test looks).
@@ -110,8 +108,7 @@ class Marked:
     key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(msgspec.Struct, frozen=True):
     """A fact: what the provider said about one marked item, and when."""
 
     item: Marked

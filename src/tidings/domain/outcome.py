@@ -1,25 +1,23 @@
 """What a provider said about one call."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+
+class Accepted(msgspec.Struct, frozen=True):
     """The provider took the message; `message_id` is its own name for it, where it gave one."""
 
     message_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(msgspec.Struct, frozen=True):
     """The provider refused for good; trying again cannot help."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetryLater:
+class RetryLater(msgspec.Struct, frozen=True):
     """Nothing was accepted, and trying again may help.
 
     `delay` is what the provider asked for; None leaves it to the retry policy. A provider that only says "not so
@@ -31,8 +29,7 @@ class RetryLater:
     uses_attempt: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """The request may have arrived: the item is in doubt, and only evidence, policy or a person can end that."""
 
     reason: str

@@ -1,9 +1,10 @@
 """The queue's words: kinds of work, lanes, and what a claim gives."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.item import Fence
 
@@ -37,8 +38,7 @@ class Stop(StrEnum):
     CANCEL = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(msgspec.Struct, frozen=True):
     """A lease on one row of the queue; `fence` proves it to every later move."""
 
     id: UUID

@@ -8,13 +8,14 @@ written every 50 ms or 100 results.
 import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import Self
 from uuid import UUID
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Delivered, Marked, Planned
@@ -39,16 +40,14 @@ WITHOUT_PROVIDER = timedelta(minutes=1)
 """How long items wait that name a provider this worker was not given: another worker may have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parcel:
+class Parcel(msgspec.Struct, frozen=True):
     """An item to be called for, and the policy should that fail."""
 
     wanted: Wanted
     retry: RetryPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class Flown:
+class Flown(msgspec.Struct, frozen=True):
     """What a batch came to: facts, and for what was not called when to try again."""
 
     facts: Sequence[Fact]

@@ -5,10 +5,10 @@ Safe to repeat.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
+import msgspec
 import structlog
 
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
@@ -26,8 +26,7 @@ from tidings.storage.finalize import Fact, FailedAttempt
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Landed:
+class Landed(msgspec.Struct, frozen=True):
     """A finished call with what decides its consequences."""
 
     delivered: Delivered

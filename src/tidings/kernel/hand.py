@@ -1,9 +1,11 @@
 """The items of one claimed owner, and what has been learned of them since they were read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from tidings.domain.execution import ItemState
 from tidings.domain.item import ItemStatus, Reserved

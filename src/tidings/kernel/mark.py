@@ -5,11 +5,11 @@ an unknown one the same transaction runs again and finds its own marks.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+import msgspec
 import structlog
 
 from tidings.domain.ids import Shard
@@ -26,18 +26,16 @@ from tidings.storage.outbox import Unstarted, Wanted
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """What one commit is to write."""
 
     wanted: Sequence[Wanted] = ()
     landed: Sequence[Landed] = ()
     unstarted: Sequence[Unstarted] = ()
-    rests: Mapping[str, Rest] = field(default_factory=dict)  # by provider
+    rests: Mapping[str, Rest] = msgspec.field(default_factory=dict)  # by provider
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(msgspec.Struct, frozen=True):
     """What a commit achieved: the items that may be called now, and the facts."""
 
     marked: Sequence[Marked]

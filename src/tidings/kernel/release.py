@@ -4,11 +4,11 @@ Reached from executions.py after the calls; the row is due again, or gone. Where
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
 import structlog
+from msgspec.structs import replace
 
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, Plan, Sleep, first_ready

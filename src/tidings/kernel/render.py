@@ -42,8 +42,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode_answers = msgspec.msgpack.Decoder(wire.Answers).decode
 
 
-@dataclass(frozen=True, slots=True)
-class RenderJob:
+class RenderJob(msgspec.Struct, frozen=True):
     """The templates of one message (field → source) and the JSON to fill them with."""
 
     templates: Mapping[str, str]
@@ -52,8 +51,7 @@ class RenderJob:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(msgspec.Struct, frozen=True):
     """The fields of one message."""
 
     fields: Mapping[str, str]

@@ -99,7 +99,8 @@ def _board(
         hand = cases[item.owner].hand
         reserved = hand.open[item.id]
         flight.board(item, Parcel(Wanted(reserved, item.fence, item.payload), hand.retry_for(reserved)))
-    flight.refuse(item for item in planned if item.id in wishes - marked)
+    if refused := wishes - marked:
+        flight.refuse(item for item in planned if item.id in refused)
 
 
 async def _take_existing(kernel: Kernel, shard: Shard, hands: Sequence[Hand], planned: Sequence[Planned]) -> None:

@@ -1,9 +1,10 @@
 """Record facts by their mark, and doubt by the lease. Reached from kernel/finalize.py and kernel/resolve.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Fence, ItemId, ItemStatus, OwnerId
@@ -13,8 +14,7 @@ from tidings.storage.statements import load
 _SQL = load("finalize")
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """What one attempt came to, as it is stored."""
 
     id: ItemId
@@ -28,8 +28,7 @@ class Fact:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(msgspec.Struct, frozen=True):
     """The short row of an attempt that did not succeed."""
 
     item_id: ItemId
@@ -40,8 +39,7 @@ class FailedAttempt:
     ended_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """An open item whose mark was found after its worker was gone, or that is still in doubt."""
 
     id: ItemId

@@ -1,10 +1,11 @@
 """Read what deciding needs of the work just claimed. Reached from kernel/plan.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.ids import Shard
@@ -17,8 +18,7 @@ _SQL = load("load")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedExecution:
+class LoadedExecution(msgspec.Struct, frozen=True):
     """An execution with what surrounds it."""
 
     execution: Execution
@@ -30,8 +30,7 @@ class LoadedExecution:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedItem:
+class LoadedItem(msgspec.Struct, frozen=True):
     """An item as deciding sees it, and, while it is open, as delivering sees it."""
 
     id: UUID
@@ -41,8 +40,7 @@ class LoadedItem:
     data: Json | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedJob:
+class LoadedJob(msgspec.Struct, frozen=True):
     """A job just locked."""
 
     id: UUID
@@ -51,8 +49,7 @@ class LoadedJob:
     workspace: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRun:
+class LoadedRun(msgspec.Struct, frozen=True):
     """A run as deploying and rolling up see it."""
 
     id: UUID

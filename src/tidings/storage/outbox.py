@@ -1,9 +1,10 @@
 """Reserve items, mark them before a call, and take marks back. Reached from kernel/reserve.py and kernel/mark.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
@@ -13,8 +14,7 @@ from tidings.storage.statements import load
 _SQL = load("outbox")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """An item to be marked for one more call; `again` repeats a call whose fate is unknown."""
 
     item: Reserved
@@ -28,8 +28,7 @@ class Wanted:
         return self.item.marked_attempt + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Unstarted:
+class Unstarted(msgspec.Struct, frozen=True):
     """A marked item whose call never began; `doubtful` if an earlier call had left it in doubt."""
 
     item: Marked

@@ -1,9 +1,10 @@
 """Move owners on and end their leases, where the fence is still ours. Reached from kernel/release.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from tidings.domain.execution import Execution
 from tidings.domain.ids import Shard
@@ -17,8 +18,7 @@ _SQL = load("release")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class MovedExecution:
+class MovedExecution(msgspec.Struct, frozen=True):
     """Where an execution goes from here; without a due time it leaves the queue."""
 
     lease: Claimed
@@ -28,8 +28,7 @@ class MovedExecution:
     due_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(msgspec.Struct, frozen=True):
     """What a node other than a send did."""
 
     execution_id: UUID
@@ -39,8 +38,7 @@ class LogEntry:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class MovedJob:
+class MovedJob(msgspec.Struct, frozen=True):
     """When a job that is not done is due again."""
 
     lease: Claimed
@@ -49,8 +47,7 @@ class MovedJob:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedJob:
+class ReleasedJob(msgspec.Struct, frozen=True):
     """A job that was let go, and whether it is done."""
 
     id: UUID
@@ -58,8 +55,7 @@ class ReleasedJob:
     done: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MovedRun:
+class MovedRun(msgspec.Struct, frozen=True):
     """What a run has come to."""
 
     lease: Claimed
