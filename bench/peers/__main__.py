@@ -72,4 +72,7 @@ def write(results: Sequence[PeerResult], load: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    try:
+        asyncio.run(main(sys.argv[1:]))
+    except asyncio.CancelledError:
+        raise SystemExit("stopped before the end") from None

@@ -14,6 +14,7 @@ REQUIREMENTS = PEERS / "requirements.txt"
 REDIS_PACKAGE = "redis-server"
 INSTALL_SECONDS = 300.0
 NODE_MAJOR = 18
+_WARNING = re.compile(r"(npm )?warn", re.IGNORECASE)
 
 
 class CannotInstall(Exception):
@@ -144,6 +145,6 @@ def _short(command: Sequence[str]) -> str:
 
 
 def _summary(text: str) -> str:
-    """Give the first and the last line: npm says what is wrong in the one, Python in the other."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """Give the first and the last line that is no warning: npm says what is wrong in the one, Python in the other."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _WARNING.match(line)]
     return " … ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))

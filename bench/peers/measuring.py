@@ -18,6 +18,7 @@ from bench.peers.installing import CannotInstall, run
 
 RESULTS = Path(__file__).parent.parent / "results"
 DEADLINE_SECONDS = 60.0
+ENQUEUE_SECONDS = 180.0
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.2
 
@@ -136,7 +137,7 @@ async def _until_sent(connection: "asyncpg.Connection[asyncpg.Record]", items: i
 
 async def _ask(ready: Ready, environ: dict[str, str], verb: str) -> str:
     try:
-        return await run([*ready.command, verb], environ=environ, timeout=DEADLINE_SECONDS)
+        return await run([*ready.command, verb], environ=environ, timeout=ENQUEUE_SECONDS)
     except CannotInstall as error:
         raise PeerFailed(str(error)) from error
 

@@ -5,8 +5,8 @@ import { Queue, Worker } from 'bullmq';
 import pg from 'pg';
 
 const QUEUE = 'messages';
-const CONCURRENCY = Number(process.env.C ?? 50);
-const CONNECTIONS = Number(process.env.H ?? 20);
+const CONCURRENCY = 50;
+const CONNECTIONS = 20;
 const ADD_BATCH = 1000;
 const COMPLETION_MS = 10_000;
 const ITEMS = Number(process.env.ITEMS);

@@ -1,7 +1,6 @@
 """PgQueuer: asyncpg and uvloop, a connection of its own for the manager, large batches for short jobs."""
 
 import json
-import os
 
 import asyncpg
 import uvloop
@@ -11,8 +10,8 @@ from pgqueuer.db import AsyncpgDriver
 from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
-DEQUEUE_BATCH = int(os.environ.get("B", "100"))
-CONCURRENT_TASKS = int(os.environ.get("C", "200"))
+DEQUEUE_BATCH = 100
+CONCURRENT_TASKS = 200
 HANDLER_CONNECTIONS = 20
 ENQUEUE_BATCH = 1000
 

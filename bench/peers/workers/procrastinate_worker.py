@@ -1,13 +1,12 @@
 """Procrastinate: asynchronous tasks, 30 sub-workers on a pool of one connection more, jobs deferred in batches."""
 
 import logging
-import os
 
 import uvloop
 from message_log import DATABASE_URL, open_pool, payloads, print_remaining, print_seconds, run_verb, send_message
 from procrastinate import App, JobContext, PsycopgConnector
 
-CONCURRENCY = int(os.environ.get("C", "30"))
+CONCURRENCY = 30
 HANDLER_CONNECTIONS = 10
 DEFER_BATCH = 1000
 
