@@ -1,6 +1,7 @@
 """A host application whose three providers are the ledger: one keyed, one resolvable, one blind.
 
-Loaded by real workers as `--app tests.chaos.app:app`; CHAOS_LEDGER says where the ledger listens.
+Loaded by real workers as `--app tests.chaos.app:app`; CHAOS_LEDGER says where the ledger listens. With CHAOS_SMTP the
+blind one is the real SMTP provider, and what it reaches is the ledger's SMTP door.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tests.chaos import oddities
 from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import (
@@ -27,6 +29,7 @@ from tidings.domain.provider import (
     ProviderClass,
     Resolvable,
 )
+from tidings.providers.smtp import SmtpProvider
 from tidings.wiring import App
 
 CONCURRENCY = 20
@@ -184,4 +187,15 @@ def app() -> App:
     """What a worker loads; it dies with the process that started it, so that a killed test leaves nothing behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    return make_app(os.environ["CHAOS_LEDGER"], float(os.environ["TIDINGS_CALL_SECONDS"]))
+    oddities.install(os.environ)
+    call_seconds = float(os.environ["TIDINGS_CALL_SECONDS"])
+    made = make_app(os.environ["CHAOS_LEDGER"], call_seconds)
+    if address := os.environ.get("CHAOS_SMTP"):
+        made = App([*made.providers[:-1], _smtp(address, call_seconds)], made.routes)
+    return made
+
+
+def _smtp(address: str, call_seconds: float) -> SmtpProvider:
+    url = f"smtp://{address}?from=chaos@chaos.test&starttls=false"
+    deadline = timedelta(seconds=call_seconds)
+    return SmtpProvider.from_url(url, name="blind", concurrency=CONCURRENCY, call_deadline=deadline)

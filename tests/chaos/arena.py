@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -22,6 +21,8 @@ import asyncpg
 
 from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
 from tests.chaos.audit import Findings, audit, open_items, unsettled
+from tests.chaos.troubles import Troubles
+from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
 from tests.chaos.workload import Workload
 from tidings.config import Config
 from tidings.embedded.processes import children_of
@@ -30,30 +31,13 @@ from tidings.engine import Engine, Trigger
 from tidings.kernel.slots import WINDOW_SECONDS
 from tidings.wiring import open_engine
 
+__all__ = ["Arena", "Faults", "Overdue", "Timing", "WorkerProcess", "open_arena", "until"]
+
 REPOSITORY = Path(__file__).parents[2]
-DEADLINE_SECONDS = 60.0
-POLL_SECONDS = 0.05
-FEED_SECONDS = 4.0
 CALL_DELAY_SECONDS = 0.02
 MOST_LOG_LINES = 100
 WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
 """At most what one process can have marked and not finalized: both lanes' slots, at the pace the ledger allows."""
-
-
-class Overdue(AssertionError):
-    """What was waited for did not happen in time."""
-
-
-async def until(what: str, condition: Callable[[], bool | Awaitable[bool]], seconds: float = DEADLINE_SECONDS) -> None:
-    """Wait for a condition, or say what was waited for in vain."""
-    deadline = time.monotonic() + seconds
-    while True:
-        met = condition()
-        if met if isinstance(met, bool) else await met:
-            return
-        if time.monotonic() > deadline:
-            raise Overdue(f"{what}: not within {seconds:g} s")
-        await asyncio.sleep(POLL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +113,17 @@ class Faults:
     terminations: int = 0
 
 
-class Arena:
+class Arena(Troubles):
     """One PostgreSQL, one ledger, some workers, and the list of what was intended."""
 
     def __init__(
-        self, directory: Path, server: TemporaryServer, engine: Engine, ledger: LedgerClient, environ: Mapping[str, str]
+        self,
+        directory: Path,
+        server: TemporaryServer,
+        engine: Engine,
+        ledger: LedgerClient,
+        environ: Mapping[str, str],
+        smtp: str,
     ) -> None:
         self.directory = directory
         self.server = server
@@ -142,7 +132,10 @@ class Arena:
         self.workers: list[WorkerProcess] = []
         self.faults = Faults()
         self._ledger = ledger
-        self._environ = environ
+        self.troubles = Counter[str]()
+        self._environ = dict(environ)
+        self._smtp = smtp
+        self._stack = AsyncExitStack()
         self._rendering: set[int] = set()
 
     @property
@@ -167,9 +160,9 @@ class Arena:
         self.workers.append(worker)
         return worker
 
-    async def start_workers(self, count: int) -> list[WorkerProcess]:
+    async def start_workers(self, count: int, **settings: str) -> list[WorkerProcess]:
         """Start unarmed workers, and wait until they work."""
-        workers = [await self.start_worker() for _ in range(count)]
+        workers = [await self.start_worker(**settings) for _ in range(count)]
         for worker in workers:
             await self._until_working(worker)
         return workers
@@ -305,7 +298,7 @@ class Arena:
         async with self.look() as connection:
             findings = await audit(connection, self.engine, self.workload.intended, self.file, self.faults.postgres)
         # A database that was away takes leases with it as surely as a kill does.
-        kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres
+        kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres + self.troubles.total()
         if findings.tallies["blind"].in_doubt > kills * WINDOW + self.unanswered():
             findings.violations.append(f"{findings.tallies['blind'].in_doubt} in doubt after {kills} kills")
         for worker in self.workers:
@@ -344,6 +337,7 @@ class Arena:
             worker.send(signal.SIGKILL)
         for worker in self.workers:
             await worker.wait()
+        await self._stack.aclose()
 
 
 def _is_rendering(pid: int) -> bool:
@@ -353,14 +347,16 @@ def _is_rendering(pid: int) -> bool:
 
 
 @asynccontextmanager
-async def open_arena(seed: str, timing: Timing | None = None) -> AsyncIterator[Arena]:
-    """Build an arena, and leave nothing of it behind."""
+async def open_arena(
+    seed: str, timing: Timing | None = None, server: TemporaryServer | None = None
+) -> AsyncIterator[Arena]:
+    """Build an arena, and leave nothing of it behind; `server` is one that is not started yet."""
     timing = timing or Timing()
     directory = Path(tempfile.mkdtemp(prefix="tidings-chaos-"))
     async with AsyncExitStack() as stack:
         stack.callback(rmtree, directory, ignore_errors=True)
-        server = await stack.enter_async_context(TemporaryServer())
-        address = await _start_ledger(stack, directory, server.dsn, seed)
+        server = await stack.enter_async_context(server or TemporaryServer())
+        address, smtp = await _start_ledger(stack, directory, server.dsn, seed)
         config = Config(database_url=server.dsn, lease_seconds=timing.lease_seconds)
         engine = await open_engine(config, make_app(address, timing.call_seconds))
         stack.push_async_callback(engine.close)
@@ -368,23 +364,25 @@ async def open_arena(seed: str, timing: Timing | None = None) -> AsyncIterator[A
         client = LedgerClient(host, int(port))
         stack.callback(client.close)
         environ = _environ(server.dsn, address, timing)
-        arena = Arena(directory, server, engine, client, environ)
+        arena = Arena(directory, server, engine, client, environ, smtp)
         stack.push_async_callback(arena.close)
         await arena.order()
         await arena.workload.define()
         yield arena
 
 
-async def _start_ledger(stack: AsyncExitStack, directory: Path, dsn: str, seed: str) -> str:
+async def _start_ledger(stack: AsyncExitStack, directory: Path, dsn: str, seed: str) -> tuple[str, str]:
+    """Give the addresses of its two doors, HTTP and SMTP."""
     environ = {**os.environ, "DATABASE_URL": dsn, "CHAOS_FILE": str(directory / "ledger.jsonl"), "CHAOS_SEED": seed}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.chaos.ledger"), env=environ, cwd=REPOSITORY, stdin=PIPE, stdout=PIPE
+        *(sys.executable, "-m", "tests.chaos.doors"), env=environ, cwd=REPOSITORY, stdin=PIPE, stdout=PIPE
     )
     stack.push_async_callback(_stop_ledger, process)
     if process.stdout is None:
         raise AssertionError("the ledger has a pipe")
     async with asyncio.timeout(DEADLINE_SECONDS):
-        return f"127.0.0.1:{int(await process.stdout.readline())}"
+        http, smtp = (await process.stdout.readline()).split()
+    return f"127.0.0.1:{int(http)}", f"127.0.0.1:{int(smtp)}"
 
 
 async def _stop_ledger(process: Process) -> None:

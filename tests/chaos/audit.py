@@ -189,9 +189,9 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
     # A crash in a call uses an attempt: an item that several in a row have hit is left to a person.
     if item.in_doubt and provider in SELF_RESOLVING and item.attempts < GRAPH.attempts:
         findings.violations.append(f"{name} stays in doubt although its provider is {provider}: {_story(calls)}")
-    if len({line.body for line in calls}) > 1:
+    if len({line.body for line in calls if line.body}) > 1:
         findings.violations.append(f"{name} was sent with different bodies")
-    if any(line.key != item.key or line.provider != provider for line in calls):
+    if any((line.key and line.key != item.key) or line.provider != provider for line in calls):
         findings.violations.append(f"{name} was sent under another key or by another provider")
     is_spent = item.attempts >= GRAPH.attempts and effective == 0
     if item.status is ItemStatus.FAILED and not is_spent and not any(line.mode == "refuse" for line in calls):

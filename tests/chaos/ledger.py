@@ -1,8 +1,8 @@
 """The independent ledger: what really reached a provider, kept outside the database by a process of its own.
 
-`python -m tests.chaos.ledger` answers HTTP on loopback, prints its port and ends with its standard input. Each call
-becomes one line of an append-only file that is on disk **before** the call is answered; calls that come together share
-one fsync. On each call the ledger also asks PostgreSQL, over a connection of its own, for the committed row.
+It answers HTTP here and SMTP in mail.py; doors.py is its process. Each call becomes one line of an append-only file
+that is on disk **before** the call is answered; calls that come together share one fsync. On each call the ledger also
+asks PostgreSQL, over a connection of its own, for the committed row.
 
 The first call for a recipient named like `drop.17@…` is handled in that mode, later ones are acknowledged; for the
 rest the seed draws a mode by the weights that `POST /control` sets.
@@ -12,11 +12,9 @@ import asyncio
 import json
 import os
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -40,6 +38,7 @@ class Mode(StrEnum):
     ERROR = "error"  # takes it and answers 500
     BROKEN = "broken"  # does not take it and answers 500
     CUT = "cut"  # does not take it and closes the connection
+    STUCK = "stuck"  # does not take it and says nothing
     THROTTLE = "throttle"  # does not take it: 429
     REFUSE = "refuse"  # does not take it, for good: 422
 
@@ -101,23 +100,34 @@ class Witness:
            and o.idempotency_key = wanted.key
     """
 
+    KEY_STATEMENT = "select idempotency_key as key from tidings.outbox where recipient = $1"
+
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._turn = asyncio.Lock()
 
     async def rows(self, keys: Sequence[str]) -> Mapping[str, str] | None:
         """The rows by key; None when PostgreSQL cannot say."""
+        found = await self._ask(self.STATEMENT, [bytes.fromhex(key) for key in keys])
+        return None if found is None else {row["key"].hex(): row["row"] for row in found}
+
+    async def key_of(self, recipient: str) -> str:
+        """The key of the only item for a recipient; empty when PostgreSQL cannot say."""
+        found = await self._ask(self.KEY_STATEMENT, recipient)
+        return found[0]["key"].hex() if found else ""
+
+    async def _ask(self, statement: str, value: object) -> Sequence[asyncpg.Record] | None:
         try:
-            async with asyncio.timeout(WITNESS_SECONDS):
+            async with asyncio.timeout(WITNESS_SECONDS), self._turn:
                 if self._connection is None or self._connection.is_closed():
                     self._connection = await asyncpg.connect(self._dsn)
-                found = await self._connection.fetch(self.STATEMENT, [bytes.fromhex(key) for key in keys])
+                return await self._connection.fetch(statement, value)
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
             if self._connection is not None:
                 self._connection.terminate()
             self._connection = None
             return None
-        return {row["key"].hex(): row["row"] for row in found}
 
 
 class Ledger:
@@ -185,9 +195,18 @@ class Ledger:
             None if rows is None else rows.get(call.key, "absent"),
         )
 
+    async def key_of(self, recipient: str) -> str:
+        """The key of the item for a recipient, as the database has it."""
+        return await self._witness.key_of(recipient)
+
     def _mode(self, recipient: str) -> Mode:
+        mode = self.next_mode(recipient)
         self._calls[recipient] += 1
-        number = self._calls[recipient]
+        return mode
+
+    def next_mode(self, recipient: str) -> Mode:
+        """How the next call for a recipient will be handled."""
+        number = self._calls[recipient] + 1
         asked = recipient.partition(".")[0]
         if asked in set(Mode):
             mode = Mode(asked)
@@ -285,7 +304,7 @@ class Server:
         )
         line = await self._ledger.add(call)
         await asyncio.sleep(orders.delay_seconds)
-        if line.mode is Mode.HANG:
+        if line.mode in {Mode.HANG, Mode.STUCK}:
             await reader.read()  # until the caller gives up
         return _said(line, orders)
 
@@ -300,6 +319,7 @@ def _said(line: Line, orders: Orders) -> bytes | None:
         Mode.DROP: None,
         Mode.CUT: None,
         Mode.HANG: None,
+        Mode.STUCK: None,
         Mode.HALF: accepted[:-8],
         Mode.ERROR: broken,
         Mode.BROKEN: broken,
@@ -316,29 +336,3 @@ def read_lines(path: Path) -> list[Line]:
 
 def _line(raw: dict[str, Any]) -> Line:
     return Line(**{**raw, "mode": Mode(raw["mode"])})
-
-
-async def _until_the_parent_leaves() -> None:
-    """Standard input is a pipe that nobody writes to: it ends with the process that holds the other end."""
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    await reader.read()
-
-
-async def main() -> None:
-    """Serve until standard input ends."""
-    ledger = Ledger(Path(os.environ["CHAOS_FILE"]), os.environ["DATABASE_URL"], os.environ["CHAOS_SEED"])
-    writing = asyncio.create_task(ledger.write())
-    server = await asyncio.start_server(Server(ledger).serve, "127.0.0.1", 0, limit=MOST_HEADER_BYTES, backlog=1000)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    leaving = asyncio.create_task(_until_the_parent_leaves())
-    done, _ = await asyncio.wait([writing, leaving], return_when=asyncio.FIRST_COMPLETED)
-    if writing in done:
-        writing.result()  # a ledger that cannot write must not go on answering
-
-
-if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
-        import uvloop
-
-        uvloop.run(main())

@@ -4,23 +4,19 @@ A failure names the seed; `CHAOS_SEED=… pytest tests/chaos -k …` draws the s
 """
 
 import asyncio
-import os
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
 
 from tests.chaos.app import CLASSES
-from tests.chaos.arena import Arena, Timing, open_arena, until
-from tests.chaos.audit import Findings
+from tests.chaos.arena import Arena, Timing, until
+from tests.chaos.proof import SEED, feed, prove
 
 pytestmark = pytest.mark.chaos
-
-SEED = os.environ.get("CHAOS_SEED") or os.environ.get("PYTEST_XDIST_TESTRUNUID", "1")[:8]
 
 # A row dies after five crashes without progress, so at most four points in a row before everything is settled.
 POINTS = (
@@ -33,29 +29,6 @@ FURTHEST = {"after_claim": 3, "before_call": 30, "after_call": 30, "after_finali
 """A point is armed for its first to this-many-th time."""
 FROZEN_SECONDS = 150.0
 """A worker frozen half-way through a statement keeps its locks for twenty seconds, and others may queue behind it."""
-
-
-@pytest.fixture
-async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
-    timing: Timing | None = getattr(request, "param", None)
-    async with open_arena(SEED, timing) as arena:
-        yield arena
-
-
-async def prove(arena: Arena) -> Findings:
-    """Settle and audit; a violation names the seed and how to see it again."""
-    await arena.settle()
-    findings = await arena.audit()
-    print(f"\nseed {SEED}: {arena.faults}\n{findings}")
-    assert not findings.violations, f"seed {SEED}; again: CHAOS_SEED={SEED} pytest tests/chaos\n{findings}"
-    return findings
-
-
-async def feed(arena: Arena, provider: str) -> None:
-    """Work of every kind for one provider."""
-    await arena.workload.start_executions(provider, 40)
-    await arena.workload.start_run(provider, 80)
-    await arena.workload.start_walks(4)
 
 
 @pytest.mark.parametrize("provider", CLASSES)

@@ -1,0 +1,131 @@
+"""What can be done to an arena beyond killing: to its network, its mail, its clocks, its tables and its disk.
+
+Arena inherits each as a method. A trouble is counted where it is made, so that an audit knows how much doubt to allow.
+"""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.chaos import oddities
+from tests.chaos.proxy import CommitCut, Moment, Proxy
+from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
+from tidings.embedded.temporary import TemporaryServer
+from tidings.storage import migrate
+from tidings.storage.database import Database
+from tidings.storage.statements import load
+
+COMMITS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "claim": [("claim", "claim_due")],
+    "reserve": [("outbox", "reserve_items"), ("deploy", "insert_job_items")],
+    "mark": [("outbox", "mark_items")],
+    "finalize": [("finalize", "finalize_items")],
+    "release": [("release", "release_executions"), ("release", "release_jobs"), ("release", "release_runs")],
+}
+"""The arrows whose commit can be cut, and the statements by which it is known."""
+
+BALLAST_BYTES = 1_000_000
+
+
+def statements(arrow: str) -> frozenset[str]:
+    """The texts of an arrow's statements, as they go over the wire."""
+    return frozenset(load(file)[name].text for file, name in COMMITS[arrow])
+
+
+class Troubles:
+    """The other half of Arena."""
+
+    server: TemporaryServer
+    troubles: Counter[str]
+    _environ: dict[str, str]
+    _smtp: str
+    _stack: AsyncExitStack
+
+    async def route_database(self) -> Proxy:
+        """Have workers that start from now on reach PostgreSQL through a proxy."""
+        parts = urlsplit(self.server.dsn)
+        proxy = await self._open_proxy(str(parts.hostname), int(parts.port or 0), speaks_postgres=True)
+        address = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}")
+        self._environ["DATABASE_URL"] = address.geturl()
+        return proxy
+
+    async def route_provider(self) -> Proxy:
+        """Have workers that start from now on reach the ledger's HTTP door through a proxy."""
+        host, _, port = self._environ["CHAOS_LEDGER"].partition(":")
+        proxy = await self._open_proxy(host, int(port))
+        self._environ["CHAOS_LEDGER"] = f"127.0.0.1:{proxy.port}"
+        return proxy
+
+    async def _open_proxy(self, host: str, port: int, *, speaks_postgres: bool = False) -> Proxy:
+        return await self._stack.enter_async_context(Proxy(host, port, speaks_postgres=speaks_postgres))
+
+    async def cut_commit(self, proxy: Proxy, arrow: str, moment: Moment, feed: Callable[[], Awaitable[None]]) -> None:
+        """Cut a worker's connection in one of its commits, feeding until there is one."""
+        goal = proxy.cuts + 1
+        proxy.arm(CommitCut(statements(arrow), moment))
+        for _ in range(round(DEADLINE_SECONDS / FEED_SECONDS)):
+            await feed()
+            try:
+                await until("a commit is cut", lambda: proxy.cuts >= goal, FEED_SECONDS)
+            except Overdue:
+                continue
+            self.troubles[f"cut {moment} {arrow}"] += 1
+            return
+        raise Overdue(f"there was no commit of {arrow} to cut")
+
+    def half_open(self, proxy: Proxy) -> None:
+        """Let the open connections lead nowhere, without telling either side."""
+        if not proxy.deafen():
+            raise AssertionError("no connection was open")
+        self.troubles["half-open"] += 1
+
+    async def stall(self, proxy: Proxy, seconds: float) -> None:
+        """Hold back every byte for some time, and deliver all of it late."""
+        proxy.stall()
+        self.troubles["stall"] += 1
+        await asyncio.sleep(seconds)  # the trouble itself, not a wait for something
+        proxy.flow()
+
+    def mail_by_smtp(self) -> None:
+        """Have workers that start from now on send e-mail by the real SMTP provider, to the ledger's SMTP door."""
+        self._environ["CHAOS_SMTP"] = self._smtp
+
+    def clock_off(self, seconds: float) -> dict[str, str]:
+        """Settings for a worker whose wall clock is wrong."""
+        self.troubles["clock off"] += 1
+        return {oddities.CLOCK: str(seconds)}
+
+    def notice_silence_after(self, seconds: float) -> None:
+        """Have workers that start from now on give up a statement after so long."""
+        self._environ[oddities.STATEMENT] = str(seconds)
+
+    async def migrate(self, file: Path) -> Sequence[str]:
+        """Apply one more migration as a newer Tidings would; workers that start from now on are newer ones."""
+        self._environ[oddities.MIGRATION] = str(file)
+        known = migrate.migrations
+        db = await Database.open(self.server.dsn, connections=1)
+        try:
+            oddities.add_migration(file)
+            return await migrate.migrate(db)
+        finally:
+            migrate.migrations = known
+            await db.close()
+            self.troubles["migration"] += 1
+
+    def fill_disk(self, volume: Path) -> Path:
+        """Take all the room there is on a volume; give the file that takes it."""
+        ballast = volume / "ballast"
+        self.troubles["disk full"] += 1
+        with ballast.open("wb", buffering=0) as file:
+            try:
+                while file.write(bytes(BALLAST_BYTES)) == BALLAST_BYTES:
+                    pass
+                while file.write(bytes(1)):
+                    pass
+            except OSError:
+                os.fsync(file.fileno())
+        return ballast
