@@ -255,6 +255,11 @@ class Arena(Troubles):
         """With the faults off, wait until everything is terminal or in doubt, then send the workers home."""
         await self.order()
         await self.start_workers(max(0, workers - len(self._unarmed())))
+        await self.until_settled(seconds)
+        await self.send_home()
+
+    async def until_settled(self, seconds: float = DEADLINE_SECONDS) -> None:
+        """Wait until everything is terminal or in doubt for good."""
         async with self.look() as connection:
             left: dict[str, int] = {}
 
@@ -268,7 +273,6 @@ class Arena(Troubles):
             except Overdue as error:
                 shown = "\n".join(await open_items(connection))
                 raise Overdue(f"{error}; left are {left}\n{shown}\n{self._warnings()}") from None
-        await self.send_home()
 
     async def send_home(self) -> None:
         """SIGTERM for all unarmed workers that still run; each must leave in peace."""

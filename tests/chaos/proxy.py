@@ -5,12 +5,13 @@ It runs in the loop of whoever opened it. What is set applies to all its links, 
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from tests.chaos.dialogue import READY_OUTSIDE_A_TRANSACTION, Frontend
 
@@ -247,6 +248,15 @@ class Proxy:
                 self.links.discard(link)
         finally:
             writer.transport.abort()
+
+
+@asynccontextmanager
+async def postgres_proxy(dsn: str) -> AsyncIterator[tuple[Proxy, str]]:
+    """A proxy to a PostgreSQL, and the address to use instead of the server's own."""
+    parts = urlsplit(dsn)
+    async with Proxy(str(parts.hostname), int(parts.port or 0), speaks_postgres=True) as proxy:
+        netloc = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
+        yield proxy, parts._replace(netloc=netloc).geturl()
 
 
 def _end(cut: ByteCut | PatternCut, data: bytes) -> int | None:

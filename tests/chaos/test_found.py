@@ -5,13 +5,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from tests.conftest import ManualClock
+from structlog.testing import capture_logs
+
+from tests.chaos.proxy import CommitCut, Moment, postgres_proxy
+from tests.chaos.troubles import statements
+from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import Sql, email, start
+from tidings.domain.item import Channel
 from tidings.domain.outcome import Unknown
 from tidings.domain.queue import Lane
-from tidings.engine import Engine, Resolution
+from tidings.domain.run import RunStatus
+from tidings.engine import Deployment, Engine, Recipient, Resolution
 from tidings.kernel.deliver import Flight
 from tidings.kernel.keep import Keeper
 from tidings.kernel.mark import Window, commit_window
@@ -20,7 +26,8 @@ from tidings.kernel.reserve import reserve
 from tidings.kernel.slots import SHORTEST_REST, Slots
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import database_time
-from tidings.storage.database import Database
+from tidings.storage.database import Database, Tx
+from tidings.storage.load import load_runs
 from tidings.storage.outbox import Unstarted
 
 PARTING_SECONDS = 0.3
@@ -82,6 +89,26 @@ async def test_a_farewell_of_the_server_is_no_reason_to_give_up_a_batch(dsn: str
                 assert await db.persist(database_time, alone=True) > before
         finally:
             await db.close()
+
+
+async def test_one_statement_without_an_answer_is_enough_to_distrust_every_connection(dsn: str) -> None:
+    """Each would have been tried, and have timed out, in its turn: ten minutes for a pool of ten."""
+    async with postgres_proxy(dsn) as (proxy, address):
+        db = await Database.open(address, connections=4, statement_timeout_seconds=0.5)
+        together = asyncio.Barrier(4)
+
+        async def use(tx: Tx) -> None:
+            await database_time(tx)
+            await together.wait()
+
+        await asyncio.gather(*(db.persist(use) for _ in range(4)))
+        assert proxy.deafen() == 4
+
+        with capture_logs() as logs:
+            await db.persist(database_time, alone=True)
+        await db.close()
+
+    assert [line["event"] for line in logs] == ["storage_retry"]
 
 
 def test_calls_that_hang_together_are_one_reason_to_rest() -> None:
@@ -166,3 +193,27 @@ async def test_a_mark_taken_back_after_its_execution_has_ended_leaves_the_item_i
     assert len(await engine.in_doubt()) == 1
     assert [check for check in await engine.verify() if check.offences] == []
     assert provider.calls == []
+
+
+async def test_a_run_ends_at_once_although_the_answer_to_its_last_release_was_lost(
+    dsn: str, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    """The release is repeated and finds nothing to release; the run waited half a minute for its next look."""
+    async with postgres_proxy(dsn) as (proxy, address):
+        db = await Database.open(address)
+        engine = await make_engine(db, clock, provider)
+        run = await engine.deploy(Deployment(uuid4(), "key", Channel.SMS, {"body": "x"}, [Recipient("+44", {})]))
+        proxy.arm(CommitCut(statements("release jobs"), Moment.AFTER))
+        shard = engine.kernel.shard_of(run.id)
+        # Who meets a run for the first time has it looked at; this worker knows it from an earlier job.
+        engine.kernel.runs.update(await db.persist(lambda tx: load_runs(tx, shard=shard, ids=[run.id])))
+
+        try:
+            await engine.work_everything()  # up to a release that nobody hears of
+            clock.advance(seconds=1)
+            await engine.work_everything()
+        finally:
+            await engine.close()
+
+    assert proxy.cuts == 1
+    assert await sql.fetchval("select status from runs where id = $1", run.id) == RunStatus.COMPLETED

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tests.chaos import oddities
-from tests.chaos.proxy import CommitCut, Moment, Proxy
+from tests.chaos.proxy import CommitCut, Moment, Proxy, postgres_proxy
 from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
 from tidings.embedded.temporary import TemporaryServer
 from tidings.storage import migrate
@@ -24,7 +23,9 @@ COMMITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "reserve": [("outbox", "reserve_items"), ("deploy", "insert_job_items")],
     "mark": [("outbox", "mark_items")],
     "finalize": [("finalize", "finalize_items")],
-    "release": [("release", "release_executions"), ("release", "release_jobs"), ("release", "release_runs")],
+    "release": [("release", "release_executions")],
+    "release jobs": [("release", "release_jobs")],
+    "roll up": [("release", "release_runs")],
 }
 """The arrows whose commit can be cut, and the statements by which it is known."""
 
@@ -47,21 +48,15 @@ class Troubles:
 
     async def route_database(self) -> Proxy:
         """Have workers that start from now on reach PostgreSQL through a proxy."""
-        parts = urlsplit(self.server.dsn)
-        proxy = await self._open_proxy(str(parts.hostname), int(parts.port or 0), speaks_postgres=True)
-        address = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}")
-        self._environ["DATABASE_URL"] = address.geturl()
+        proxy, self._environ["DATABASE_URL"] = await self._stack.enter_async_context(postgres_proxy(self.server.dsn))
         return proxy
 
     async def route_provider(self) -> Proxy:
         """Have workers that start from now on reach the ledger's HTTP door through a proxy."""
         host, _, port = self._environ["CHAOS_LEDGER"].partition(":")
-        proxy = await self._open_proxy(host, int(port))
+        proxy = await self._stack.enter_async_context(Proxy(host, int(port)))
         self._environ["CHAOS_LEDGER"] = f"127.0.0.1:{proxy.port}"
         return proxy
-
-    async def _open_proxy(self, host: str, port: int, *, speaks_postgres: bool = False) -> Proxy:
-        return await self._stack.enter_async_context(Proxy(host, port, speaks_postgres=speaks_postgres))
 
     async def cut_commit(self, proxy: Proxy, arrow: str, moment: Moment, feed: Callable[[], Awaitable[None]]) -> None:
         """Cut a worker's connection in one of its commits, feeding until there is one."""
