@@ -150,6 +150,9 @@ class Database:
             except TransientFailure as failure:
                 if self._pool.is_closing():
                     raise
+                if isinstance(failure.__cause__, TimeoutError):
+                    # The way to the server may be gone without a word: the other connections would each time out, too.
+                    await self._pool.expire_connections()
                 log.warning("storage_retry", reason=str(failure), delay_seconds=delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_BACKOFF_SECONDS)
