@@ -50,7 +50,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         payloads = await _render(kernel, shard, jobs, moving, items, now)
         with Flight(kernel, shard, lane, keeper) as flight:
             learn(moving, await flight.fly(_parcels(moving, payloads, again, now)))
-        await _release(kernel, shard, hands)
+        await _release(kernel, shard, hands, jobs)
 
 
 async def _load(
@@ -124,7 +124,7 @@ def _parcels(
     ]
 
 
-async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand]) -> None:
+async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], jobs: Mapping[UUID, LoadedJob]) -> None:
     now = await kernel.clock.now()
     moves = [_move(kernel, hand, now) for hand in hands.values()]
 
@@ -135,9 +135,11 @@ async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand]) -> 
 
     released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
     crash_points.reach("after_release")
-    for id in hands.keys() - {job.id for job in released}:
+    lost = hands.keys() - {job.id for job in released}
+    for id in lost:
         log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
-    for run_id in {job.run_id for job in released if job.done}:
+    # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
+    for run_id in {job.run_id for job in released if job.done} | {jobs[id].run_id for id in lost}:
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
 
 
