@@ -251,6 +251,12 @@ class Arena(Troubles):
     async def _has_calls(self, goal: int) -> bool:
         return await self.calls() >= goal
 
+    async def is_silent(self) -> bool:
+        """Whether nobody called for as long as a call may take."""
+        before = await self.calls()
+        await asyncio.sleep(float(self._environ["TIDINGS_CALL_SECONDS"]))
+        return await self.calls() == before
+
     async def settle(self, workers: int = 2, seconds: float = DEADLINE_SECONDS) -> None:
         """With the faults off, wait until everything is terminal or in doubt, then send the workers home."""
         await self.order()
@@ -300,7 +306,8 @@ class Arena(Troubles):
     async def audit(self) -> Findings:
         """Compare the list, the database and the ledger; whatever does not fit is a violation."""
         async with self.look() as connection:
-            findings = await audit(connection, self.engine, self.workload.intended, self.file, self.faults.postgres)
+            absences = self.faults.postgres + self.troubles["migration"] + self.troubles["disk full"]
+            findings = await audit(connection, self.engine, self.workload.intended, self.file, absences)
         # A database that was away takes leases with it as surely as a kill does.
         kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres + self.troubles.total()
         if findings.tallies["blind"].in_doubt > kills * WINDOW + self.unanswered():

@@ -113,7 +113,7 @@ async def audit(
     engine: Engine,
     intended: Intended,
     ledger: Path,
-    postgres_restarts: int,
+    postgres_absences: int,
 ) -> Findings:
     """Everything that the promises say, checked from outside."""
     findings = Findings()
@@ -122,9 +122,12 @@ async def audit(
     _check_presence(findings, intended, items, lines)
     for recipient, provider in intended.items.items():
         for item in items.get(recipient, ()):
-            _check_item(findings, provider, item, lines.get(recipient, ()))
+            if recipient in intended.unsendable:
+                _check_unsendable(findings, item, lines.get(recipient, ()))
+            else:
+                _check_item(findings, provider, item, lines.get(recipient, ()))
     for line in (line for calls in lines.values() for line in calls):
-        _check_witness(findings, line, postgres_restarts)
+        _check_witness(findings, line, postgres_absences)
     findings.violations += [
         f"verify {check.name}: {offence.id} {offence.problem}"
         for check in await engine.verify()
@@ -198,6 +201,12 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
         findings.violations.append(f"{name} failed although nobody refused it")
 
 
+def _check_unsendable(findings: Findings, item: Item, calls: Sequence[Line]) -> None:
+    findings.tallies[item.provider].failed += item.status is ItemStatus.FAILED
+    if item.status is not ItemStatus.FAILED or calls:
+        findings.violations.append(f"{item.recipient} could not be rendered, and is {item.status}: {_story(calls)}")
+
+
 def _allowed(item: Item) -> set[int]:
     if item.in_doubt:
         return {0, 1}
@@ -210,9 +219,9 @@ def _story(calls: Sequence[Line]) -> str:
     return ", ".join(f"{line.mode} by {line.worker} at {line.at:.3f}" for line in calls) or "never called"
 
 
-def _check_witness(findings: Findings, line: Line, postgres_restarts: int) -> None:
-    """Every call had its committed row, queued and marked; only a PostgreSQL that was down cannot say so."""
-    if line.row == "queued marked" or (line.row is None and postgres_restarts):
+def _check_witness(findings: Findings, line: Line, postgres_absences: int) -> None:
+    """Every call had its committed row, queued and marked; only a PostgreSQL that did not answer cannot say so."""
+    if line.row == "queued marked" or (line.row is None and postgres_absences):
         return
     findings.violations.append(f"the call for {line.recipient} by {line.worker} had the row {line.row!r}")
 

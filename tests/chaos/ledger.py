@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
-WITNESS_SECONDS = 0.4
+WITNESS_SECONDS = 0.6
 MOST_HEADER_BYTES = 16_384
 
 
@@ -107,6 +107,10 @@ class Witness:
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._turn = asyncio.Lock()
 
+    async def prepare(self) -> None:
+        """Connect in good time: the first call would have to wait for it."""
+        self._connection = await asyncpg.connect(self._dsn)
+
     async def rows(self, keys: Sequence[str]) -> Mapping[str, str] | None:
         """The rows by key; None when PostgreSQL cannot say."""
         found = await self._ask(self.STATEMENT, [bytes.fromhex(key) for key in keys])
@@ -160,6 +164,7 @@ class Ledger:
 
     async def write(self) -> None:
         """Write what waits, for ever: one question, one write and one fsync for all of it."""
+        await self._witness.prepare()
         while True:
             await self._stirred.wait()
             self._stirred.clear()

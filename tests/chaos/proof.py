@@ -9,9 +9,9 @@ from tests.chaos.waiting import DEADLINE_SECONDS
 SEED = os.environ.get("CHAOS_SEED") or os.environ.get("PYTEST_XDIST_TESTRUNUID", "1")[:8]
 
 
-async def prove(arena: Arena, seconds: float = DEADLINE_SECONDS) -> Findings:
+async def prove(arena: Arena, seconds: float = DEADLINE_SECONDS, workers: int = 2) -> Findings:
     """Settle and audit; a violation names the seed and how to see it again."""
-    await arena.settle(seconds=seconds)
+    await arena.settle(workers, seconds)
     findings = await arena.audit()
     print(f"\nseed {SEED}: {arena.faults}, {dict(arena.troubles)}\n{findings}")
     assert not findings.violations, f"seed {SEED}; again: CHAOS_SEED={SEED} pytest tests/chaos\n{findings}"

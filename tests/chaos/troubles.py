@@ -7,11 +7,11 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from tests.chaos import oddities
-from tests.chaos.proxy import CommitCut, Moment, Proxy, postgres_proxy
+from tests.chaos.proxy import CommitCut, Cut, Moment, Proxy, postgres_proxy
 from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
 from tidings.embedded.temporary import TemporaryServer
 from tidings.storage import migrate
@@ -28,8 +28,6 @@ COMMITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "roll up": [("release", "release_runs")],
 }
 """The arrows whose commit can be cut, and the statements by which it is known."""
-
-BALLAST_BYTES = 1_000_000
 
 
 def statements(arrow: str) -> frozenset[str]:
@@ -60,17 +58,30 @@ class Troubles:
 
     async def cut_commit(self, proxy: Proxy, arrow: str, moment: Moment, feed: Callable[[], Awaitable[None]]) -> None:
         """Cut a worker's connection in one of its commits, feeding until there is one."""
+        await self.cut_link(proxy, CommitCut(statements(arrow), moment), feed, f"cut {moment} {arrow}")
+
+    async def cut_link(
+        self, proxy: Proxy, cut: Cut, feed: Callable[[], Awaitable[None]], name: str = "cut anywhere"
+    ) -> None:
+        """Cut the first connection that the cut fits, feeding until there is one."""
         goal = proxy.cuts + 1
-        proxy.arm(CommitCut(statements(arrow), moment))
+        proxy.arm(cut)
         for _ in range(round(DEADLINE_SECONDS / FEED_SECONDS)):
             await feed()
             try:
-                await until("a commit is cut", lambda: proxy.cuts >= goal, FEED_SECONDS)
+                await until(name, lambda: proxy.cuts >= goal, FEED_SECONDS)
             except Overdue:
                 continue
-            self.troubles[f"cut {moment} {arrow}"] += 1
+            self.troubles[name] += 1
             return
-        raise Overdue(f"there was no commit of {arrow} to cut")
+        raise Overdue(f"{name}: there was nothing to cut")
+
+    async def turn_away(self, proxy: Proxy, seconds: float) -> None:
+        """Cut every connection, and refuse new ones for some time."""
+        await proxy.refuse()
+        self.troubles["refuse"] += 1
+        await asyncio.sleep(seconds)  # the trouble itself, not a wait for something
+        await proxy.accept()
 
     def half_open(self, proxy: Proxy) -> None:
         """Let the open connections lead nowhere, without telling either side."""
@@ -116,11 +127,15 @@ class Troubles:
         ballast = volume / "ballast"
         self.troubles["disk full"] += 1
         with ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(bytes(BALLAST_BYTES)) == BALLAST_BYTES:
+            room = os.statvfs(volume)
+            with suppress(OSError):  # somebody may be taking the same room
+                os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
+            with suppress(OSError):
+                file.seek(0, os.SEEK_END)
+                while file.write(bytes(4096)):
                     pass
-                while file.write(bytes(1)):
-                    pass
-            except OSError:
-                os.fsync(file.fileno())
         return ballast
+
+    async def revive_postgres(self) -> None:
+        """Start PostgreSQL if it has gone: without room for its log it stops by itself."""
+        await self.server.start()

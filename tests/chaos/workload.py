@@ -27,6 +27,7 @@ class Intended:
     items: dict[str, str] = field(default_factory=dict)
     executions: dict[str, UUID] = field(default_factory=dict)  # idempotency key → id
     runs: dict[UUID, int] = field(default_factory=dict)  # id → people
+    unsendable: set[str] = field(default_factory=set)  # those of the items that must fail without a call
 
 
 class Workload:
@@ -80,13 +81,17 @@ class Workload:
         self.intended.executions |= {one.idempotency_key: got.id for one, got in zip(triggers, started, strict=True)}
         return [one.duplicate for one in started]
 
-    async def start_run(self, provider: str, count: int, mode: str = "to") -> UUID:
-        """Deploy a run to new people."""
+    async def start_run(self, provider: str, count: int, mode: str = "to", poison: str = "") -> UUID:
+        """Deploy a run to new people; `poison` is what the first of them gets to be rendered."""
         addresses = self.addresses(count, provider, mode)
         self.intended.items |= dict.fromkeys(addresses, provider)
         channel = CHANNELS[provider]
         recipients = [Recipient(address, {"name": address}) for address in addresses]
-        wish = Deployment(uuid4(), f"run {addresses[0]}", channel, _CONTENT[channel], recipients)
+        content = dict(_CONTENT[channel])
+        if poison:
+            content["body"] += f"{{% if name == '{addresses[0]}' %}}{poison}{{% endif %}}"
+            self.intended.unsendable.add(addresses[0])
+        wish = Deployment(uuid4(), f"run {addresses[0]}", channel, content, recipients)
         started = await self._engine.deploy(wish)
         self.intended.runs[started.id] = count
         return started.id

@@ -16,10 +16,13 @@ from tidings.embedded.server import ensure_running, read_postmaster, signal_and_
 
 
 class TemporaryServer:
-    """A server in a directory of its own, stopped and removed at the end of its `async with` block."""
+    """A server in a directory of its own (below `parent`), stopped and removed at the end of its `async with` block."""
 
-    def __init__(self, *, bin_dir: Path | None = None, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *, bin_dir: Path | None = None, settings: Mapping[str, str] | None = None, parent: Path | None = None
+    ) -> None:
         self._bin_dir = bin_dir
+        self._parent = parent
         self._settings = settings
         self._dsn = ""
         self.data_dir = Path()
@@ -31,7 +34,7 @@ class TemporaryServer:
 
     async def __aenter__(self) -> Self:
         """Make and start the server."""
-        self.data_dir = Path(tempfile.mkdtemp(prefix="tidings-"))
+        self.data_dir = Path(tempfile.mkdtemp(prefix="tidings-", dir=self._parent))
         if os.geteuid() == 0:
             self.data_dir.chmod(0o711)  # the server's own account must be able to pass through
         try:
