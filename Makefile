@@ -45,7 +45,7 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-chaos: $(VENV)/.installed-dev ## Kill workers and PostgreSQL for a while, and count what was sent (CHAOS_ROUNDS, CHAOS_SEED)
+chaos: $(VENV)/.installed-dev ## 1,000 kills, 100 restarts, a million sends: over an hour (CHAOS_SEED= goes on, CHAOS_BACKGROUND=1)
 	@$(BIN)/python -m tests.chaos.soak
 
 bench: $(VENV)/.installed-dev ## The kernel beside raw SQL, in a few minutes (BENCH_ITEMS; python -m bench.run --help)
@@ -58,4 +58,4 @@ bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, P
 	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tests.chaos import oddities
+from tidings.domain import retry
 from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import (
@@ -183,10 +184,20 @@ def make_app(address: str, call_seconds: float) -> App:
     return App([LedgerProvider(name, address, call_seconds) for name in CLASSES], routes)
 
 
+def hurry(seconds: float) -> None:
+    """Wait only so long between attempts: a soak has no minutes for each retry, and no setting says it."""
+    wait = timedelta(seconds=seconds)
+    for policy in (retry.GRAPH, retry.CAMPAIGN):
+        object.__setattr__(policy, "base", wait)
+    retry.SHORTEST_WAIT = wait
+
+
 def app() -> App:
     """What a worker loads; it dies with the process that started it, so that a killed test leaves nothing behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if wait := os.environ.get("CHAOS_RETRY_SECONDS"):
+        hurry(float(wait))
     oddities.install(os.environ)
     call_seconds = float(os.environ["TIDINGS_CALL_SECONDS"])
     made = make_app(os.environ["CHAOS_LEDGER"], call_seconds)

@@ -20,10 +20,11 @@ from shutil import rmtree
 import asyncpg
 
 from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
-from tests.chaos.audit import Findings, audit, open_items, unsettled
+from tests.chaos.audit import Findings, Peaceful, audit, open_items, unsettled
+from tests.chaos.history import offences, watch
 from tests.chaos.troubles import Troubles
 from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
-from tests.chaos.workload import Workload
+from tests.chaos.workload import Workload, read_intended
 from tidings.config import Config
 from tidings.embedded.processes import children_of
 from tidings.embedded.temporary import TemporaryServer
@@ -47,6 +48,7 @@ class Timing:
     lease_seconds: float = 2.0
     call_seconds: float = 1.0
     poll_seconds: float = 0.2
+    retry_seconds: float | None = None  # between attempts, instead of the policies' own
 
 
 class WorkerProcess:
@@ -128,7 +130,7 @@ class Arena(Troubles):
         self.directory = directory
         self.server = server
         self.engine = engine
-        self.workload = Workload(engine)
+        self.workload = Workload(engine, directory / "intended.jsonl")
         self.workers: list[WorkerProcess] = []
         self.faults = Faults()
         self._ledger = ledger
@@ -240,8 +242,15 @@ class Arena(Troubles):
 
     async def calls(self) -> int:
         """How many calls the ledger has written."""
+        return await self._stat("lines")
+
+    async def taken(self) -> int:
+        """How many items have reached their person."""
+        return await self._stat("taken")
+
+    async def _stat(self, name: str) -> int:
         reply = await self._ledger.ask("GET", "/stats", b"", {})
-        return int(str(reply.body["lines"]))
+        return int(str(reply.body[name]))
 
     async def until_calls(self, more: int) -> None:
         """Wait until so many more calls have been made."""
@@ -271,7 +280,7 @@ class Arena(Troubles):
 
             async def is_settled() -> bool:
                 nonlocal left
-                left = await unsettled(connection, self.workload.intended)
+                left = await unsettled(connection, self.workload.items)
                 return not left
 
             try:
@@ -306,8 +315,9 @@ class Arena(Troubles):
     async def audit(self) -> Findings:
         """Compare the list, the database and the ledger; whatever does not fit is a violation."""
         async with self.look() as connection:
-            absences = self.faults.postgres + self.troubles["migration"] + self.troubles["disk full"]
-            findings = await audit(connection, self.engine, self.workload.intended, self.file, absences)
+            intended = read_intended(self.directory / "intended.jsonl")
+            findings = await audit(connection, self.engine, intended, self.file, self._peaceful())
+            findings.violations += await offences(connection)
         # A database that was away takes leases with it as surely as a kill does.
         kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres + self.troubles.total()
         if findings.tallies["blind"].in_doubt > kills * WINDOW + self.unanswered():
@@ -319,8 +329,15 @@ class Arena(Troubles):
 
     def unanswered(self) -> int:
         """How many items a living worker put in doubt because a call got no answer in time."""
+        return len(self._unanswered())
+
+    def _unanswered(self) -> set[str]:
         events = [json.loads(line) for worker in self.workers for line in worker.events("in_doubt")]
-        return len({event["item"] for event in events if "crash" not in event["reason"]})
+        return {event["item"] for event in events if "crash" not in event["reason"]}
+
+    def _peaceful(self) -> Peaceful:
+        workers = frozenset(worker.pid for worker in self.workers if worker.code == 0)
+        return Peaceful(workers, frozenset(self._unanswered()))
 
     async def walked_past(self) -> int:
         """How many items in doubt belong to executions that went on without them: nothing looks at those by itself."""
@@ -359,13 +376,20 @@ def _is_rendering(pid: int) -> bool:
 
 @asynccontextmanager
 async def open_arena(
-    seed: str, timing: Timing | None = None, server: TemporaryServer | None = None
+    seed: str,
+    timing: Timing | None = None,
+    server: TemporaryServer | None = None,
+    directory: Path | None = None,
 ) -> AsyncIterator[Arena]:
-    """Build an arena, and leave nothing of it behind; `server` is one that is not started yet."""
+    """Build an arena, and leave nothing of it behind but what is in the directory, if one is given.
+
+    `server` is one that is not started yet.
+    """
     timing = timing or Timing()
-    directory = Path(tempfile.mkdtemp(prefix="tidings-chaos-"))
     async with AsyncExitStack() as stack:
-        stack.callback(rmtree, directory, ignore_errors=True)
+        if directory is None:
+            directory = Path(tempfile.mkdtemp(prefix="tidings-chaos-"))
+            stack.callback(rmtree, directory, ignore_errors=True)
         server = await stack.enter_async_context(server or TemporaryServer())
         address, smtp = await _start_ledger(stack, directory, server.dsn, seed)
         config = Config(database_url=server.dsn, lease_seconds=timing.lease_seconds)
@@ -379,6 +403,8 @@ async def open_arena(
         stack.push_async_callback(arena.close)
         await arena.order()
         await arena.workload.define()
+        async with arena.look() as connection:
+            await watch(connection)
         yield arena
 
 
@@ -409,11 +435,16 @@ async def _stop_ledger(process: Process) -> None:
 
 def _environ(dsn: str, address: str, timing: Timing) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "PYTEST_"))}
-    return own | {
-        "DATABASE_URL": dsn,
-        "CHAOS_LEDGER": address,
-        "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),
-        "TIDINGS_CALL_SECONDS": str(timing.call_seconds),
-        "TIDINGS_POLL_SECONDS": str(timing.poll_seconds),
-        "TIDINGS_LOG_FORMAT": "json",
-    }
+    hurry = {} if timing.retry_seconds is None else {"CHAOS_RETRY_SECONDS": str(timing.retry_seconds)}
+    return (
+        own
+        | hurry
+        | {
+            "DATABASE_URL": dsn,
+            "CHAOS_LEDGER": address,
+            "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),
+            "TIDINGS_CALL_SECONDS": str(timing.call_seconds),
+            "TIDINGS_POLL_SECONDS": str(timing.poll_seconds),
+            "TIDINGS_LOG_FORMAT": "json",
+        }
+    )

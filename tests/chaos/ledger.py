@@ -5,7 +5,8 @@ that is on disk **before** the call is answered; calls that come together share 
 asks PostgreSQL, over a connection of its own, for the committed row.
 
 The first call for a recipient named like `drop.17@…` is handled in that mode, later ones are acknowledged; for the
-rest the seed draws a mode by the weights that `POST /control` sets.
+rest the seed draws a mode by the weights that `POST /control` sets, at most twice for one recipient: whoever is refused
+as often as the retry policy allows would fail, and rightly.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 
 WITNESS_SECONDS = 0.6
+MOST_FAULTS = 2
 MOST_HEADER_BYTES = 16_384
 
 
@@ -92,7 +94,7 @@ class Witness:
 
     STATEMENT = """
         select o.idempotency_key as key,
-               o.status || case when o.marked_at is null then '' else ' marked' end as row
+               o.status || case when o.marked_at is null and not o.in_doubt then '' else ' marked' end as row
           from tidings.shards s
          cross join unnest($1::bytea[]) as wanted(key)
           join tidings.outbox o
@@ -216,6 +218,8 @@ class Ledger:
         if asked in set(Mode):
             mode = Mode(asked)
             return mode if number == 1 or mode in FOR_EVERY_CALL else Mode.ACK
+        if number > MOST_FAULTS or not self.orders.weights:
+            return Mode.ACK
         draw = random.Random(f"{self._seed}:{recipient}:{number}").random()
         for name, weight in self.orders.weights.items():
             draw -= weight

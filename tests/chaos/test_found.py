@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID, uuid4
 
+import pytest
 from structlog.testing import capture_logs
 
 from tests.chaos.proxy import CommitCut, Moment, postgres_proxy
@@ -15,20 +16,21 @@ from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import Sql, email, start
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Unknown
-from tidings.domain.queue import Lane
+from tidings.domain.queue import Claimed, Lane
 from tidings.domain.run import RunStatus
 from tidings.engine import Deployment, Engine, Recipient, Resolution
+from tidings.kernel import executions
 from tidings.kernel.deliver import Flight
 from tidings.kernel.keep import Keeper
 from tidings.kernel.mark import Window, commit_window
-from tidings.kernel.plan import load_cases, plan
+from tidings.kernel.plan import Case, load_cases, plan
 from tidings.kernel.reserve import reserve
 from tidings.kernel.slots import SHORTEST_REST, Slots
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import database_time
 from tidings.storage.database import Database, Tx
 from tidings.storage.load import load_runs
-from tidings.storage.outbox import Unstarted
+from tidings.storage.outbox import Unstarted, unmark_items
 
 PARTING_SECONDS = 0.3
 FAREWELL = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
@@ -217,3 +219,33 @@ async def test_a_run_ends_at_once_although_the_answer_to_its_last_release_was_lo
 
     assert proxy.cuts == 1
     assert await sql.fetchval("select status from runs where id = $1", run.id) == RunStatus.COMPLETED
+
+
+async def test_a_mark_taken_back_between_another_workers_claim_and_its_doubt_is_not_walked_past(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It saw its own fence, so it woke nobody; the other saw the mark, and ended the execution without the item."""
+    id, mark = await mark_and_leave(engine)
+    kernel, shard = engine.kernel, engine.kernel.shard_of(id)
+    clock.advance(minutes=6)
+    now = await kernel.clock.now()
+    claimed: list[Claimed] = []
+    cases: dict[UUID, Case] = {}
+
+    async def take_back_too_late_to_see_the_claim(tx: Tx) -> None:
+        await unmark_items(tx, shard=shard, items=[mark], now=now)
+        claimed.extend(await engine.claim(shard, Lane.TRANSACTIONAL))
+        cases.update(await load_cases(kernel, shard, claimed))
+
+    async def loaded_before(*_: object) -> dict[UUID, Case]:
+        return cases
+
+    await kernel.db.persist(take_back_too_late_to_see_the_claim)
+    with monkeypatch.context() as patch:
+        patch.setattr(executions, "load_cases", loaded_before)
+        await executions.work_executions(kernel, shard, Lane.TRANSACTIONAL, claimed)
+    await engine.work_everything()
+
+    assert len(provider.calls) == 1
+    assert await engine.in_doubt() == []
+    assert [check for check in await engine.verify() if check.offences] == []

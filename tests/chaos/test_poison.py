@@ -9,6 +9,7 @@ from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing
 from tests.chaos.oddities import POISON
 from tests.chaos.proof import prove
+from tests.chaos.workload import read_intended
 from tidings.engine import Trigger
 
 pytestmark = pytest.mark.chaos
@@ -49,7 +50,7 @@ async def test_a_row_that_kills_its_workers_is_given_up_and_takes_nobody_along(a
     await arena.start_workers(1, **{POISON: "deadly"})
     await prove(arena, workers=1)
 
-    deadly = arena.workload.intended.executions["deadly"]
+    deadly = read_intended(arena.directory / "intended.jsonl").executions["deadly"]
     dead = {json.loads(line)["execution"] for worker in arena.workers for line in worker.events("execution_dead")}
     assert dead == {str(deadly)}
     assert (await arena.engine.execution(deadly)).error == f"workers died {MOST_CRASHES} times while working on it"

@@ -1,12 +1,15 @@
-"""What is asked of the engine, and the list of it that is kept outside the database.
+"""What is asked of the engine, and the list of it that is kept outside the database, in a file.
 
 Every intended item has a recipient of its own, so the recipient is its name in the list, in the outbox and in the
-ledger alike.
+ledger alike. An item is in the file before the engine hears of it.
 """
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from uuid import UUID, uuid4
 
 from tests.chaos.app import CHANNELS, CLASSES
@@ -30,13 +33,27 @@ class Intended:
     unsendable: set[str] = field(default_factory=set)  # those of the items that must fail without a call
 
 
-class Workload:
-    """Feeds the engine in the test's own process, and remembers what it fed."""
+def read_intended(path: Path) -> Intended:
+    """The list, as the file has it."""
+    intended = Intended()
+    with path.open() as file:
+        for line in map(json.loads, file):
+            intended.items |= line.get("items", {})
+            intended.executions |= {key: UUID(id) for key, id in line.get("executions", {}).items()}
+            intended.unsendable |= line.get("unsendable", {}).keys()
+            intended.runs |= {UUID(id): people for id, people in line.get("runs", {}).items()}
+    return intended
 
-    def __init__(self, engine: Engine) -> None:
+
+class Workload:
+    """Feeds the engine in the test's own process, and writes down what it fed."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
         self._number = 0
-        self.intended = Intended()
+        self._path = path
+        self.items = 0
+        self._write({})
 
     async def define(self) -> None:
         """The workflows: one send for each provider, and a walk through all three."""
@@ -58,7 +75,7 @@ class Workload:
     def triggers(self, provider: str, count: int, mode: str = "to") -> list[Trigger]:
         """Wishes for executions with one send each, noted as intended."""
         addresses = self.addresses(count, provider, mode)
-        self.intended.items |= dict.fromkeys(addresses, provider)
+        self._intend(dict.fromkeys(addresses, provider))
         return [Trigger(f"key {address}", {f"to_{provider}": address, "name": address}) for address in addresses]
 
     async def start_executions(self, provider: str, count: int, mode: str = "to") -> None:
@@ -68,37 +85,49 @@ class Workload:
     async def start_walks(self, count: int) -> None:
         """Trigger executions with three sends, one through each provider."""
         people = [self.addresses(count, provider) for provider in WALK]
+        for provider, share in zip(WALK, people, strict=True):
+            self._intend(dict.fromkeys(share, provider))
         triggers = []
         for addresses in zip(*people, strict=True):
             data = {f"to_{provider}": address for provider, address in zip(WALK, addresses, strict=True)}
-            self.intended.items |= dict(zip(addresses, WALK, strict=True))
             triggers.append(Trigger(f"key {addresses[0]}", {**data, "name": addresses[0]}))
         await self._trigger("walk", triggers)
 
     async def trigger_again(self, provider: str, triggers: Sequence[Trigger]) -> list[bool]:
         """Trigger with keys that may have been used already; tells which were."""
-        started = await self._engine.trigger_many(f"one-{provider}", triggers)
-        self.intended.executions |= {one.idempotency_key: got.id for one, got in zip(triggers, started, strict=True)}
-        return [one.duplicate for one in started]
+        return await self._trigger(f"one-{provider}", triggers)
 
     async def start_run(self, provider: str, count: int, mode: str = "to", poison: str = "") -> UUID:
         """Deploy a run to new people; `poison` is what the first of them gets to be rendered."""
         addresses = self.addresses(count, provider, mode)
-        self.intended.items |= dict.fromkeys(addresses, provider)
+        self._intend(dict.fromkeys(addresses, provider))
         channel = CHANNELS[provider]
         recipients = [Recipient(address, {"name": address}) for address in addresses]
         content = dict(_CONTENT[channel])
         if poison:
             content["body"] += f"{{% if name == '{addresses[0]}' %}}{poison}{{% endif %}}"
-            self.intended.unsendable.add(addresses[0])
+            self._write({"unsendable": {addresses[0]: poison}})
         wish = Deployment(uuid4(), f"run {addresses[0]}", channel, content, recipients)
         started = await self._engine.deploy(wish)
-        self.intended.runs[started.id] = count
+        self._write({"runs": {str(started.id): count}})
         return started.id
 
-    async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> None:
+    async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> list[bool]:
         started = await self._engine.trigger_many(workflow, triggers)
-        self.intended.executions |= {one.idempotency_key: got.id for one, got in zip(triggers, started, strict=True)}
+        keys = [one.idempotency_key for one in triggers]
+        self._write({"executions": {key: str(got.id) for key, got in zip(keys, started, strict=True)}})
+        return [one.duplicate for one in started]
+
+    def _intend(self, items: Mapping[str, str]) -> None:
+        """Before the engine hears of them: what is asked for and forgotten would otherwise be nobody's loss."""
+        self._write({"items": items})
+        self.items += len(items)
+
+    def _write(self, line: Mapping[str, Mapping[str, object]]) -> None:
+        with self._path.open("ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _send(id: str, provider: str) -> dict[str, object]:

@@ -53,7 +53,8 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     held = [_Held(hand, item.id) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
     if not held:
         return set()
-    await _admit(kernel, shard, [one for one in held if one.item.marked_at])
+    changed = await _admit(kernel, shard, [one for one in held if one.item.marked_at])
+    held = [one for one in held if one not in changed]
     again: set[UUID] = set()
     to_ask: dict[_Held, AskProvider] = {}
     to_hold: list[_Held] = []
@@ -80,24 +81,29 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     return again
 
 
-async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> None:
-    """A mark whose lease is gone: the call may have happened."""
+async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> set[_Held]:
+    """A mark whose lease is gone: the call may have happened. Gives those whose mark is no longer as we read it.
+
+    Their worker has taken it back or had its answer since: they are not in doubt, and their owner must not walk past.
+    """
     if not orphaned:
-        return
+        return set()
     attempts = [
         FailedAttempt(one.item.id, one.item.marked_attempt, "crashed", "the worker was gone before the answer", at, at)
         for one in orphaned
         if (at := one.item.marked_at)
     ]
 
-    async def write(tx: Tx) -> None:
-        await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned])
-        await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
+    async def write(tx: Tx) -> set[UUID]:
+        doubted = set(await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned]))
+        await finalize.insert_attempts(tx, shard=shard, attempts=[one for one in attempts if one.item_id in doubted])
+        return doubted
 
-    await kernel.db.persist(write)
-    for one in orphaned:
+    doubted = await kernel.db.persist(write)
+    for one in (one for one in orphaned if one.id in doubted):
         log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
         one.hand.orphan(one.id)
+    return {one for one in orphaned if one.id not in doubted}
 
 
 def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
