@@ -4,13 +4,13 @@ Correct with notifications off: they only make it faster.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
 
 from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.queue import Claimed, Lane
 from tidings.engine import Engine
 from tidings.kernel.wake import listen
 from tidings.worker.agenda import Agenda, Place
@@ -22,6 +22,8 @@ AFTER_NOTHING = timedelta(milliseconds=20)
 """Rows may be locked by another claim for a moment; asking again at once would only spin."""
 AFTER_FAILURE = timedelta(seconds=1)
 """What failed for a reason nobody foresaw would fail again at once."""
+ALONE_AFTER = 2
+"""Crashes after which work gets the process to itself: what shares it with a row that kills is in every crash too."""
 
 
 class Worker:
@@ -38,6 +40,8 @@ class Worker:
         self._stirred = asyncio.Event()
         self._told: set[Place] = set()
         self._to_ask: set[Shard] = set()
+        self._suspects: set[asyncio.Task[None]] = set()
+        self._alone = asyncio.Lock()
 
     async def run(self) -> None:
         """Work until drained; returns once nothing is in the air."""
@@ -71,7 +75,7 @@ class Worker:
         now = await self._engine.kernel.clock.now()
         await self._ask(now)
         for place in self._agenda.due_places(now):
-            if len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
+            if not self._suspects and len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
                 self._start(place)
         await self._sleep()
 
@@ -105,11 +109,31 @@ class Worker:
                 self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_NOTHING)
                 return
             self._stirred.set()  # there may be more: the next batch need not wait for this one
-            await self._engine.move(shard, lane, claimed)
+            await self._move(place, claimed)
             self._to_ask.add(shard)  # its rows have new due times, perhaps sooner than any that is known
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
             self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
+
+    async def _move(self, place: Place, claimed: Sequence[Claimed]) -> None:
+        me = asyncio.current_task()
+        if me is None or all(lease.crashes < ALONE_AFTER for lease in claimed):
+            await self._engine.move(*place, claimed)
+            return
+        self._suspects.add(me)
+        try:
+            async with self._alone:
+                await self._until_others_end()
+                await self._engine.move(*place, claimed)
+        finally:
+            self._suspects.discard(me)
+            self._stirred.set()
+
+    async def _until_others_end(self) -> None:
+        """Nothing new starts meanwhile; but a slow call elsewhere must not cost this work its lease."""
+        others = {task for tasks in self._running.values() for task in tasks} - self._suspects
+        if others:
+            await asyncio.wait(others, timeout=self._engine.kernel.limits.lease.total_seconds() / 4)
 
     def _limit(self, lane: Lane) -> int:
         """A job is a batch already, and deploying a run is long: those are claimed one for each slot."""
@@ -123,7 +147,7 @@ class Worker:
         self._stirred.set()
 
     async def _sleep(self) -> None:
-        full = [lane for lane, tasks in self._running.items() if len(tasks) >= BATCHES_AT_ONCE[lane]]
+        full = [lane for lane, tasks in self._running.items() if self._suspects or len(tasks) >= BATCHES_AT_ONCE[lane]]
         next_time = self._agenda.next_time(full)
         if next_time is None:
             return
