@@ -52,9 +52,18 @@ def give_back(row: Row | None, fence: int) -> Row | None:
     return row._replace(due=False, fence=fence + 1, leased=False, wake=False)
 
 
-def reserve(row: Row | None, item: Item | None, fence: int) -> Item | None:
-    """outbox.sql: reserve_items."""
-    return Item() if item is None and holds(row, fence) else item
+def reserve(row: Row | None, item: Item | None, fence: int, *, wish: bool = False) -> Item | None:
+    """outbox.sql: reserve_items; with the wish for a mark, which a stopped owner's item does not get."""
+    if item is not None or row is None or row.fence != fence:
+        return item
+    return Item(marked_attempt=1, marked_fence=fence, marked=True, attempts=1) if wish and not row.stop else Item()
+
+
+def reread_reserved(row: Row | None, item: Item | None, fence: int) -> bool:
+    """outbox.sql: reread_reserved, asked by whoever wrote the row."""
+    if item is None or not holds(row, fence) or item.status != "queued" or item.in_doubt:
+        return False
+    return item.marked_attempt == 0 or (item.marked_attempt == 1 and item.marked_fence == fence and item.marked)
 
 
 def may_mark(row: Row | None, item: Item, wish: Wish) -> bool:

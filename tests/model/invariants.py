@@ -31,8 +31,8 @@ class Rule(StrEnum):
 PEOPLE = frozenset({Rule.ONCE, Rule.SENT, Rule.NOT_SENT, Rule.BOUNDED, Rule.ENDS})
 """What people can see, whatever it takes to get there."""
 
-WANTED = frozenset({Rule.COUNTED, Rule.REFUSAL})
-"""What the code does not keep yet when a worker freezes; tests/model/test_found.py has the traces."""
+WANTED = frozenset({Rule.REFUSAL})
+"""What the code does not keep yet when a worker freezes; tests/model/test_found.py has the trace."""
 
 HELD = frozenset(Rule) - WANTED
 

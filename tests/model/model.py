@@ -65,6 +65,8 @@ def _worker_steps(setting: Setting, state: State, place: int, worker: Worker) ->
                 yield Step("cannot_tell", place)
         case "reserve":
             yield from _twice(state, Step("reserve", place))
+            if Variant.MARK_AFTER_SEND not in setting.broken:
+                yield from _twice(state, Step("reserve_marked", place))
         case at:
             yield Step(at, place)
 
@@ -147,6 +149,8 @@ def _admit(setting: Setting, state: State, step: Step) -> State:
             return fresh, Hold(known._replace(in_doubt=False), "open")
         row = delivery.seen_row(setting, state, worker)
         doubted = guards.doubt(row, item, worker.fence, hold.known.marked_attempt)
+        if doubted == item:
+            return item, hold._replace(stage="left")  # its worker has spoken since: it is read again at the next claim
         if Variant.COUNT_CRASH_AS_ATTEMPT in setting.broken:
             used = hold.known.attempts
             return doubted._replace(attempts=item.attempts), Hold(known._replace(attempts=used), "doubt")
@@ -249,13 +253,18 @@ def _on_items(
 
 
 def _reserve(setting: Setting, state: State, step: Step) -> State:
-    """What exists already is the plan: it is read, whoever wrote it."""
+    """What exists already is the plan: it is read, whoever wrote it. What has room for its call is marked at once."""
     worker = state.workers[step.worker]
-    row = delivery.seen_row(setting, state, worker)
-    state = state._replace(items=tuple(guards.reserve(row, item, worker.fence) for item in state.items))
+    row, wish = delivery.seen_row(setting, state, worker), step.what == "reserve_marked"
+    state = state._replace(items=tuple(guards.reserve(row, item, worker.fence, wish=wish) for item in state.items))
     if step.answer_lost:
         return state
-    hand = tuple(_taken(item) if hold is None else hold for hold, item in zip(worker.hand, state.items, strict=True))
+
+    def taken(item: Item | None) -> Hold | None:
+        is_ours = item is not None and item.marked and guards.reread_reserved(row, item, worker.fence)
+        return Hold(Item(), "marked", attempt=1) if is_ours else _taken(item)
+
+    hand = tuple(taken(item) if hold is None else hold for hold, item in zip(worker.hand, state.items, strict=True))
     return with_worker(state, step.worker, delivery.begun(setting, worker._replace(hand=hand)))
 
 
@@ -289,6 +298,7 @@ ACTS: Mapping[str, Callable[[Setting, State, Step], State]] = {
     "schedule": _schedule,
     "settle": _settle,
     "reserve": _reserve,
+    "reserve_marked": _reserve,
     "release": _release,
     "commit": delivery.commit,
     "postpone": delivery.postpone,

@@ -144,8 +144,11 @@ async def reserved(pair: Pair) -> None:
         payload={},
         key=pair.owner.bytes + bytes([place] * 16),
     )
-    await pair.commit(lambda tx: outbox.reserve_items(tx, shard=pair.shard, items=[planned], now=NOW))
-    pair.items[place] = guards.reserve(pair.row, pair.items[place], fence)
+    wish = pair.random.random() < 0.5
+    await pair.commit(lambda tx: outbox.reserve_items(tx, shard=pair.shard, items=[planned], marks=[wish], now=NOW))
+    pair.items[place] = guards.reserve(pair.row, pair.items[place], fence, wish=wish)
+    found = await pair.commit(lambda tx: outbox.reread_reserved(tx, shard=pair.shard, items=[planned]))
+    assert bool(found) is guards.reread_reserved(pair.row, pair.items[place], fence)
 
 
 def reserved_row(pair: Pair, place: int, *, marked_attempt: int, attempts: int) -> Reserved:

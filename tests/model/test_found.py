@@ -1,6 +1,7 @@
-"""What the model has found and the code does not keep yet: as a search that should find nothing, and on the engine.
+"""What the model has found: as a search that should find nothing, and on the engine.
 
-Each needs a worker that freezes until its lease has run out and then goes on. None lets anybody be written to twice.
+Each needs a worker that freezes until its lease has run out and then goes on. None let anybody be written to twice.
+What the code does not keep yet is expected to fail, and says so.
 """
 
 from collections.abc import Iterable
@@ -26,12 +27,6 @@ from tidings.storage.database import Database
 
 TO = "ada@example.com"
 
-STALE_GIVE_UP = pytest.mark.xfail(
-    strict=True, reason="a worker without its lease gives up the call that its successor is making"
-)
-FORGOTTEN_ATTEMPT = pytest.mark.xfail(
-    strict=True, reason="an unknown answer that comes between load and admit is taken for a crash, and its attempt lost"
-)
 UNHEARD_REFUSAL = pytest.mark.xfail(
     strict=True, reason="a refusal that comes after the mark was admitted as a crash does not end that doubt"
 )
@@ -45,12 +40,10 @@ def assert_unbroken(setting: Setting, *rules: Rule) -> None:
 # A stale worker gives up a live call
 
 
-@STALE_GIVE_UP
 def test_nobody_gives_up_a_call_that_is_being_made() -> None:
     assert_unbroken(Setting(BLIND, DoubtPolicy.GIVE_UP, budget=Budget(freezes=1)))
 
 
-@STALE_GIVE_UP
 async def test_a_worker_without_its_lease_does_not_give_up_its_successor_s_call(
     db: Database, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
@@ -71,12 +64,10 @@ async def test_a_worker_without_its_lease_does_not_give_up_its_successor_s_call(
 # An attempt is forgotten
 
 
-@FORGOTTEN_ATTEMPT
 def test_an_answer_that_used_an_attempt_stays_counted() -> None:
     assert_unbroken(Setting(KEYED, budget=FREEZE_AND_UNKNOWN), Rule.COUNTED)
 
 
-@FORGOTTEN_ATTEMPT
 async def test_an_unknown_answer_between_load_and_admit_stays_counted(
     db: Database, clock: ManualClock, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ SENTENCES = {
     "schedule": "sets when the doubt is looked at again",
     "settle": "settles what was never called",
     "reserve": "reserves the items",
+    "reserve_marked": "reserves the items with their marks",
     "release": "releases the owner",
     "postpone": "lets the calls wait: the provider rests",
     "hand_over": "hands the request over",

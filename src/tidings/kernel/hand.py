@@ -31,6 +31,14 @@ class Hand:
         if item.open:
             self.open[item.id] = item.open
 
+    def callable(self, now: datetime) -> list[Reserved]:
+        """The open items whose time has come. One that still looks marked is another's: it is read again first."""
+        return [
+            item
+            for item in self.open.values()
+            if item.marked_at is None and (item.retry_at is None or item.retry_at <= now)
+        ]
+
     def learn(self, fact: Fact) -> None:
         """Add what became of a call."""
         state = self.states[fact.id]

@@ -117,10 +117,10 @@ def _parcels(
     hands: Mapping[UUID, Hand], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
 ) -> list[Parcel]:
     return [
-        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[id], item.in_doubt), CAMPAIGN)
+        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[item.id], item.in_doubt), CAMPAIGN)
         for hand in hands.values()
-        for id, item in hand.open.items()
-        if (not item.in_doubt or id in again) and (item.retry_at is None or item.retry_at <= now)
+        for item in hand.callable(now)
+        if not item.in_doubt or item.id in again
     ]
 
 
