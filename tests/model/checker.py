@@ -5,13 +5,13 @@ A violation is a rule with the steps that break it: the fewest there are, or tho
 
 import gc
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
 from tests.model import model
-from tests.model.invariants import HELD, Rule, broken_state, broken_step, is_over
+from tests.model.invariants import HELD, Rule, broken, is_over
 from tests.model.states import Budget, Item, Setting, State, Step
 from tests.model.trace import retold
 from tests.model.world import FAULTS
@@ -102,8 +102,7 @@ def _expand(explored: Explored, waiting: deque[int], rules: Collection[Rule]) ->
     state = explored.states[number]
     for step in model.enabled(setting, state):
         after = model.apply(setting, state, step)
-        rule = broken_step(setting, state, step, after, rules) or broken_state(setting, after, rules)
-        if rule:
+        if rule := broken(setting, state, step, after, rules):
             return explored.fail(rule, [*explored.steps_to(number), step])
         after = normal(setting, after)
         new = explored.add(after, (number, step))
@@ -142,14 +141,13 @@ def normal(setting: Setting, state: State) -> State:
     fences = {worker.fence for worker in state.workers if worker.at != "idle"}
     if state.row is not None:
         fences.add(state.row.fence)
-    rank = {fence: place for place, fence in enumerate(sorted(fences), start=1)}
-    if any(fence != place for fence, place in rank.items()):
-        state = _ranked(state, rank)
+    if fences and max(fences) != len(fences):
+        state = _ranked(state, {fence: place for place, fence in enumerate(sorted(fences), start=1)})
     if state.row is not None and state.row.crashes and not setting.may_die:
         state = state._replace(row=state.row._replace(crashes=0))
-    if all(item is None or _is_normal(item, len(rank)) for item in state.items):
+    if all(item is None or _is_normal(item, len(fences)) for item in state.items):
         return state
-    items = tuple(item and _normal_item(item, len(rank)) for item in state.items)
+    items = tuple(item and _normal_item(item, len(fences)) for item in state.items)
     posts = tuple(
         post._replace(answered=0) if item and item.status != "queued" else post
         for item, post in zip(items, state.posts, strict=True)
@@ -205,8 +203,13 @@ def walk(setting: Setting, seed: int, length: int, rules: Collection[Rule] = HEL
             break
         steps.append(step)
         after = model.apply(setting, state, step)
-        rule = broken_step(setting, state, step, after, rules) or broken_state(setting, after, rules)
-        if rule:
+        if rule := broken(setting, state, step, after, rules):
             return Violation(setting, rule, steps, seed)
         state = after
     return None if Rule.ENDS not in rules or is_over(setting, state) else Violation(setting, Rule.ENDS, steps, seed)
+
+
+def first_violation(setting: Setting, seeds: Iterable[int], length: int) -> Violation | None:
+    """Go the ways of these seeds, until one breaks a rule."""
+    with _without_collector():
+        return next((found for seed in seeds if (found := walk(setting, seed, length))), None)

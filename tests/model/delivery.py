@@ -5,8 +5,8 @@ from itertools import chain, combinations
 
 from tests.model import decisions, guards, world
 from tests.model.guards import Wish
-from tests.model.states import Hold, Item, Row, Setting, Stage, State, Step, Variant, Window, Worker
-from tests.model.world import with_worker
+from tests.model.states import Budget, Hold, Item, Key, Row, Setting, Stage, State, Step, Variant, Window, Worker
+from tests.model.world import with_row, with_worker
 
 ACTIVE: frozenset[Stage] = frozenset({"waiting", "marked", "calling", "landed", "unstarted"})
 
@@ -33,21 +33,21 @@ def seen_row(setting: Setting, state: State, worker: Worker) -> Row | None:
     return state.row
 
 
-def steps(setting: Setting, state: State, place: int, worker: Worker) -> Iterator[Step]:
+def steps(setting: Setting, place: int, worker: Worker, budget: Budget, keys: tuple[Key, ...]) -> Iterator[Step]:
     """What a worker in the middle of its calls may do, and what may be answered to it."""
     if worker.repeat:
         yield Step("commit", place, window=worker.repeat)
     else:
         for window in _windows(worker):
             yield Step("commit", place, window=window)
-            if state.budget.lost_commits:
+            if budget.lost_commits:
                 yield Step("commit", place, window=window, answer_lost=True)
-        if state.budget.postponements and not _at(worker, "marked", "calling", "landed", "unstarted"):
+        if budget.postponements and not _at(worker, "marked", "calling", "landed", "unstarted"):
             yield Step("postpone", place)
     for item in _at(worker, "marked"):
         yield from _beginnings(setting, place, worker, item)
     for item in _at(worker, "calling"):
-        yield from world.provider_steps(setting, state, place, item)
+        yield from world.provider_steps(setting, place, item, budget, keys[item])
 
 
 def _at(worker: Worker, *stages: Stage) -> tuple[int, ...]:
@@ -175,7 +175,7 @@ def _with_fact(setting: Setting, state: State, worker: Worker, place: int) -> St
         if fact.uses_attempt:
             post = state.posts[place]
             state = world.with_post(state, place, post._replace(answered=post.answered + 1))
-    return world.with_item(state._replace(row=row), place, finalized)
+    return world.with_item(with_row(state, row), place, finalized)
 
 
 def _finalized_wrongly(setting: Setting, before: Item, finalized: Item, *, unknown: bool) -> Item:
@@ -190,7 +190,7 @@ def _without_mark(setting: Setting, state: State, worker: Worker, place: int) ->
     hold, item = _held(worker, state, place)
     doubtful = hold.known.in_doubt and Variant.UNMARK_ENDS_DOUBT not in setting.broken
     row, unmarked = guards.unmark(state.row, item, worker.fence, hold.attempt, doubtful=doubtful)
-    return world.with_item(state._replace(row=row), place, unmarked)
+    return world.with_item(with_row(state, row), place, unmarked)
 
 
 def _renewed(setting: Setting, state: State, worker: Worker) -> tuple[State, Worker]:
@@ -200,7 +200,7 @@ def _renewed(setting: Setting, state: State, worker: Worker) -> tuple[State, Wor
         return state, worker._replace(has_lease=False)
     if worker.repeat and worker.lapsed:
         return state, worker
-    return state._replace(row=row), worker._replace(lapsed=False)
+    return with_row(state, row), worker._replace(lapsed=False)
 
 
 def _is_unfenced(setting: Setting, state: State) -> bool:

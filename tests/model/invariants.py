@@ -37,15 +37,22 @@ WANTED = frozenset({Rule.REFUSAL})
 HELD = frozenset(Rule) - WANTED
 
 
-def broken_state(setting: Setting, state: State, rules: Collection[Rule]) -> Rule | None:
-    """The first of the rules that a state breaks."""
-    for item, post in zip(state.items, state.posts, strict=True):
-        if item is not None:
-            for rule in _broken_by(setting, item, post):
+def broken(setting: Setting, before: State, step: Step, after: State, rules: Collection[Rule]) -> Rule | None:
+    """The first of the rules that a step breaks, or the state it leads to, of one that breaks none."""
+    if rule := _broken_step(setting, before, step, after, rules):
+        return rule
+    if after.items is not before.items or after.posts is not before.posts:
+        for item, post in zip(after.items, after.posts, strict=True):
+            for rule in _broken_by(setting, item, post) if item else ():
                 if rule in rules:
                     return rule
-    lasting = sum(worker.at != "idle" and worker.has_lease and not worker.lapsed for worker in state.workers)
-    return Rule.EXCLUSIVE if lasting > 1 and Rule.EXCLUSIVE in rules else None
+    if step.what in {"claim", "commit"} and Rule.EXCLUSIVE in rules and _lasting(after) > 1:
+        return Rule.EXCLUSIVE
+    return None
+
+
+def _lasting(state: State) -> int:
+    return sum(worker.at != "idle" and worker.has_lease and not worker.lapsed for worker in state.workers)
 
 
 def _broken_by(setting: Setting, item: Item, post: Post) -> Iterator[Rule]:
@@ -75,7 +82,7 @@ def is_at_own_risk(setting: Setting) -> bool:
     return isinstance(setting.provider, Blind) and setting.policy is DoubtPolicy.RESEND
 
 
-def broken_step(setting: Setting, before: State, step: Step, after: State, rules: Collection[Rule]) -> Rule | None:
+def _broken_step(setting: Setting, before: State, step: Step, after: State, rules: Collection[Rule]) -> Rule | None:
     """The first of the rules that a step breaks."""
     if step.what == "hand_over":
         broken = _broken_by_call(before, step)

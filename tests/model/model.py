@@ -6,10 +6,25 @@ is part of the step before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from tests.model import decisions, delivery, guards, world
-from tests.model.states import Fact, Hold, Item, Place, Setting, Stage, State, Status, Step, Variant, Worker
-from tests.model.world import put, with_worker
+from tests.model.states import (
+    Budget,
+    Fact,
+    Hold,
+    Item,
+    Key,
+    Place,
+    Setting,
+    Stage,
+    State,
+    Status,
+    Step,
+    Variant,
+    Worker,
+)
+from tests.model.world import put, with_row, with_worker
 from tidings.domain.provider import Blind, Resolvable
 
 TO_DO: tuple[tuple[Place, frozenset[Stage]], ...] = (
@@ -38,12 +53,24 @@ def steps_of(setting: Setting, state: State, actor: int) -> list[Step]:
         return list(world.steps(setting, state))
     worker = state.workers[actor]
     if worker.at != "idle":
-        steps = list(_worker_steps(setting, state, actor, worker))
-        return [*steps, Step("crash", actor)] if state.budget.crashes else steps
+        keys = tuple([post.key for post in state.posts])
+        return _steps_at_work(setting, actor, worker, _whether(state.budget), keys)
     is_due = state.row is not None and state.row.due
     if not is_due or any(other.at == "idle" for other in state.workers[:actor]):
         return []
-    return _twice(state, Step("claim", actor))
+    return _twice(state.budget, Step("claim", actor))
+
+
+@cache
+def _whether(budget: Budget) -> Budget:
+    """How much is left of each trouble does not matter to what can happen next."""
+    return Budget(*(min(left, 1) for left in budget))
+
+
+@cache
+def _steps_at_work(setting: Setting, actor: int, worker: Worker, budget: Budget, keys: tuple[Key, ...]) -> list[Step]:
+    steps = list(_worker_steps(setting, actor, worker, budget, keys))
+    return [*steps, Step("crash", actor)] if budget.crashes else steps
 
 
 def apply(setting: Setting, state: State, step: Step) -> State:
@@ -55,25 +82,27 @@ def apply(setting: Setting, state: State, step: Step) -> State:
     return act(setting, state, step)
 
 
-def _worker_steps(setting: Setting, state: State, place: int, worker: Worker) -> Iterator[Step]:
+def _worker_steps(
+    setting: Setting, place: int, worker: Worker, budget: Budget, keys: tuple[Key, ...]
+) -> Iterator[Step]:
     match worker.at:
         case "deliver":
-            yield from delivery.steps(setting, state, place, worker)
+            yield from delivery.steps(setting, place, worker, budget, keys)
         case "ask":
             yield Step("ask", place)
-            if state.budget.unknowns:
+            if budget.unknowns:
                 yield Step("cannot_tell", place)
         case "reserve":
-            yield from _twice(state, Step("reserve", place))
+            yield from _twice(budget, Step("reserve", place))
             if Variant.MARK_AFTER_SEND not in setting.broken:
-                yield from _twice(state, Step("reserve_marked", place))
+                yield from _twice(budget, Step("reserve_marked", place))
         case at:
             yield Step(at, place)
 
 
-def _twice(state: State, step: Step) -> list[Step]:
+def _twice(budget: Budget, step: Step) -> list[Step]:
     """A commit whose answer comes, and one whose answer is lost."""
-    return [step, step._replace(answer_lost=True)] if state.budget.lost_commits else [step]
+    return [step, step._replace(answer_lost=True)] if budget.lost_commits else [step]
 
 
 def _onward(setting: Setting, worker: Worker) -> Worker:
@@ -115,7 +144,7 @@ def _claim(setting: Setting, state: State, step: Step) -> State:
         raise AssertionError("nothing is due")
     at: Place = "reread" if step.answer_lost else "load"
     worker = Worker(at, row.fence, row.stop, row.crashes if setting.may_die else 0)
-    return with_worker(state._replace(row=row), step.worker, worker)
+    return with_worker(with_row(state, row), step.worker, worker)
 
 
 def _reread(setting: Setting, state: State, step: Step) -> State:
@@ -199,7 +228,7 @@ def _with_fact(state: State, place: int, fact: Fact) -> State:
     if item is None:
         return state
     row, item = guards.finalize(state.row, item, fact)
-    return world.with_item(state._replace(row=row), place, item)
+    return world.with_item(with_row(state, row), place, item)
 
 
 def _clear(setting: Setting, state: State, step: Step) -> State:

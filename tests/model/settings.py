@@ -28,7 +28,6 @@ PROVIDERS: dict[str, tuple[ProviderClass, DoubtPolicy]] = {
     "resolvable": (RESOLVABLE, DoubtPolicy.HOLD),
     "hinting": (HINTING, DoubtPolicy.HOLD),
 }
-GIVING_UP = frozenset({"blind, give up", "keyed, give up"})
 
 WITHOUT_FREEZE = {
     f"{name}: {trouble}": Setting(provider, policy, budget=budget)
@@ -38,7 +37,7 @@ WITHOUT_FREEZE = {
 WITH_FREEZE = {
     f"{name}: freeze and {trouble}": Setting(provider, policy, budget=budget)
     for name, (provider, policy) in PROVIDERS.items()
-    if name not in GIVING_UP
+    if name != "keyed, give up"  # many states, and nothing that keyed and give up do not show by themselves
     for trouble, budget in {
         "crash": FREEZE_AND_CRASH,
         "unknown": FREEZE_AND_UNKNOWN,
@@ -59,6 +58,5 @@ LARGE = Budget(crashes=3, freezes=3, lost_commits=2, unknowns=2, free_refusals=1
 WIDE = {
     f"{name}: {items} items, 3 workers": Setting(provider, policy, items=items, workers=3, attempts=3, budget=LARGE)
     for name, (provider, policy) in PROVIDERS.items()
-    if name not in GIVING_UP
     for items in (1, 2)
 }

@@ -17,6 +17,7 @@ Status = Literal["queued", "sent", "failed", "skipped"]
 Heard = Literal["", "accepted", "rejected", "refused", "refused_free", "unknown"]
 """What a worker was told; `refused_free` is a "not so fast", and also a call not begun because the lease was spent."""
 
+Key = Literal["", "accepted", "rejected"]
 Judged = Literal["open", "orphan", "doubt", "left", "again", "ask", "hold", "give_up"]
 Evident = Literal["found", "spent", "absent", "ask_later", "ask_never"]
 Moving = Literal["waiting", "marked", "calling", "landed", "unstarted", "postponed", "done"]
@@ -82,7 +83,7 @@ class Post(NamedTuple):
 
     effective: int = 0  # messages that reach the person
     air: int = 0  # requests on their way that no worker waits for
-    key: Literal["", "accepted", "rejected"] = ""  # what a keyed provider answers to this key for good
+    key: Key = ""  # what a keyed provider answers to this key for good
     answered: int = 0  # recorded answers that used an attempt
 
 
