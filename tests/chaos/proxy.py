@@ -180,6 +180,7 @@ class Proxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # an aborted transport closes its socket in the next turn of the loop
 
     def arm(self, cut: Cut) -> None:
         """Have one link cut: the first that the cut fits."""
@@ -233,21 +234,19 @@ class Proxy:
         task = asyncio.create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.transport.abort())  # also of one that was cancelled before it began
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         try:
             server = await asyncio.open_connection(*self._upstream)
         except OSError:
             return
-        else:
-            link = Link(self, (reader, writer), server)
-            self.links.add(link)
-            try:
-                await link.carry()
-            finally:
-                self.links.discard(link)
+        link = Link(self, (reader, writer), server)
+        self.links.add(link)
+        try:
+            await link.carry()
         finally:
-            writer.transport.abort()
+            self.links.discard(link)
 
 
 @asynccontextmanager
