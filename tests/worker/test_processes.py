@@ -7,7 +7,7 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from tests.worker.conftest import DEADLINE_SECONDS, until
 from tidings.engine import Engine
+from tidings.worker.main import EXIT_AT_ONCE
 
 Line = dict[str, Any]
 
@@ -164,3 +165,17 @@ async def test_a_second_signal_leaves_at_once_and_what_was_in_the_air_stays_mark
         assert await worker.ended() == 143
         assert worker.named("leaving_at_once")
         assert await sql.fetchval("select status from outbox where marked_at is not null") == "queued"
+
+
+async def test_a_second_signal_after_the_last_word_does_not_spoil_the_end(tmp_path: Path, dsn: str) -> None:
+    async with tidings(tmp_path, "worker", DATABASE_URL=dsn) as worker:
+        await until(lambda: worker.named("worker_started"))
+        worker.process.terminate()
+        await until(lambda: worker.named("worker_drained"))
+
+        while worker.process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(worker.process.pid, signal.SIGTERM)  # terminate() would take the exit status from its watcher
+            await asyncio.sleep(0.001)
+
+        assert await worker.ended() in {0, EXIT_AT_ONCE}

@@ -13,6 +13,7 @@ from tidings.worker.processes import Processes
 
 log = structlog.get_logger()
 EXIT_AT_ONCE = 143
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def run_worker(engine: Engine, worker: Worker) -> int:
@@ -22,6 +23,7 @@ async def run_worker(engine: Engine, worker: Worker) -> int:
         await worker.run()
     finally:
         await engine.close()
+    _ignore_signals()
     return 0
 
 
@@ -29,6 +31,14 @@ async def run_processes(processes: Processes) -> int:
     """The same with several processes."""
     _on_signals(processes.stop)
     return await processes.run()
+
+
+def _ignore_signals() -> None:
+    """All is done: a second signal must not turn the end of the process into a death when the loop lets go of it."""
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _on_signals(drain: Callable[[], None]) -> None:
@@ -44,5 +54,5 @@ def _on_signals(drain: Callable[[], None]) -> None:
         asked = True
         log.info("draining", reason="asked to stop; ask again to leave at once")
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in SIGNALS:
         loop.add_signal_handler(number, handle)
