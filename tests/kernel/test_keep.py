@@ -3,6 +3,8 @@
 import asyncio
 from datetime import timedelta
 
+from structlog.testing import capture_logs
+
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
@@ -55,6 +57,23 @@ async def test_a_lease_that_somebody_else_has_by_now_is_let_go(
     await keeper.renew_before(timedelta(minutes=2), await clock.now())
 
     assert (held, keeper.holds(id)) == (True, False)
+
+
+async def test_a_lease_that_was_let_go_is_not_called_lost(engine: Engine, clock: ManualClock, sql: Sql) -> None:
+    id = await start(engine)
+    leases = await claim(engine)
+    keeper = Keeper(engine.kernel, engine.kernel.shard_of(id), leases)
+    await sql.execute(
+        "update queue set fence = fence + 1, leased = false"
+    )  # our own release
+    clock.advance(seconds=250)
+    keeper.is_releasing = True
+
+    with capture_logs() as said:
+        await keeper.renew_before(timedelta(minutes=2), await clock.now())
+
+    assert said == []
+    assert not keeper.holds(id)
 
 
 async def test_a_lease_is_not_renewed_before_it_needs_to_be(engine: Engine, clock: ManualClock, sql: Sql) -> None:

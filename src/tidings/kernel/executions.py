@@ -34,6 +34,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
         with Flight(kernel, shard, lane, keeper) as flight:
             await reserve(kernel, shard, moving, planned, flight, now)
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
+        keeper.is_releasing = True
         await release_executions(kernel, shard, list(cases.values()))
 
 

@@ -50,6 +50,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         payloads = await _render(kernel, shard, jobs, moving, items, now)
         with Flight(kernel, shard, lane, keeper) as flight:
             learn(moving, await flight.fly(_parcels(moving, payloads, again, now)))
+        keeper.is_releasing = True
         await _release(kernel, shard, hands, jobs)
 
 

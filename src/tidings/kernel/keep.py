@@ -32,6 +32,7 @@ class Keeper:
         self._held: dict[UUID, Fence] = {lease.id: lease.fence for lease in leases}
         self._until = min((lease.until for lease in leases), default=kernel.clock.carried())
         self._beating: asyncio.Task[None] | None = None
+        self.is_releasing = False  # from then on a lease that is gone may have been let go by ourselves
 
     async def __aenter__(self) -> Self:
         self._beating = asyncio.create_task(self._beat())
@@ -68,5 +69,7 @@ class Keeper:
             lambda tx: claim.renew_leases(tx, shard=self._shard, ids=ids, fences=fences, lease_until=until), alone=True
         )
         for owner in set(ids) - set(renewed):
-            log.warning("lease_lost", owner=str(owner), fence=self._held.pop(owner, None))
+            fence = self._held.pop(owner, None)
+            if not self.is_releasing:
+                log.warning("lease_lost", owner=str(owner), fence=fence)
         self._until = max(self._until, until)
