@@ -63,9 +63,7 @@ async def test_a_lease_that_was_let_go_is_not_called_lost(engine: Engine, clock:
     id = await start(engine)
     leases = await claim(engine)
     keeper = Keeper(engine.kernel, engine.kernel.shard_of(id), leases)
-    await sql.execute(
-        "update queue set fence = fence + 1, leased = false"
-    )  # our own release
+    await sql.execute("update queue set fence = fence + 1, leased = false")  # our own release
     clock.advance(seconds=250)
     keeper.is_releasing = True
 
