@@ -5,18 +5,20 @@ lock, so several processes may start at once.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
 from tidings.storage.clock import database_time
-from tidings.storage.database import Database, Tx
+from tidings.storage.database import Database, TransientFailure, Tx
 from tidings.storage.statements import load
 
 _SQL = load("migrate")
 OLDEST_SERVER = 140000
 DEFAULT_SHARDS = 4
+MOST_TRIES = 5
 SHARD_CHOICES = tuple(2**power for power in range(13))
 
 
@@ -56,7 +58,14 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
     """Apply what is missing; give the names of what was applied."""
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
-    applied = []
+    for _ in range(MOST_TRIES - 1):
+        with suppress(TransientFailure):  # workers at their work may be in the way of its locks; nothing was changed
+            return await _migrate(db, shards)
+    return await _migrate(db, shards)
+
+
+async def _migrate(db: Database, shards: int) -> list[str]:
+    applied: list[str] = []
     async with db.transaction(may_be_long=True) as tx:
         await tx.run_script(_SQL["lock_migrations"].text)  # as long as another's migration takes
         await tx.fetch(_SQL["create_schema"])
