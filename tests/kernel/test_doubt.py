@@ -264,11 +264,7 @@ async def test_blind_is_resent_where_the_policy_says_so_up_to_its_attempts(
     make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql, kind: str
 ) -> None:
     engine = await make_worker(Limits(doubt_policy=DoubtPolicy.RESEND))
-    if kind == "execution":
-        await start(engine)
-    else:
-        await deploy(engine, 1)
-        await plan_runs(engine)
+    await _start_one(engine, kind)
     await crash_in_call(engine, provider)
     provider.answer = Unknown("reset")
 
@@ -304,11 +300,7 @@ async def test_resolvable_found_is_sent_without_another_call(
 ) -> None:
     provider.provider_class = Resolvable(authoritative=False, settle=timedelta(minutes=10))
     answer_look_ups(provider, Found("m-7"))
-    if kind == "execution":
-        await start(engine)
-    else:
-        await deploy(engine, 1)
-        await plan_runs(engine)
+    await _start_one(engine, kind)
     await crash_in_call(engine, provider)
     clock.advance(minutes=6)
 

@@ -3,11 +3,13 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
 from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
+from tidings.domain.errors import StorageUnavailable
 from tidings.domain.queue import Kind
 from tidings.engine import Engine
 from tidings.kernel.keep import Keeper
@@ -41,6 +43,29 @@ async def test_a_worker_that_waits_for_a_lock_keeps_its_lease_and_counts_as_no_c
     assert await row(sql, "select status, attempts from outbox") == ("sent", 1)
     assert await row(sql, "select max(crashes) from queue") == (0,)
     await assert_kept(worker)
+
+
+async def test_a_renewal_that_fails_is_said_and_tried_again(
+    make_worker: MakeWorker, provider: FakeProvider, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.call_deadline = timedelta(seconds=0.2)
+    worker = await make_worker(SHORT)
+    id = await start(worker)
+    leases = await claim(worker)
+    keeper = Keeper(worker.kernel, worker.kernel.shard_of(id), leases)
+    tries = 0
+
+    async def fail(*_: object) -> None:
+        nonlocal tries
+        tries += 1
+        raise StorageUnavailable("the database refuses")
+
+    monkeypatch.setattr(keeper, "renew_before", fail)
+    with capture_logs() as said:
+        async with keeper:
+            await until(lambda: tries >= 2)
+
+    assert {line["event"] for line in said} == {"renewal_failed"}
 
 
 async def test_a_lease_that_somebody_else_has_by_now_is_let_go(

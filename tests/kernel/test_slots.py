@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
-from tests.kernel.scenes import Sql, deploy, plan_runs, row, start, start_many, work, work_once
+from tests.kernel.scenes import Sql, deploy, frozen_in_call, plan_runs, row, start, start_many, work, work_once
 from tidings.domain.outcome import Accepted, RetryLater, Unknown
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
@@ -59,6 +59,26 @@ async def test_rule_12_no_more_calls_are_in_the_air_than_the_provider_takes(
 
     assert len(provider.calls) == 50
     assert 1 <= most[0] <= 4
+
+
+async def test_rule_12_a_batch_that_ends_in_mid_air_gives_back_its_room_once_and_calls_nobody_more(
+    make_worker: MakeWorker, provider: FakeProvider
+) -> None:
+    provider.concurrency = 4
+    engine = await make_worker(Limits())
+    slots = engine.kernel.slots[provider.name]
+    room = slots.room(Lane.CAMPAIGNS)
+    await deploy(engine, 40)
+    await plan_runs(engine)
+
+    async with frozen_in_call(engine, provider):
+        pass  # the task is cancelled in mid-air, with more items marked than called
+    calls = len(provider.calls)
+    await asyncio.sleep(0)  # whoever was told to begin would do so now
+    await asyncio.sleep(0)
+
+    assert slots.room(Lane.CAMPAIGNS) == room
+    assert len(provider.calls) == calls
 
 
 async def test_rule_12_an_item_without_a_slot_goes_back_unmarked_and_uses_no_attempt(

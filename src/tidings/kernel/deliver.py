@@ -90,6 +90,8 @@ class Flight:
 
     def __exit__(self, *_: object) -> None:
         """Leave nothing in the air and no room taken, however the batch ended."""
+        for ready in self.ready.values():
+            ready.clear()  # a caller that was to begin soon must find nothing
         for task in self.flying:
             task.cancel()
         for provider in list(self.promised.elements()):
@@ -159,8 +161,10 @@ class Flight:
         return True
 
     def _redeem(self, provider: str) -> None:
-        self.kernel.slots[provider].redeem(self.lane)
-        self.promised[provider] -= 1
+        """Give room back, once: a cancelled call ends after the batch has given back everything."""
+        if self.promised[provider]:
+            self.kernel.slots[provider].redeem(self.lane)
+            self.promised[provider] -= 1
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""

@@ -31,7 +31,7 @@ class Hand:
         if item.open:
             self.open[item.id] = item.open
 
-    def callable(self, now: datetime) -> list[Reserved]:
+    def due(self, now: datetime) -> list[Reserved]:
         """The open items whose time has come. One that still looks marked is another's: it is read again first."""
         return [
             item

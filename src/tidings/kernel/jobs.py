@@ -120,7 +120,7 @@ def _parcels(
     return [
         Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[item.id], item.in_doubt), CAMPAIGN)
         for hand in hands.values()
-        for item in hand.callable(now)
+        for item in hand.due(now)
         if not item.in_doubt or item.id in again
     ]
 

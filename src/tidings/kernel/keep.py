@@ -60,7 +60,10 @@ class Keeper:
         interval = self._kernel.limits.lease / BEATS_PER_LEASE
         while self._held:
             await asyncio.sleep(interval.total_seconds())
-            await self.renew_before(self._kernel.limits.lease - interval / 2, await self._kernel.clock.now())
+            try:
+                await self.renew_before(self._kernel.limits.lease - interval / 2, await self._kernel.clock.now())
+            except Exception:  # the batch itself will meet the same trouble; until then the next beat may succeed
+                log.exception("renewal_failed", owners=len(self._held))
 
     async def _renew(self, now: datetime) -> None:
         until = now + self._kernel.limits.lease

@@ -104,7 +104,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
 def due_items(case: Case, now: datetime) -> list[Reserved]:
     """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
     waiting = {ready.node for ready in case.loaded.execution.frontier.ready} - {case.at}
-    return [item for item in case.hand.callable(now) if item.node not in waiting or case.loaded.ended_at]
+    return [item for item in case.hand.due(now) if item.node not in waiting or case.loaded.ended_at]
 
 
 def _render_job(case: Case, execution: Execution, node: Send, now: datetime) -> RenderJob:
