@@ -104,14 +104,21 @@ def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: 
     takes their time as its own, so it holds up no other branch.
     """
     execution, action = _walk(graph, _reckoned(graph, execution, items, now), items, now)
-    standing = {ready.node for ready in execution.frontier.ready}
-    attempts = max((item.attempts for item in items if item.node in standing), default=0)
+    attempts = _attempts(execution.frontier, items)
     return (execution if attempts == execution.attempts else replace(execution, attempts=attempts)), action
+
+
+def _attempts(frontier: Frontier, items: Sequence[ItemState]) -> int:
+    """How often the walk has tried what it stands at."""
+    if not items or not frontier.ready:
+        return 0
+    standing = {ready.node for ready in frontier.ready}
+    return max((item.attempts for item in items if item.node in standing), default=0)
 
 
 def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
     while True:
-        if execution.status in {ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}:
+        if execution.status is ExecutionStatus.FAILED or execution.status is ExecutionStatus.CANCELLED:
             return execution, Finish()
         ready = first_ready(graph, execution.frontier)
         if ready is None:

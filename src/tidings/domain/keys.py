@@ -1,5 +1,6 @@
 """Idempotency keys: deterministic, 32 bytes, never made of an address that may be edited."""
 
+from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from tidings.domain.item import Channel
 
 def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
     """The key of a workflow's item: execution · node · visit · recipient ordinal."""
-    return _digest("workflow", str(execution), node, str(visit), str(ordinal))
+    return sha256(length_prefixed(("workflow", str(execution))) + _place(node, visit, ordinal)).digest()
 
 
 def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, scheduled_for: str | None) -> bytes:
@@ -19,6 +20,12 @@ def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, sche
     id, for voice the script's version, for social the channel posted to.
     """
     return _digest("campaign", channel, str(run), recipient, content, scheduled_for)
+
+
+@lru_cache(maxsize=4096)
+def _place(node: str, visit: int, ordinal: int) -> bytes:
+    """The part that the executions of a graph share."""
+    return length_prefixed((node, str(visit), str(ordinal)))
 
 
 def _digest(*parts: str | None) -> bytes:

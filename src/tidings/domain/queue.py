@@ -28,7 +28,7 @@ class Lane(IntEnum):
     @property
     def is_bulk(self) -> bool:
         """Whether work here yields to transactional work."""
-        return self in {Lane.SEQUENCES, Lane.CAMPAIGNS}
+        return self is Lane.SEQUENCES or self is Lane.CAMPAIGNS
 
 
 class Stop(StrEnum):

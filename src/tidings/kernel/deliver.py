@@ -76,6 +76,7 @@ class Flight:
         self.parcels: dict[UUID, Parcel] = {}  # marked
         self.ready: dict[str, deque[Marked]] = defaultdict(deque)  # marked and not yet called, by provider
         self.callers: Counter[str] = Counter()
+        self.next_callers: set[str] = set()  # the providers for which one more caller is about to begin
         self.promised: Counter[str] = Counter()
         self.flying: set[asyncio.Task[None]] = set()
         self.landed: list[Landed] = []
@@ -198,6 +199,7 @@ class Flight:
 
     def _add_caller(self, provider: str) -> None:
         """One more task that calls, if there is something to call and a slot it might get."""
+        self.next_callers.discard(provider)
         if self.ready[provider] and self.callers[provider] < self.kernel.slots[provider].limit(self.lane):
             self.callers[provider] += 1
             self.flying.add(asyncio.create_task(self._call_one_by_one(provider)))
@@ -211,7 +213,8 @@ class Flight:
                 async with slots.one(self.lane):
                     if ready:
                         item = ready.popleft()
-                        if ready:
+                        if ready and provider not in self.next_callers:
+                            self.next_callers.add(provider)
                             soon(self._add_caller, provider)
                         await self._call(item)
         finally:

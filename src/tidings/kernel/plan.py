@@ -138,6 +138,8 @@ def _planned(kernel: Kernel, case: Case, node: Send, result: Rendered | RenderFa
 
 def _distinct(sources: Sequence[str], fields: Mapping[str, str]) -> list[tuple[int, str]]:
     """Recipients without repeats, whatever the case of their letters; each keeps its ordinal."""
+    if len(sources) == 1:
+        return [(0, sources[0])]
     seen: dict[str, tuple[int, str]] = {}
     for ordinal, source in enumerate(sources):
         seen.setdefault(fields.get(f"to.{ordinal}", source).strip().casefold(), (ordinal, source))
