@@ -127,7 +127,7 @@ async def mark_and_leave(engine: Engine, on_doubt: str = "continue") -> tuple[UU
     id = await start(engine, {**email(), "onDoubt": on_doubt})
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
-    cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL))
+    cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL), now)
     with Flight(kernel, shard, Lane.TRANSACTIONAL, Keeper(kernel, shard, [cases[id].hand.lease])) as flight:
         await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), flight, now)
         [marked] = flight.ready["fake"]
@@ -235,7 +235,7 @@ async def test_a_mark_taken_back_between_another_workers_claim_and_its_doubt_is_
     async def take_back_too_late_to_see_the_claim(tx: Tx) -> None:
         await unmark_items(tx, shard=shard, items=[mark], now=now)
         claimed.extend(await engine.claim(shard, Lane.TRANSACTIONAL))
-        cases.update(await load_cases(kernel, shard, claimed))
+        cases.update(await load_cases(kernel, shard, claimed, now))
 
     async def loaded_before(*_: object) -> dict[UUID, Case]:
         return cases

@@ -48,6 +48,6 @@ async def test_a_row_that_kills_its_workers_is_given_up_and_takes_nobody_along(a
     await prove(arena, workers=1)
 
     deadly = read_intended(arena.directory / "intended.jsonl").executions["deadly"]
-    dead = {json.loads(line)["execution"] for worker in arena.workers for line in worker.events("execution_dead")}
+    dead = {json.loads(line)["execution"] for worker in arena.workers for line in worker.events("execution_given_up")}
     assert dead == {str(deadly)}
     assert (await arena.engine.execution(deadly)).error == f"workers died {MOST_CRASHES} times while working on it"

@@ -4,12 +4,19 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from tidings.domain.graph import Delay, Edge, Graph, Node, OnDoubt, OnFailure, Send
+from tidings.domain.condition import Compare, Op
+from tidings.domain.graph import Branch, Delay, Edge, Function, Graph, Node, OnDoubt, OnFailure, Send
 from tidings.domain.item import Channel
 
 
 def send(id: str, on_failure: OnFailure = OnFailure.ABORT, on_doubt: OnDoubt = OnDoubt.CONTINUE) -> Send:
     return Send(id, Channel.EMAIL, ("a@example.com",), {"body": "b"}, on_failure=on_failure, on_doubt=on_doubt)
+
+
+def function(
+    id: str, on_failure: OnFailure = OnFailure.ABORT, on_doubt: OnDoubt = OnDoubt.HOLD, *, idempotent: bool = False
+) -> Function:
+    return Function(id, "code", "run", {}, on_failure=on_failure, on_doubt=on_doubt, idempotent=idempotent)
 
 
 def delay(id: str, seconds: float = 0) -> Delay:
@@ -23,7 +30,15 @@ def graph_of(nodes: list[Node], *edges: str) -> Graph:
 
 def _nodes(id: str) -> st.SearchStrategy[Node]:
     sends = st.builds(send, st.just(id), st.sampled_from(OnFailure), st.sampled_from(OnDoubt))
-    return sends | st.builds(delay, st.just(id), st.sampled_from([0, 0, 60, 7200]))
+    functions = st.builds(function, st.just(id), st.sampled_from(OnFailure), st.sampled_from(OnDoubt))
+    return sends | functions | st.builds(delay, st.just(id), st.sampled_from([0, 0, 60, 7200])) | st.just(Branch(id))
+
+
+def _conditions() -> st.SearchStrategy[Compare | None]:
+    """True, false, dependent on what a node came to, or the default."""
+    made = st.builds(Compare, st.just(("yes",)), st.sampled_from([Op.EXISTS, Op.MISSING]))
+    results = st.builds(Compare, st.just(("vars", "n0", "status")), st.just(Op.EQUALS), st.just("sent"))
+    return made | results | st.none()
 
 
 @st.composite
@@ -34,4 +49,8 @@ def graphs(draw: st.DrawFn, most: int = 8) -> Graph:
         sources = draw(st.sets(st.sampled_from(names[:place]), min_size=1, max_size=3))
         edges += [Edge(source, name) for source in sorted(sources)]
     nodes = {name: draw(_nodes(name)) for name in draw(st.permutations(names))}
-    return Graph(names[0], nodes, tuple(draw(st.permutations(edges))))
+    conditioned = [
+        Edge(edge.source, edge.target, draw(_conditions())) if isinstance(nodes[edge.source], Branch) else edge
+        for edge in edges
+    ]
+    return Graph(names[0], nodes, tuple(draw(st.permutations(conditioned))))

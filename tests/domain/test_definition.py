@@ -1,6 +1,7 @@
 """Definitions: every problem at once, each with its place, and nothing but DefinitionInvalid."""
 
 import math
+from contextlib import suppress
 from copy import deepcopy
 from datetime import timedelta
 from itertools import pairwise
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.domain.definition import CONTENT_FIELDS, MAX_NODES, check_content, parse_graph
+from tidings.domain.condition import Compare, Either, Every, Never, Op
+from tidings.domain.definition import CONTENT_FIELDS, MAX_NODES, check_content, parse_workflow
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.graph import Delay, Edge, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
 from tidings.domain.item import Channel
 
 Raw = dict[str, Any]
@@ -49,12 +51,12 @@ def graph(nodes: list[Raw], edges: list[tuple[object, object]], entry: object = 
 
 def problems(raw: object) -> dict[str, str]:
     with pytest.raises(DefinitionInvalid) as invalid:
-        parse_graph(raw)
+        parse_workflow(raw)
     return {problem.place: problem.message for problem in invalid.value.problems}
 
 
 def test_a_definition_becomes_a_graph() -> None:
-    parsed = parse_graph(WELCOME)
+    parsed = parse_workflow(WELCOME)
 
     assert parsed.entry == "hello"
     assert parsed.edges == (Edge("hello", "wait"), Edge("wait", "nudge"))
@@ -66,14 +68,14 @@ def test_a_definition_becomes_a_graph() -> None:
 
 
 def test_a_send_aborts_on_failure_and_goes_on_in_doubt_unless_told_otherwise() -> None:
-    hello = parse_graph(WELCOME).nodes["hello"]
+    hello = parse_workflow(WELCOME).nodes["hello"]
 
     assert isinstance(hello, Send)
     assert (hello.on_failure, hello.on_doubt) == (OnFailure.ABORT, OnDoubt.CONTINUE)
 
 
 def test_snake_case_is_taken_too() -> None:
-    parsed = parse_graph({"entry_node_id": "a", "nodes": [delay("a", delay_ms=5)]})
+    parsed = parse_workflow({"entry_node_id": "a", "nodes": [delay("a", delay_ms=5)]})
 
     assert parsed == Graph("a", {"a": Delay("a", timedelta(milliseconds=5))}, ())
 
@@ -168,7 +170,7 @@ def test_two_bad_ids_are_not_called_the_same() -> None:
     found = problems(graph([delay("a"), {"id": 1, "type": "delay", "delayMs": 1}, {"type": "delay", "delayMs": 1}], []))
 
     assert set(found) == {"nodes[1].id", "nodes[2].id"}
-    assert all("is not an id" in message for message in found.values())
+    assert all("is not a name" in message for message in found.values())
 
 
 def test_a_node_of_a_wrong_type_does_not_make_its_edges_wrong() -> None:
@@ -179,7 +181,7 @@ def test_a_node_of_a_wrong_type_does_not_make_its_edges_wrong() -> None:
     assert "email" in found["nodes[1].type"]
 
 
-@pytest.mark.parametrize("kind", [None, 5, [], {}, ["email"], "function", ""])
+@pytest.mark.parametrize("kind", [None, 5, [], {}, ["email"], "functions", ""])
 def test_a_type_that_is_none_is_refused(kind: object) -> None:
     assert "nodes[1].type" in problems(changed("nodes.1.type", kind))
 
@@ -204,7 +206,7 @@ def test_a_duration_that_is_none_is_refused(duration: object) -> None:
 def test_a_delay_says_its_wait_once() -> None:
     raw = graph([delay("a", delayMs=1, duration="PT1S")], [])
 
-    assert problems(raw) == {"nodes[0]": "a delay needs either delayMs or duration"}
+    assert problems(raw) == {"nodes[0]": "a delay needs either delayMs, duration or until"}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def test_too_many_nodes_are_refused_without_reading_them() -> None:
 def test_the_largest_workflow_is_read_with_a_chain_as_long_as_it_is() -> None:
     names = [f"n{number}" for number in range(MAX_NODES)]
 
-    parsed = parse_graph(graph([delay(name) for name in names], list(pairwise(names)), "n0"))
+    parsed = parse_workflow(graph([delay(name) for name in names], list(pairwise(names)), "n0"))
 
     assert len(parsed.nodes) == MAX_NODES
 
@@ -268,20 +270,19 @@ def test_a_campaign_s_content_is_checked_by_the_same_rules() -> None:
     ("path", "place"),
     [
         ("nodes.0.body", "nodes[0].body"),
-        ("nodes.0.to", "nodes[0].to"),
-        ("nodes.1.note", "nodes[1].note"),
-        ("tags", "tags"),
+        ("nodes.0.to", "nodes[0].to[0]"),
+        ("nodes.2.to", "nodes[2].to[0]"),
+        ("requiredFields", "requiredFields[0]"),
     ],
 )
 def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(path: str, place: str, text: str) -> None:
-    found = problems(changed(path, text))
+    found = problems(changed(path, text if path == "nodes.0.body" else [text]))
 
-    assert list(found) == [place]
     assert "cannot be stored" in found[place]
 
 
 def test_a_name_that_cannot_be_stored_is_refused_in_what_it_names() -> None:
-    assert list(problems(changed("nodes.1.a\x00b", 1))) == ["nodes[1]"]
+    assert "cannot be stored" in problems(changed("nodes.1.a\x00b", 1))["nodes[1]"]
 
 
 # Whatever is given, it is a graph or DefinitionInvalid.
@@ -315,7 +316,7 @@ raw_graphs = st.fixed_dictionaries(
 
 def parsed_or_problems(raw: object) -> Graph | tuple[Problem, ...]:
     try:
-        return parse_graph(raw)
+        return parse_workflow(raw)
     except DefinitionInvalid as invalid:
         return invalid.problems
 
@@ -342,3 +343,285 @@ def test_one_field_of_a_good_workflow_replaced_by_junk_is_a_graph_or_definition_
 
     if not isinstance(parsed, Graph):
         assert all(problem.place.startswith(("nodes", "edges", "entryNodeId")) for problem in parsed)
+
+
+# Steps, as 004 writes them
+
+
+STEPS: Raw = {
+    "steps": [
+        {
+            "name": "mail",
+            "function": "send-email",
+            "action": "send",
+            "payload_template": {"to": "{{ guest_email }}", "variables": {"names": ["{{ guest_name }}", 5, None]}},
+            "on_failure": "retry",
+        },
+        {"name": "slack", "function": "slack", "action": "post", "payload_template": {}, "on_failure": "continue"},
+        {"name": "sync", "function": "sync", "action": "run", "payload_template": {}},
+    ],
+    "required_fields": ["guest_email"],
+}
+
+
+def step(**more: object) -> Raw:
+    return {"steps": [{"name": "one", "function": "f", "action": "go", "payload_template": {}, **more}]}
+
+
+def first(raw: Raw) -> Function:
+    node = next(iter(parse_workflow(raw).nodes.values()))
+    assert isinstance(node, Function)
+    return node
+
+
+def test_steps_become_a_chain_of_functions_with_the_defaults_of_004() -> None:
+    parsed = parse_workflow(STEPS)
+
+    assert (parsed.form, parsed.entry, list(parsed.nodes)) == (Form.STEPS, "mail", ["mail", "slack", "sync"])
+    assert parsed.edges == (Edge("mail", "slack"), Edge("slack", "sync"))
+    assert (parsed.required_fields, parsed.timeout) == (("guest_email",), timedelta(seconds=300))
+    mail = first(STEPS)
+    assert (mail.function, mail.action, mail.idempotent, mail.timeout) == (
+        "send-email",
+        "send",
+        True,
+        timedelta(seconds=60),
+    )
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "attempts", "then"),
+    [
+        ("retry", 4, OnFailure.ABORT),
+        (None, 4, OnFailure.ABORT),
+        ("abort", 1, OnFailure.ABORT),
+        ("continue", 1, OnFailure.CONTINUE),
+        ({"retry": 2, "then": "continue"}, 3, OnFailure.CONTINUE),
+        ({"retry": 0}, 1, OnFailure.ABORT),
+        ({"then": "continue"}, 4, OnFailure.CONTINUE),
+    ],
+)
+def test_a_step_that_fails_is_retried_or_left(on_failure: object, attempts: int, then: OnFailure) -> None:
+    node = first(step(on_failure=on_failure) if on_failure else step())
+
+    assert (node.retry.attempts, node.on_failure) == (attempts, then)
+
+
+def test_max_retries_and_the_timeouts_are_the_workflows() -> None:
+    raw = {**step(), "max_retries": 5, "timeout_seconds": 600, "visibility_timeout": 90}
+
+    assert (first(raw).retry.attempts, first(raw).timeout) == (6, timedelta(seconds=90))
+    assert parse_workflow(raw).timeout == timedelta(seconds=600)
+
+
+def test_a_graphs_node_keeps_its_attempts_whatever_follows_them() -> None:
+    node = parse_workflow({**WELCOME, "maxRetries": 4}).nodes["nudge"]
+
+    assert isinstance(node, Send)
+    assert (node.retry.attempts, node.on_failure) == (5, OnFailure.CONTINUE)
+
+
+def test_a_retry_policy_can_be_given_for_all_and_for_one() -> None:
+    raw = changed("nodes.0.retry", {"attempts": 7, "factor": 3, "jitter": 0})
+    raw["retry"] = {"baseSeconds": 2, "cap_seconds": 60}
+    hello, nudge = parse_workflow(raw).nodes["hello"], parse_workflow(raw).nodes["nudge"]
+
+    assert isinstance(hello, Send)
+    assert isinstance(nudge, Send)
+    assert (hello.retry.attempts, hello.retry.factor, hello.retry.jitter) == (7, 3, 0)
+    assert hello.retry.base == nudge.retry.base == timedelta(seconds=2)
+    assert (nudge.retry.attempts, nudge.retry.cap) == (3, timedelta(minutes=1))
+
+
+def test_a_payloads_texts_are_filled_and_its_lists_stay_lists() -> None:
+    mail = first(STEPS)
+
+    assert mail.every_template == {
+        "payload/to": "{{ guest_email }}",
+        "payload/variables/names/0": "{{ guest_name }}",
+    }
+    body = mail.body({"payload/to": "a@b.c", "payload/variables/names/0": 'A"da'})
+    assert body == '{"to":"a@b.c","variables":{"names":["A\\"da",5,null]}}'
+
+
+def test_keys_with_dots_and_slashes_are_told_apart() -> None:
+    node = first(step(payload_template={"a/b": "{{ x }}", "a": {"b": "{{ y }}"}, "a~1b": "{{ z }}"}))
+
+    assert len(node.every_template) == 3
+    assert node.body({place: place for place in node.every_template}) == (
+        '{"a/b":"payload/a~1b","a":{"b":"payload/a/b"},"a~1b":"payload/a~01b"}'
+    )
+
+
+def test_a_function_in_a_graph_is_not_called_again_unless_it_says_so() -> None:
+    raw = graph([{"id": "a", "type": "function", "function": "f", "payload": {"n": 1}}], [])
+
+    assert first(raw) == Function("a", "f", "call", {"n": 1})
+    raw["nodes"][0] |= {"idempotent": True, "timeoutSeconds": 5}
+    assert (first(raw).idempotent, first(raw).timeout) == (True, timedelta(seconds=5))
+
+
+def test_every_problem_of_steps_is_reported_with_its_place() -> None:
+    found = problems(
+        {
+            "steps": [
+                {
+                    "name": "a",
+                    "function": "",
+                    "action": "x",
+                    "payload_template": {"t": ["{{ oops"]},
+                    "on_failure": "explode",
+                },
+                {"name": "a", "function": "f", "action": 5, "payload_template": [], "colour": "red"},
+                7,
+                {"name": "d", "function": "f", "action": "x", "on_failure": {"retry": -1, "then": "later"}},
+            ],
+            "required_fields": "guest",
+            "timeout_seconds": 0,
+            "visibility_timeout": "long",
+            "max_retries": 1.5,
+        }
+    )
+
+    assert set(found) == {
+        "steps[0].function",
+        "steps[0].payload.t[0]",
+        "steps[0].onFailure",
+        "steps[1].name",
+        "steps[1].action",
+        "steps[1].payload",
+        "steps[1].colour",
+        "steps[2]",
+        "steps[3].onFailure.retry",
+        "steps[3].onFailure.then",
+        "requiredFields",
+        "timeoutSeconds",
+        "visibilityTimeout",
+        "maxRetries",
+    }
+
+
+def test_no_steps_are_no_workflow() -> None:
+    assert set(problems({"steps": []})) == {"steps"}
+
+
+# Branches, times, and fields nobody reads
+
+
+def branching(*conditions: object) -> Raw:
+    nodes = [{"id": "a", "type": "branch"}, *(delay(f"n{number}") for number in range(len(conditions)))]
+    raw = graph(nodes, [("a", f"n{number}") for number in range(len(conditions))])
+    for edge, condition in zip(raw["edges"], conditions, strict=True):
+        if condition is not None:
+            edge["condition"] = condition
+    return raw
+
+
+def test_conditions_on_the_edges_of_a_branch_are_read() -> None:
+    is_pro = {"path": "plan", "op": "equals", "value": "pro"}
+    raw = branching(
+        is_pro,
+        {"all": [is_pro, {"not": {"any": [{"path": "vars.x.y", "op": "exists"}]}}]},
+        {"path": "plan", "value": "free"},
+        None,
+    )
+
+    parsed = parse_workflow(raw)
+
+    pro = Compare(("plan",), Op.EQUALS, "pro")
+    assert parsed.nodes["a"] == Branch("a")
+    assert [edge.condition for edge in parsed.edges] == [
+        pro,
+        Every((pro, Never(Either((Compare(("vars", "x", "y"), Op.EXISTS),))))),
+        Compare(("plan",), Op.EQUALS, "free"),
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "place"),
+    [
+        ("plan == 'pro'", ""),
+        ({}, ".path"),
+        ({"path": "a..b", "value": 1}, ".path"),
+        ({"path": "a", "op": "like", "value": 1}, ".op"),
+        ({"path": "a", "op": "equals"}, ".value"),
+        ({"path": "a", "op": "exists", "value": 1}, ".value"),
+        ({"all": []}, ".all"),
+        ({"any": "x"}, ".any"),
+        ({"not": 5}, ".not"),
+        ({"all": [{"path": "a", "value": 1}], "path": "b"}, ".path"),
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_refused_at_its_place(condition: object, place: str) -> None:
+    assert f"edges[0].condition{place}" in problems(branching(condition, {"path": "b", "value": 1}))
+
+
+def test_a_condition_nested_without_end_is_refused() -> None:
+    deep: object = {"path": "a", "value": 1}
+    for _ in range(100):
+        deep = {"not": deep}
+
+    assert any("nested" in message for message in problems(branching(deep, None)).values())
+
+
+def test_a_branch_needs_a_condition_and_at_most_one_default() -> None:
+    assert "needs at least one edge with a condition" in problems(branching(None))["nodes[0]"]
+    assert "2 edges without a condition" in problems(branching({"path": "a", "value": 1}, None, None))["nodes[0]"]
+    assert "nodes[0]" in problems(graph([{"id": "a", "type": "branch"}], []))
+
+
+def test_only_a_branch_has_conditions_on_its_edges() -> None:
+    raw = graph([delay("a"), delay("b")], [("a", "b")])
+    raw["edges"][0]["condition"] = {"path": "x", "value": 1}
+
+    assert "not a branch" in problems(raw)["edges[0].condition"]
+
+
+@pytest.mark.parametrize("until", ["2027-01-31T09:00:00Z", "2027-01-31", "2027-01-31T09:00:00+01:00", "{{ at }}"])
+def test_a_delay_may_end_at_a_time_or_at_a_variable(until: str) -> None:
+    assert parse_workflow(graph([delay("a", until=until)], [])).nodes["a"] == Delay("a", until=until)
+
+
+@pytest.mark.parametrize(
+    "until", ["tomorrow", "{{ at | date: '%s' }}", "at {{ at }}", 5, "{{ a }}{{ b }}", "0001-01-01T00:00+23:00"]
+)
+def test_a_delay_until_something_else_is_refused(until: object) -> None:
+    assert "nodes[0].until" in problems(graph([delay("a", until=until)], []))
+
+
+def test_a_delay_has_one_way_to_say_how_long() -> None:
+    assert "nodes[0]" in problems(graph([delay("a", delayMs=1, until="2027-01-31")], []))
+
+
+def test_fields_nobody_reads_are_refused_at_every_level() -> None:
+    raw = changed("nodes.0.subjekt", "Hi")
+    raw["nodes"][1]["hours"] = 3
+    raw["edges"][0]["label"] = "x"
+    raw["entry"] = "hello"
+
+    assert set(problems(raw)) == {"nodes[0].subjekt", "nodes[1].hours", "edges[0].label", "entry"}
+
+
+_ANY: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("{{ x }}"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["name", "function", "payload_template", "on_failure", "retry", "then", "path", "not", "all"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200)
+@given(_ANY, _ANY, _ANY)
+def test_no_steps_and_no_condition_raise_anything_but_problems(steps: Any, condition: Any, options: Any) -> None:
+    for raw in ({"steps": steps, "retry": options}, {"steps": [options]}, branching(condition, None)):
+        with suppress(DefinitionInvalid):
+            parse_workflow(raw)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
-from tests.domain.graphs import delay, graph_of, graphs, send
+from tests.domain.graphs import delay, function, graph_of, graphs, send
+from tidings.domain.condition import Compare, Op
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.execution import (
     Action,
@@ -26,7 +27,7 @@ from tidings.domain.execution import (
     first_ready,
     pass_node,
 )
-from tidings.domain.graph import Edge, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.graph import Branch, Delay, Doer, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
 from tidings.domain.item import ItemStatus
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -251,6 +252,116 @@ def test_what_has_ended_walks_no_further(status: ExecutionStatus) -> None:
     assert decide(graph, started(graph, status), [], NOW)[1] == Finish()
 
 
+# Functions, branches, and times
+
+
+def test_what_a_function_gave_is_its_result() -> None:
+    graph = graph_of([function("a")])
+    called = replace(item("a", SENT), result={"ticket": 7})
+
+    execution, action = decide(graph, started(graph), [called], NOW)
+
+    assert (action, execution.vars) == (Finish(), {"a": {"ticket": 7}})
+
+
+def test_a_function_that_failed_and_is_walked_past_shows_its_error() -> None:
+    graph = graph_of([function("a", OnFailure.CONTINUE)])
+
+    execution, _ = decide(graph, started(graph), [item("a", FAILED, error="no such ticket")], NOW)
+
+    assert execution.status is ExecutionStatus.COMPLETED
+    assert execution.vars["a"] == {
+        "status": "failed",
+        "messageId": None,
+        "at": NOW.isoformat(),
+        "error": "no such ticket",
+    }
+
+
+def test_a_doubtful_function_holds_the_walk_by_default() -> None:
+    graph = graph_of([function("a"), send("b")], "ab")
+
+    assert decide(graph, started(graph), [item("a", in_doubt=True)], NOW)[1] == Sleep(NOW + LOOK_AGAIN)
+
+
+def test_steps_see_results_and_errors_by_their_number() -> None:
+    steps = Graph("a", {"a": function("a"), "b": function("b")}, (Edge("a", "b"),), form=Form.STEPS)
+    results = {"a": {"id": 1}, "b": {"status": "failed", "error": "gone"}}
+
+    assert steps.context({"name": "Ada"}, results) == {
+        "name": "Ada",
+        "vars": results,
+        "step_0_result": {"id": 1},
+        "step_1_result": {"status": "failed", "error": "gone"},
+        "step_1_error": "gone",
+    }
+
+
+def forked(*conditions: Compare | None) -> Graph:
+    nodes = {"a": Branch("a")} | {f"n{place}": send(f"n{place}") for place in range(len(conditions))}
+    edges = [Edge("a", f"n{place}", condition) for place, condition in enumerate(conditions)]
+    return Graph("a", nodes, tuple(edges))
+
+
+PRO, GOLD = Compare(("plan",), Op.EQUALS, "pro"), Compare(("vip",), Op.EXISTS)
+
+
+@pytest.mark.parametrize(
+    ("graph", "data", "taken"),
+    [
+        (forked(PRO, GOLD, None), {"plan": "pro", "vip": 1}, "n0"),
+        (forked(PRO, GOLD, None), {"plan": "free", "vip": 1}, "n1"),
+        (forked(PRO, GOLD, None), {"plan": "free"}, "n2"),
+        (forked(None, PRO), {"plan": "pro"}, "n1"),
+        (forked(PRO), {"plan": "free"}, None),
+    ],
+)
+def test_a_branch_takes_the_first_edge_that_holds_or_else_its_default(
+    graph: Graph, data: dict[str, object], taken: str | None
+) -> None:
+    execution, action = decide(graph, replace(started(graph), input=data), [], NOW)
+
+    assert execution.vars == {"a": {"status": "completed", "taken": taken}}
+    assert action == (Plan(send(taken)) if taken else Finish())
+    assert len(execution.frontier.dead) == len(graph.edges) - (taken is not None)
+
+
+@pytest.mark.parametrize(
+    ("until", "data"), [("2026-03-02T11:00:00+01:00", {}), ("{{ at }}", {"at": "2026-03-02T10:00"})]
+)
+def test_a_delay_until_a_time_sleeps_until_then(until: str, data: dict[str, object]) -> None:
+    graph = graph_of([Delay("a", until=until), send("b")], "ab")
+    execution = replace(started(graph), input=data)
+
+    asleep, action = decide(graph, execution, [], NOW)
+    _, woken = decide(graph, asleep, [], NOW + HOUR)
+
+    assert action == Sleep(NOW + HOUR)
+    assert woken == Plan(send("b"))
+
+
+def test_a_time_that_is_past_is_due_now() -> None:
+    graph = graph_of([Delay("a", until="2020-01-01"), send("b")], "ab")
+
+    assert decide(graph, started(graph), [], NOW)[1] == Plan(send("b"))
+
+
+@pytest.mark.parametrize("given", ["soon", None, 5, ""])
+def test_a_variable_that_is_no_time_fails_the_execution_with_the_reason(given: object) -> None:
+    graph = graph_of([Delay("a", until="{{ at }}")])
+
+    execution, action = decide(graph, replace(started(graph), input={"at": given}), [], NOW)
+
+    assert (action, execution.status, execution.error_node) == (Finish(), ExecutionStatus.FAILED, "a")
+    assert "is not a time" in str(execution.error)
+
+
+def test_waiting_for_a_time_holds_up_no_other_branch() -> None:
+    graph = graph_of([delay("a"), Delay("b", until="2026-03-03"), send("c")], "ab", "ac")
+
+    assert decide(graph, started(graph), [], NOW)[1] == Plan(send("c"))
+
+
 # Everything together: items that succeed, fail, retry and fall into doubt in any order
 
 
@@ -272,7 +383,7 @@ class Walk(RuleBasedStateMachine):
         again = decide(self.graph, self.execution, self.items, self.now)
         assert again == (self.execution, self.action), "deciding twice changes nothing"
 
-    def own(self, node: Send) -> list[int]:
+    def own(self, node: Doer) -> list[int]:
         """The items that may be called for now."""
         return [
             place
@@ -354,8 +465,8 @@ class Walk(RuleBasedStateMachine):
             for one in self.execution.frontier.ready:
                 node = self.graph.nodes[one.node]
                 assert one.due_at > self.now
-                assert not isinstance(node, Send) or not self.own(node)
-                assert not isinstance(node, Send) or any(each.node == node.id for each in self.items)
+                assert not isinstance(node, Send | Function) or not self.own(node)
+                assert not isinstance(node, Send | Function) or any(each.node == node.id for each in self.items)
 
     def teardown(self) -> None:
         """However it stands now, with a provider that takes everything it ends."""

@@ -16,6 +16,7 @@ from tests.model.states import Fact, Heard, Hold, Item, Move, Setting, Stage, St
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, judge
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, begin
 from tidings.domain.graph import Graph, Send
+from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, Delivered, Fence, ItemId, ItemStatus, Marked, OwnerId, Reserved
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.queue import Claimed, Kind, Stop
@@ -130,7 +131,7 @@ def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int
     frontier = Frontier() if ended else begin(graph, BEFORE)
     status = ExecutionStatus.COMPLETED if ended else ExecutionStatus.ENQUEUED
     execution = Execution(OWNER, status, frontier, {})
-    loaded = LoadedExecution(execution, "", "", OWNER, {}, BEFORE, BEFORE if ended else None)
+    loaded = LoadedExecution(execution, Workspace(), OWNER, BEFORE, BEFORE if ended else None)
     with capture_logs():
         move = release._move(_kernel(setting), Case(hand, loaded, graph), NOW)
     return Move(_time(move.due_at), move.ended_at is not None)
@@ -178,6 +179,7 @@ def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
         recipient=item.recipient,
         payload={},
         key=item.key,
+        workspace=item.workspace,
     )
     return finalize.Landed(Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting))
 
@@ -213,6 +215,7 @@ def _reserved(known: Item, place: int) -> Reserved:
         marked_at=BEFORE if known.marked else None,
         first_marked_at=BEFORE if known.marked_attempt else None,
         in_doubt=known.in_doubt,
+        workspace=Workspace(),
     )
 
 

@@ -17,7 +17,7 @@ from tests.model import guards
 from tests.model.guards import Wish
 from tests.model.states import Fact, Item, Row, Status, Time
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier
-from tidings.domain.ids import Shard, bucket_of_id, make_id
+from tidings.domain.ids import Shard, Workspace, bucket_of_id, make_id
 from tidings.domain.item import Channel, Fence, ItemId, ItemStatus, Marked, OwnerId, Planned, Reserved
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
@@ -143,6 +143,7 @@ async def reserved(pair: Pair) -> None:
         recipient="ada@example.com",
         payload={},
         key=pair.owner.bytes + bytes([place] * 16),
+        workspace=Workspace(),
     )
     wish = pair.random.random() < 0.5
     await pair.commit(lambda tx: outbox.reserve_items(tx, shard=pair.shard, items=[planned], marks=[wish], now=NOW))
@@ -168,6 +169,7 @@ def reserved_row(pair: Pair, place: int, *, marked_attempt: int, attempts: int) 
         marked_at=None,
         first_marked_at=None,
         in_doubt=False,
+        workspace=Workspace(),
     )
 
 
@@ -199,6 +201,7 @@ async def unmarked(pair: Pair, place: int, item: Item) -> None:
         recipient="ada@example.com",
         payload={},
         key=b"",
+        workspace=Workspace(),
     )
     await pair.commit(lambda tx: outbox.unmark_items(tx, shard=pair.shard, items=[Unstarted(mark, doubtful)], now=NOW))
     pair.row, pair.items[place] = guards.unmark(pair.row, item, fence, attempt, doubtful=doubtful)

@@ -3,6 +3,7 @@
 import hashlib
 from uuid import UUID
 
+from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, Fence, ItemId, Marked, OwnerId, Payload
 
 PLAIN: Payload = {"subject": "Hello", "body": "Good morning."}
@@ -27,6 +28,7 @@ def marked(
         recipient=recipient,
         payload=payload,
         key=key if key is not None else hashlib.sha256(recipient.encode("utf-8", "surrogatepass")).digest(),
+        workspace=Workspace(),
     )
 
 

@@ -1,74 +1,129 @@
-"""A workflow as users write it, checked as a whole: every problem is reported, each with its place."""
+"""A workflow as users write it, checked as a whole: every problem is reported, each with its place.
 
-from collections.abc import Mapping, Sequence
+Two forms, one graph: nodes with edges (001), and steps one after the other (004). Names may be in camelCase or in
+snake_case.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeVar
+from itertools import pairwise
 
-from tidings.domain import template
-from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
-from tidings.domain.graph import Delay, Edge, Graph, Node, OnDoubt, OnFailure, Send
+from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, Raw, Reader
+from tidings.domain.errors import DefinitionInvalid, Problem
+from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
+from tidings.domain.retry import GRAPH, STEPS, RetryPolicy
 from tidings.domain.storable import UNSTORABLE, unstorable_places
-from tidings.domain.timing import LONGEST_WAIT, parse_duration
+from tidings.domain.timing import LONGEST_WAIT, parse_time
 
-CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
-    Channel.EMAIL: ("subject", "body", "html"),
-    Channel.SMS: ("body",),
-    Channel.WHATSAPP: ("body",),
-    Channel.PUSH: ("title", "body"),
-    Channel.VOICE: ("script",),
-    Channel.SOCIAL: ("body",),
-}
-"""The templates each channel takes."""
+__all__ = ["CONTENT_FIELDS", "HTML_FIELDS", "check_content", "parse_workflow"]
 
-HTML_FIELDS = frozenset({"html"})
 MAX_NODES = 10_000
+MAX_FIELDS = 1_000
+STEPS_TIMEOUT = timedelta(seconds=300)
 
-Raw = Mapping[str, object]
-_Choice = TypeVar("_Choice", OnFailure, OnDoubt)
+_OPTIONS = ("requiredFields", "timeoutSeconds", "visibilityTimeout", "maxRetries", "retry")
+_GRAPH_FIELDS = ("entryNodeId", "nodes", "edges", *_OPTIONS)
+_STEPS_FIELDS = ("steps", *_OPTIONS)
+_NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "delay": ("delayMs", "duration", "until"),
+    "branch": (),
+    "function": (
+        *("function", "action", "payload", "payloadTemplate", "idempotent"),
+        *("timeoutSeconds", "retry", "onFailure", "onDoubt"),
+    ),
+}
+_STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
-def parse_graph(raw: object) -> Graph:
+def parse_workflow(raw: object) -> Graph:
     """Turn a definition into a graph, or raise DefinitionInvalid with everything that is wrong with it."""
-    return _Reader().graph(raw)
+    if not isinstance(raw, Mapping):
+        raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
+    try:
+        reader = _Workflow(raw)
+        for place in unstorable_places(raw):
+            reader.add(place, UNSTORABLE)
+        return reader.steps_form() if "steps" in raw else reader.graph_form()
+    except RecursionError:
+        raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
 
 
 def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:
     """The templates of a campaign's content, or DefinitionInvalid."""
-    reader = _Reader()
+    reader = Reader()
     templates = reader.templates(content, channel, "content")
     reader.raise_if_any()
     return templates
 
 
-class _Reader:
-    """Reads a definition once and keeps every problem it meets."""
+class _Workflow(Reader):
+    """Reads one definition, in the form it was written in."""
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
+    def __init__(self, raw: Raw) -> None:
+        super().__init__()
+        self.raw = raw
         self.places: dict[str, int] = {}
 
-    def add(self, place: str, message: str) -> None:
-        self.problems.append(Problem(place, message))
-
-    def raise_if_any(self) -> None:
-        if self.problems:
-            raise DefinitionInvalid(self.problems)
-
-    def graph(self, raw: object) -> Graph:
-        if not isinstance(raw, Mapping):
-            raise DefinitionInvalid([Problem("", "a workflow is an object with entryNodeId, nodes and edges")])
-        for place in unstorable_places(raw):
-            self.add(place, UNSTORABLE)
-        nodes = self.nodes(raw.get("nodes"))
+    def graph_form(self) -> Graph:
+        self.known_fields(self.raw, _GRAPH_FIELDS, "")
+        retry = self.default_retry(GRAPH)
+        nodes = self.nodes(self.get(self.raw, "nodes"), retry)
         found = len(self.problems)
-        edges = self.edges(raw.get("edges", ()), nodes)
-        entry = self.entry(raw.get("entryNodeId", raw.get("entry_node_id")), nodes)
+        edges = self.edges(self.get(self.raw, "edges", ()), nodes)
+        entry = self.entry(self.get(self.raw, "entryNodeId"), nodes)
         if len(self.problems) == found:
             self.check_shape(entry, nodes, edges)
+        return self.finished(Graph(entry, nodes, edges, self.required_fields(), self.timeout(None)))
+
+    def steps_form(self) -> Graph:
+        self.known_fields(self.raw, _STEPS_FIELDS, "")
+        retry = self.default_retry(STEPS)
+        steps = self.listed(self.get(self.raw, "steps"), "steps", "step")
+        nodes: dict[str, Node] = {}
+        for place, one in enumerate(steps):
+            node = self.step(one, retry, f"steps[{place}]")
+            if node and node.id in nodes:
+                self.add(f"steps[{place}].name", f"{node.id!r} is used twice")
+            elif node:
+                nodes[node.id] = node
+        names = list(nodes)
+        edges = tuple(Edge(one, other) for one, other in pairwise(names))
+        timeout = self.timeout(STEPS_TIMEOUT)
+        return self.finished(
+            Graph(names[0] if names else "", nodes, edges, self.required_fields(), timeout, Form.STEPS)
+        )
+
+    def finished(self, graph: Graph) -> Graph:
         self.raise_if_any()
-        return Graph(entry, nodes, edges)
+        return graph
+
+    def required_fields(self) -> tuple[str, ...]:
+        raw = self.get(self.raw, "requiredFields", ())
+        if not isinstance(raw, list | tuple) or not all(isinstance(one, str) and one for one in raw):
+            self.add("requiredFields", f"{raw!r} is not a list of names")
+            return ()
+        if len(raw) > MAX_FIELDS:
+            self.add("requiredFields", f"{len(raw)} names are more than the {MAX_FIELDS} there may be")
+        return tuple(dict.fromkeys(raw))
+
+    def timeout(self, default: timedelta | None) -> timedelta | None:
+        seconds = self.number(self.raw, "timeoutSeconds", least=1, most=LONGEST_WAIT.total_seconds())
+        return default if seconds is None else timedelta(seconds=seconds)
+
+    def call_timeout(self) -> timedelta:
+        """004's `visibility_timeout`: the longest one call may take."""
+        seconds = self.number(self.raw, "visibilityTimeout", least=1, most=3_600)
+        return CALL_TIMEOUT if seconds is None else timedelta(seconds=seconds)
+
+    def default_retry(self, preset: RetryPolicy) -> RetryPolicy:
+        """The policy of every node that has none of its own."""
+        retries = self.number(self.raw, "maxRetries", least=0, most=100, whole=True)
+        attempts = preset.attempts if retries is None else int(retries) + 1
+        return self.retry(self.raw, replace(preset, attempts=attempts), "")
 
     def entry(self, raw: object, nodes: Mapping[str, Node]) -> str:
         if not isinstance(raw, str) or raw not in nodes:
@@ -76,125 +131,152 @@ class _Reader:
             return ""
         return raw
 
-    def nodes(self, raw: object) -> dict[str, Node]:
+    def listed(self, raw: object, place: str, what: str) -> Sequence[object]:
         if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
-            self.add("nodes", "give at least one node")
-            return {}
+            self.add(place, f"give at least one {what}")
+            return ()
         if len(raw) > MAX_NODES:
-            self.add("nodes", f"{len(raw)} nodes are more than the {MAX_NODES} a workflow may have")
-            return {}
+            self.add(place, f"{len(raw)} {place} are more than the {MAX_NODES} a workflow may have")
+            return ()
+        return raw
+
+    def nodes(self, raw: object, retry: RetryPolicy) -> dict[str, Node]:
         nodes: dict[str, Node] = {}
-        for place, one in enumerate(raw):
-            node = self.node(one, f"nodes[{place}]")
+        for place, one in enumerate(self.listed(raw, "nodes", "node")):
+            node = self.node(one, retry, f"nodes[{place}]")
             if node and node.id in nodes:
                 self.add(f"nodes[{place}].id", f"{node.id!r} is used twice")
             elif node:
                 nodes[node.id], self.places[node.id] = node, place
         return nodes
 
-    def node(self, raw: object, place: str) -> Node | None:
+    def node(self, raw: object, retry: RetryPolicy, place: str) -> Node | None:
         if not isinstance(raw, Mapping):
             self.add(place, "a node is an object with id and type")
             return None
-        name = raw.get("id")
-        if not isinstance(name, str) or not name or len(name) > 200:
-            self.add(f"{place}.id", f"{name!r} is not an id: use a text of 1 to 200 characters")
-            name = ""
-        node = self.node_of_type(raw, name, place)
+        name = self.name(raw, "id", place)
+        node = self.node_of_type(raw, name, retry, place)
         return node if name else None
 
-    def node_of_type(self, raw: Raw, name: str, place: str) -> Node:
+    def node_of_type(self, raw: Raw, name: str, retry: RetryPolicy, place: str) -> Node:
         kind = raw.get("type")
-        if kind == "delay":
-            return Delay(name, self.wait(raw, place))
         if isinstance(kind, str) and kind in CONTENT_FIELDS:
-            return self.send(raw, name, Channel(kind), place)
-        self.add(f"{place}.type", f"{kind!r} is not a node type; use delay, {', '.join(CONTENT_FIELDS)}")
-        return Delay(name, timedelta())  # stands in for it, so that edges to it are not called wrong as well
+            return self.send(raw, name, Channel(kind), retry, place)
+        if not isinstance(kind, str) or kind not in _NODE_FIELDS:
+            types = ", ".join((*_NODE_FIELDS, *CONTENT_FIELDS))
+            self.add(f"{place}.type", f"{kind!r} is not a node type; use one of {types}")
+            return Delay(name)  # stands in for it, so that edges to it are not called wrong as well
+        self.known_fields(raw, ("id", "type", *_NODE_FIELDS[kind]), place)
+        if kind == "function":
+            payload = self.get(raw, "payload", self.get(raw, "payloadTemplate"))
+            return self.function(raw, name, payload, retry, place, in_graph=True)
+        return Branch(name) if kind == "branch" else self.delay(raw, name, place)
 
-    def send(self, raw: Raw, name: str, channel: Channel, place: str) -> Send:
+    def send(self, raw: Raw, name: str, channel: Channel, retry: RetryPolicy, place: str) -> Send:
+        own = ("id", "type", "to", *CONTENT_FIELDS[channel], "retry", "onFailure", "onDoubt")
+        self.known_fields(raw, own, place)
+        policy, on_failure = self.on_failure(raw, self.retry(raw, retry, place), place, only_retry_repeats=False)
         return Send(
             name,
             channel,
             self.recipients(raw.get("to"), place),
             self.templates(raw, channel, place),
-            on_failure=self.choice(raw, "onFailure", OnFailure, OnFailure.ABORT, place),
+            retry=policy,
+            on_failure=on_failure,
             on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.CONTINUE, place),
         )
 
-    def recipients(self, raw: object, place: str) -> tuple[str, ...]:
-        given = [raw] if isinstance(raw, str) else raw
-        if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and one for one in given):
-            self.add(f"{place}.to", "name at least one recipient: an address, or a template such as {{ email }}")
-            return ()
-        for one in given:
-            self.check_template(str(one), f"{place}.to", html=False)
-        return tuple(str(one) for one in given)
+    def step(self, raw: object, retry: RetryPolicy, place: str) -> Function | None:
+        if not isinstance(raw, Mapping):
+            self.add(place, "a step is an object with name, function, action and payload_template")
+            return None
+        self.known_fields(raw, _STEP_FIELDS, place)
+        name = self.name(raw, "name", place)
+        node = self.function(raw, name, self.get(raw, "payloadTemplate"), retry, place, in_graph=False)
+        return node if name else None
 
-    def templates(self, raw: Raw, channel: Channel, place: str) -> Mapping[str, str]:
-        allowed = CONTENT_FIELDS[channel]
-        found = {name: raw[name] for name in allowed if raw.get(name) is not None}
-        if not found.keys() - {"subject", "title"}:
-            wanted = " or ".join(name for name in allowed if name not in {"subject", "title"})
-            self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
-        for name, source in found.items():
-            if not isinstance(source, str):
-                self.add(f"{place}.{name}", f"{source!r} is not a text")
-            else:
-                self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
-        return {name: str(source) for name, source in found.items()}
+    def function(
+        self, raw: Raw, name: str, payload: object, retry: RetryPolicy, place: str, *, in_graph: bool
+    ) -> Function:
+        """004 calls a step again by design, so its functions count as idempotent unless they say otherwise."""
+        own = self.retry(raw, retry, place)
+        policy, on_failure = self.on_failure(raw, own, place, only_retry_repeats=not in_graph)
+        seconds = self.number(raw, "timeoutSeconds", least=0.1, most=3_600, place=place)
+        return Function(
+            name,
+            self.name(raw, "function", place),
+            self.name(raw, "action", place, default="call"),
+            self.payload(payload, place),
+            retry=policy,
+            on_failure=on_failure,
+            on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.HOLD, place),
+            idempotent=self.flag(raw, "idempotent", not in_graph, place),
+            timeout=self.call_timeout() if seconds is None else timedelta(seconds=seconds),
+        )
 
-    def check_template(self, source: str, place: str, *, html: bool) -> None:
+    def delay(self, raw: Raw, name: str, place: str) -> Delay:
+        given = {field: self.get(raw, field) for field in ("delayMs", "duration", "until")}
+        named = [field for field, value in given.items() if value is not None]
+        if len(named) != 1:
+            self.add(place, "a delay needs either delayMs, duration or until")
+            return Delay(name)
+        if named == ["until"]:
+            return Delay(name, until=self.until(given["until"], f"{place}.until"))
+        if named == ["duration"]:
+            return Delay(name, self.duration(given["duration"], place))
+        return Delay(name, self.milliseconds(given["delayMs"], place))
+
+    def until(self, raw: object, place: str) -> str | None:
+        if isinstance(raw, str) and self.is_plain_variable(raw):
+            return raw
         try:
-            template.check(source, html=html)
-        except TemplateInvalid as error:
-            self.add(place, f"{error} (line {error.line}, column {error.column})")
-
-    def wait(self, raw: Raw, place: str) -> timedelta:
-        milliseconds, duration = raw.get("delayMs", raw.get("delay_ms")), raw.get("duration")
-        if (milliseconds is None) == (duration is None):
-            self.add(place, "a delay needs either delayMs or duration")
-            return timedelta()
-        if duration is not None:
-            return self.duration(duration, place)
-        if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds >= 0:
-            self.add(f"{place}.delayMs", f"{milliseconds!r} is not a wait: use a number of milliseconds from 0 on")
-            return timedelta()
-        if milliseconds > LONGEST_WAIT.total_seconds() * 1000:
-            self.add(f"{place}.delayMs", f"{milliseconds!r} is longer than ten years")
-            return timedelta()
-        return timedelta(milliseconds=milliseconds)
-
-    def duration(self, raw: object, place: str) -> timedelta:
-        try:
-            return parse_duration(raw if isinstance(raw, str) else repr(raw))
+            parse_time(raw if isinstance(raw, str) else repr(raw))
         except ValueError as error:
-            self.add(f"{place}.duration", str(error))
-            return timedelta()
-
-    def choice(self, raw: Raw, name: str, kind: type[_Choice], default: _Choice, place: str) -> _Choice:
-        given = raw.get(name, default)
-        try:
-            return kind(str(given))
-        except ValueError:
-            self.add(f"{place}.{name}", f"{given!r} is not one of {', '.join(kind)}")
-            return default
+            self.add(place, f"{error}, or name one variable like {{{{ appointment_at }}}}")
+            return None
+        return str(raw)
 
     def edges(self, raw: object, nodes: Mapping[str, Node]) -> tuple[Edge, ...]:
         if not isinstance(raw, Sequence) or isinstance(raw, str):
             self.add("edges", "edges are a list of {from, to}")
             return ()
-        edges: dict[Edge, None] = {}
+        edges: dict[tuple[str, str], Edge] = {}
         for place, one in enumerate(raw):
-            ends = (one.get("from"), one.get("to")) if isinstance(one, Mapping) else (None, None)
-            for name, end in zip(("from", "to"), ends, strict=True):
-                if not isinstance(end, str) or end not in nodes:
-                    self.add(f"edges[{place}].{name}", f"{end!r} is not the id of a node; use one of {_some(nodes)}")
-            edge = Edge(str(ends[0]), str(ends[1]))
-            if edge in edges:
+            edge = self.edge(one, nodes, f"edges[{place}]")
+            if (edge.source, edge.target) in edges:
                 self.add(f"edges[{place}]", f"{edge.source!r} to {edge.target!r} is there twice")
-            edges[edge] = None
-        return tuple(edges)
+            edges[edge.source, edge.target] = edge
+        self.check_branches(list(edges.values()), nodes)
+        return tuple(edges.values())
+
+    def edge(self, raw: object, nodes: Mapping[str, Node], place: str) -> Edge:
+        ends = (raw.get("from"), raw.get("to")) if isinstance(raw, Mapping) else (None, None)
+        for name, end in zip(("from", "to"), ends, strict=True):
+            if not isinstance(end, str) or end not in nodes:
+                self.add(f"{place}.{name}", f"{end!r} is not the id of a node; use one of {_some(nodes)}")
+        if not isinstance(raw, Mapping):
+            return Edge(str(ends[0]), str(ends[1]))
+        self.known_fields(raw, ("id", "from", "to", "condition"), place)
+        condition = raw.get("condition")
+        if condition is None:
+            return Edge(str(ends[0]), str(ends[1]))
+        if isinstance(ends[0], str) and not isinstance(nodes.get(ends[0], Branch("")), Branch):
+            self.add(f"{place}.condition", f"{ends[0]!r} is not a branch: only edges out of a branch have conditions")
+        return Edge(str(ends[0]), str(ends[1]), self.condition(condition, f"{place}.condition"))
+
+    def check_branches(self, edges: Iterable[Edge], nodes: Mapping[str, Node]) -> None:
+        out: dict[str, list[Edge]] = defaultdict(list)
+        for edge in edges:
+            out[edge.source].append(edge)
+        for name in (name for name, node in nodes.items() if isinstance(node, Branch)):
+            defaults = [edge for edge in out[name] if edge.condition is None]
+            place = f"nodes[{self.places[name]}]"
+            if len(defaults) == len(out[name]):
+                self.add(place, f"branch {name!r} needs at least one edge with a condition")
+            if len(defaults) > 1:
+                self.add(
+                    place, f"branch {name!r} has {len(defaults)} edges without a condition; leave one as its default"
+                )
 
     def check_shape(self, entry: str, nodes: Mapping[str, Node], edges: Sequence[Edge]) -> None:
         sources: dict[str, list[str]] = {name: [] for name in nodes}

@@ -13,9 +13,12 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
+from tidings.domain.condition import holds
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.graph import Delay, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
+from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.domain.timing import parse_time
 
 
 class ExecutionStatus(StrEnum):
@@ -53,6 +56,7 @@ class Execution(msgspec.Struct, frozen=True):
     attempts: int = 0
     error: str | None = None
     error_node: str | None = None
+    input: Mapping[str, object] = msgspec.field(default_factory=dict)
 
 
 class ItemState(msgspec.Struct, frozen=True):
@@ -65,18 +69,19 @@ class ItemState(msgspec.Struct, frozen=True):
     attempts: int
     message_id: str | None
     error: str | None
+    result: object = None  # what a function gave
 
 
 class Plan(msgspec.Struct, frozen=True):
     """Reserve the items of this node."""
 
-    node: Send
+    node: Doer
 
 
 class Deliver(msgspec.Struct, frozen=True):
     """Call the provider for the items of this node that are due."""
 
-    node: Send
+    node: Doer
 
 
 class Sleep(msgspec.Struct, frozen=True):
@@ -125,17 +130,61 @@ def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: d
             return replace(execution, status=ExecutionStatus.COMPLETED), Finish()
         if ready.due_at > now:
             return execution, Sleep(ready.due_at)
-        node = graph.nodes[ready.node]
-        match node:
-            case Delay():
-                execution = _completed(graph, execution, node.id, {"status": "completed"}, now)
-            case Send():
-                outcome = _after_send(graph, execution, node, [one for one in items if one.node == node.id], now)
-                if not isinstance(outcome, Execution):
-                    return execution, outcome
-                execution = outcome
-            case _:
-                assert_never(node)
+        outcome = _step(graph, execution, graph.nodes[ready.node], items, now)
+        if not isinstance(outcome, Execution):
+            return execution, outcome
+        execution = outcome
+
+
+def _step(
+    graph: Graph, execution: Execution, node: Node, items: Sequence[ItemState], now: datetime
+) -> Execution | Plan | Deliver:
+    match node:
+        case Delay(until=None):
+            return _completed(graph, execution, node.id, {"status": "completed"}, now)
+        case Delay():
+            return _waited(graph, execution, node, now)
+        case Branch():
+            return _branched(graph, execution, node, now)
+        case Send() | Function():
+            return _after_items(graph, execution, node, [one for one in items if one.node == node.id], now)
+        case _:
+            assert_never(node)
+
+
+def _waited(graph: Graph, execution: Execution, node: Delay, now: datetime) -> Execution:
+    """Past a delay whose time has come; before that, the node takes the time as its own."""
+    text = _until_text(graph, execution, node)
+    try:
+        until = parse_time(text)
+    except ValueError as error:
+        return _failed(execution, node.id, f"until: {error}")
+    if until <= now:
+        return _completed(graph, execution, node.id, {"status": "completed"}, now)
+    ready = tuple(Ready(one.node, until) if one.node == node.id else one for one in execution.frontier.ready)
+    return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
+
+
+def _until_text(graph: Graph, execution: Execution, node: Delay) -> str:
+    source = node.until or ""
+    named = interpolation_of(source)
+    if named is None or not named.parts:
+        return source
+    return named.fill(graph.context(execution.input, execution.vars), html=False) or ""
+
+
+def _branched(graph: Graph, execution: Execution, node: Branch, now: datetime) -> Execution:
+    """Leave by the first edge whose condition holds, or else by the one without; by none, and this way ends."""
+    context = graph.context(execution.input, execution.vars)
+    out = sorted(graph.edges_out[node.id], key=lambda place: graph.edges[place].condition is None)
+    taken = next((place for place in out if _is_open(graph, place, context)), None)
+    result = {"status": "completed", "taken": None if taken is None else graph.edges[taken].target}
+    return _completed(graph, execution, node.id, result, now, taken=() if taken is None else (taken,))
+
+
+def _is_open(graph: Graph, edge: int, context: Mapping[str, object]) -> bool:
+    condition = graph.edges[edge].condition
+    return condition is None or holds(condition, context)
 
 
 def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
@@ -146,13 +195,13 @@ def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
 
 
 def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> Execution:
-    """Take each started send's time from its items: a fact or a person may have changed them since it was stored."""
+    """Take each started node's time from its items: a fact or a person may have changed them since it was stored."""
     if not items:
         return execution
 
     def reckoned(ready: Ready) -> Ready:
         node, own = graph.nodes[ready.node], [item for item in items if item.node == ready.node]
-        if isinstance(node, Delay) or not own:
+        if not isinstance(node, Send | Function) or not own:
             return ready
         return Ready(ready.node, min((_due_at(item, now) for item in own if _holds(item, node)), default=now))
 
@@ -160,8 +209,8 @@ def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], no
     return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
 
 
-def _after_send(
-    graph: Graph, execution: Execution, node: Send, items: Sequence[ItemState], now: datetime
+def _after_items(
+    graph: Graph, execution: Execution, node: Doer, items: Sequence[ItemState], now: datetime
 ) -> Execution | Plan | Deliver:
     if not items:
         return Plan(node)
@@ -170,7 +219,7 @@ def _after_send(
     return _settled(graph, execution, node, items, now)
 
 
-def _holds(item: ItemState, node: Send) -> bool:
+def _holds(item: ItemState, node: Doer) -> bool:
     if item.status is not ItemStatus.QUEUED:
         return False
     is_held = item.in_doubt and item.retry_at is None
@@ -183,24 +232,31 @@ def _due_at(item: ItemState, now: datetime) -> datetime:
     return item.retry_at or now
 
 
-def _settled(graph: Graph, execution: Execution, node: Send, items: Sequence[ItemState], now: datetime) -> Execution:
+def _settled(graph: Graph, execution: Execution, node: Doer, items: Sequence[ItemState], now: datetime) -> Execution:
     failed = [item for item in items if item.status is ItemStatus.FAILED]
     is_failure = bool(failed) and not any(item.status in SUCCESSES or item.in_doubt for item in items)
-    result = _result(items, now)
+    result = _result(node, items, now)
     if is_failure and node.on_failure is OnFailure.ABORT:
-        return replace(
-            execution,
-            status=ExecutionStatus.FAILED,
-            vars={**execution.vars, node.id: result},
-            error=failed[0].error,
-            error_node=node.id,
-        )
+        return _failed(execution, node.id, failed[0].error, result)
     return _completed(graph, execution, node.id, result, now)
 
 
-def _result(items: Sequence[ItemState], now: datetime) -> Mapping[str, object]:
-    """What `vars.<node>` shows: of several recipients, the one that went best."""
+def _failed(execution: Execution, node: str, error: str | None, result: object = None) -> Execution:
+    shown = failure(error) if result is None else result
+    return replace(
+        execution,
+        status=ExecutionStatus.FAILED,
+        vars={**execution.vars, node: shown},
+        error=error,
+        error_node=node,
+    )
+
+
+def _result(node: Doer, items: Sequence[ItemState], now: datetime) -> object:
+    """What `vars.<node>` shows: a function's own result; of several recipients, the one that went best."""
     best = min(items, key=lambda item: (item.status not in SUCCESSES, not item.in_doubt, item.status))
+    if isinstance(node, Function) and best.status in SUCCESSES:
+        return best.result
     shown: dict[str, object] = {
         "status": "in_doubt" if best.in_doubt else best.status.value,
         "messageId": best.message_id,
@@ -209,10 +265,12 @@ def _result(items: Sequence[ItemState], now: datetime) -> Mapping[str, object]:
     return shown | ({"error": best.error} if best.error else {})
 
 
-def _completed(graph: Graph, execution: Execution, node: str, result: Mapping[str, object], now: datetime) -> Execution:
+def _completed(
+    graph: Graph, execution: Execution, node: str, result: object, now: datetime, taken: Iterable[int] | None = None
+) -> Execution:
     return replace(
         execution,
-        frontier=pass_node(graph, execution.frontier, node, now),
+        frontier=pass_node(graph, execution.frontier, node, now, taken),
         vars={**execution.vars, node: result},
     )
 
@@ -245,4 +303,4 @@ def pass_node(
 
 def _arrive(graph: Graph, node: str, now: datetime) -> Ready:
     reached = graph.nodes[node]
-    return Ready(node, now + reached.wait if isinstance(reached, Delay) else now)
+    return Ready(node, now + reached.wait if isinstance(reached, Delay) else now)  # `until` is looked at when due

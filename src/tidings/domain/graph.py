@@ -1,13 +1,26 @@
 """The frozen graph that every way of writing a workflow compiles to."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
 
+from tidings.domain.condition import Condition
 from tidings.domain.item import Channel
 from tidings.domain.retry import GRAPH, RetryPolicy
+from tidings.domain.template import has_liquid
+
+CALL_TIMEOUT = timedelta(seconds=60)
+"""How long a function may take unless its node says so: 004's `visibility_timeout`."""
+
+
+class Form(StrEnum):
+    """How a workflow was written."""
+
+    GRAPH = "graph"
+    STEPS = "steps"
 
 
 class OnFailure(StrEnum):
@@ -47,15 +60,54 @@ class Send:
         return tuple(sorted(self.templates, key=lambda name: (len(name.encode()), name.encode())))
 
 
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """A node that waits."""
+@dataclass(frozen=True)
+class Function:
+    """A node that calls code: one item. Called again after doubt only if it is declared `idempotent`."""
 
     id: str
-    wait: timedelta
+    function: str
+    action: str
+    payload: Mapping[str, object]  # texts in it may be templates
+    retry: RetryPolicy = GRAPH
+    on_failure: OnFailure = OnFailure.ABORT
+    on_doubt: OnDoubt = OnDoubt.HOLD
+    idempotent: bool = False
+    timeout: timedelta = CALL_TIMEOUT
+
+    @property
+    def channel(self) -> Channel:
+        """Functions have one channel."""
+        return Channel.FUNCTION
+
+    @cached_property
+    def every_template(self) -> Mapping[str, str]:
+        """What is rendered for one call: each text of the payload with Liquid in it, by its place."""
+        return dict(_templates(self.payload, "payload"))
+
+    def body(self, fields: Mapping[str, str]) -> str:
+        """The payload with its texts rendered, as JSON text: stored so, a repeat has the same bytes."""
+        return json.dumps(_filled(self.payload, "payload", fields), ensure_ascii=False, separators=(",", ":"))
 
 
-Node = Send | Delay
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A node that waits: for a while, or until a time (given, or named as `{{ path }}`)."""
+
+    id: str
+    wait: timedelta = timedelta()
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node that takes the first of its edges whose condition holds, or else the one without a condition."""
+
+    id: str
+
+
+Doer = Send | Function
+"""A node that acts through the outbox."""
+Node = Send | Function | Delay | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +116,7 @@ class Edge:
 
     source: str
     target: str
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +126,9 @@ class Graph:
     entry: str
     nodes: Mapping[str, Node]
     edges: tuple[Edge, ...]
+    required_fields: tuple[str, ...] = ()
+    timeout: timedelta | None = field(default=None)  # of a whole execution
+    form: Form = Form.GRAPH
 
     @cached_property
     def edges_in(self) -> Mapping[str, tuple[int, ...]]:
@@ -89,8 +145,59 @@ class Graph:
         """The place of each node in the definition."""
         return {node: place for place, node in enumerate(self.nodes)}
 
+    def context(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
+        """What templates and conditions see: the caller's data, `vars`, and for steps `step_N_result` and its error."""
+        context = {**data, "vars": results}
+        if self.form is Form.STEPS:
+            for node, result in results.items():
+                place = self.order.get(node)
+                context[f"step_{place}_result"] = result
+                if error := failure_in(result):
+                    context[f"step_{place}_error"] = error
+        return context
+
     def _edges_by(self, end: Callable[[Edge], str]) -> Mapping[str, tuple[int, ...]]:
         found: dict[str, list[int]] = {node: [] for node in self.nodes}
         for place, edge in enumerate(self.edges):
             found[end(edge)].append(place)
         return {node: tuple(places) for node, places in found.items()}
+
+
+def failure(error: str | None) -> Mapping[str, object]:
+    """What `vars.<node>` shows of a function that failed and was walked past."""
+    return {"status": "failed", "error": error or "failed"}
+
+
+def failure_in(result: object) -> str | None:
+    """The error in what `vars.<node>` shows, if it shows one."""
+    if isinstance(result, Mapping) and result.get("status") == "failed":
+        error = result.get("error")
+        return error if isinstance(error, str) else None
+    return None
+
+
+def _templates(value: object, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        if has_liquid(value):
+            yield place, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _templates(one, _below(place, name))
+    elif isinstance(value, list | tuple):
+        for number, one in enumerate(value):
+            yield from _templates(one, _below(place, number))
+
+
+def _filled(value: object, place: str, fields: Mapping[str, str]) -> object:
+    if isinstance(value, str):
+        return fields.get(place, value)
+    if isinstance(value, Mapping):
+        return {name: _filled(one, _below(place, name), fields) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(one, _below(place, number), fields) for number, one in enumerate(value)]
+    return value
+
+
+def _below(place: str, step: object) -> str:
+    """A place as a JSON pointer has it: no two places have the same name, whatever their keys hold."""
+    return f"{place}/{str(step).replace('~', '~0').replace('/', '~1')}"

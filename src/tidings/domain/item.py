@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from tidings.domain.ids import Workspace
 from tidings.domain.outcome import Outcome
 
 ItemId = NewType("ItemId", UUID)
@@ -66,6 +67,7 @@ class Planned(msgspec.Struct, frozen=True):
     recipient: str
     payload: Payload
     key: bytes
+    workspace: Workspace
     failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
 
 
@@ -87,6 +89,7 @@ class Reserved(msgspec.Struct, frozen=True):
     marked_at: datetime | None
     first_marked_at: datetime | None
     in_doubt: bool
+    workspace: Workspace
 
 
 class Marked(msgspec.Struct, frozen=True, eq=False):
@@ -106,6 +109,7 @@ class Marked(msgspec.Struct, frozen=True, eq=False):
     recipient: str
     payload: Payload
     key: bytes
+    workspace: Workspace
 
 
 class Delivered(msgspec.Struct, frozen=True):

@@ -6,9 +6,10 @@ import msgspec
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """The provider took the message; `message_id` is its own name for it, where it gave one."""
+    """The provider took the message; `message_id` is its own name for it, `result` what a function answered."""
 
     message_id: str | None = None
+    result: object = None
 
 
 class Rejected(msgspec.Struct, frozen=True):

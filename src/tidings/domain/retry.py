@@ -32,6 +32,8 @@ SHORTEST_WAIT = timedelta(seconds=3)
 """What a provider that says "try again at once" gets: free refusals must not become a loop without a pause."""
 
 GRAPH = RetryPolicy(attempts=3, base=timedelta(seconds=10), jitter=0.1)
+STEPS = RetryPolicy(attempts=4, base=timedelta(seconds=10), jitter=0.1)
+"""004: the first attempt and `max_retries` more, 3 unless given."""
 CAMPAIGN = RetryPolicy(attempts=5, base=timedelta(seconds=10), jitter=0.1)
 RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
 """000: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""

@@ -13,6 +13,17 @@ def storable(words: str | None) -> str | None:
     return words[:LONGEST_WORDS].replace("\x00", "\ufffd").encode(errors="replace").decode()
 
 
+def storable_json(value: object) -> object:
+    """A function's answer as it can be kept, for the same reason."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd").encode(errors="replace").decode()
+    if isinstance(value, Mapping):
+        return {str(storable_json(name)): storable_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(one) for one in value]
+    return value
+
+
 def is_storable(text: str) -> bool:
     """Whether a text can be kept as it is."""
     return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)

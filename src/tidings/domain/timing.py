@@ -1,7 +1,7 @@
-"""Spans of time as people write them."""
+"""Times and spans of time as people write them."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 _ISO = re.compile(
     r"P(?:(?P<weeks>\d+(?:\.\d+)?)W)?(?:(?P<days>\d+(?:\.\d+)?)D)?"
@@ -27,3 +27,12 @@ def parse_duration(text: str) -> timedelta:
     if wait > LONGEST_WAIT:
         raise ValueError(f"{text!r} is longer than ten years")
     return wait
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 time; without an offset it is UTC, without an hour the start of the day."""
+    try:
+        time = datetime.fromisoformat(text.strip())
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is not a time: write it like 2027-01-31T09:00:00Z") from None

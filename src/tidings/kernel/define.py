@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tidings.domain.definition import parse_graph
+from tidings.domain.definition import parse_workflow
 from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
 from tidings.domain.storable import is_storable
@@ -16,7 +16,7 @@ async def define_workflow(kernel: Kernel, workspace: Workspace, name: str, defin
     """Store a new version, unless the newest one says the same already."""
     if not name or len(name) > 200 or not is_storable(name):
         raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters, none of them NUL")
-    parse_graph(definition)
+    parse_workflow(definition)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(name)
 

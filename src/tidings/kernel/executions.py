@@ -25,7 +25,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
     """Move claimed executions by one step each."""
     now = await kernel.clock.now()
     async with Keeper(kernel, shard, leases) as keeper:
-        cases = await load_cases(kernel, shard, leases)
+        cases = await load_cases(kernel, shard, leases, now)
         hands = {id: case.hand for id, case in cases.items()}
         again = await face_doubt(kernel, shard, hands.values(), now)
         going_on = await settle_stopped(kernel, shard, hands, now)

@@ -17,7 +17,7 @@ from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, R
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.provider import Blind
 from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
-from tidings.domain.storable import storable
+from tidings.domain.storable import storable, storable_json
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
 from tidings.storage.database import Tx
@@ -38,8 +38,8 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
     """Turn an outcome into what is stored."""
     item, outcome = landed.delivered.item, landed.delivered.outcome
     match outcome:
-        case Accepted(message_id):
-            return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id)
+        case Accepted(message_id, result):
+            return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id, result=result)
         case Rejected(reason):
             return _after_rejection(kernel, landed, reason)
         case RetryLater():
@@ -59,6 +59,7 @@ def _fact(
     retry_at: datetime | None = None,
     message_id: str | None = None,
     error: str | None = None,
+    result: object = None,
 ) -> Fact:
     return Fact(
         item.id,
@@ -70,6 +71,7 @@ def _fact(
         retry_at,
         message_id=storable(message_id),
         error=storable(error),
+        result=storable_json(result),
     )
 
 
@@ -140,7 +142,9 @@ def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
 async def record_facts(
     tx: Tx, shard: Shard, facts: Sequence[Fact], attempts: Sequence[FailedAttempt], now: datetime
 ) -> None:
-    """Write facts and failed attempts."""
+    """Write facts, results and failed attempts."""
+    if results := [fact for fact in facts if fact.result is not None]:
+        await finalize.keep_results(tx, shard=shard, facts=results)
     await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
     if attempts:
         await finalize.insert_attempts(tx, shard=shard, attempts=attempts)

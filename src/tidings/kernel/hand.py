@@ -24,6 +24,7 @@ class Hand:
     states: dict[UUID, ItemState] = field(default_factory=dict)
     open: dict[UUID, Reserved] = field(default_factory=dict)
     postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called now; not before then
+    overdue: str | None = None  # why its owner has no more time
 
     def take(self, item: LoadedItem) -> None:
         """Add an item as it was read."""
@@ -50,6 +51,7 @@ class Hand:
             attempts=state.attempts + 1 if fact.uses_attempt else state.attempts,
             message_id=fact.message_id,
             error=fact.error,
+            result=fact.result,
         )
         del self.open[fact.id]
 

@@ -24,7 +24,7 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render import Rendered, RenderJob
-from tidings.kernel.settle import Settlement, death_notice, is_dead, settle, settle_stopped
+from tidings.kernel.settle import Settlement, given_up, settle, settle_stopped
 from tidings.storage import load, release
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, LoadedJob, LoadedRun
@@ -154,5 +154,5 @@ def _move(kernel: Kernel, hand: Hand, now: datetime) -> MovedJob:
     due_at = min(times, default=now)
     if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
         due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
-    dead = is_dead(kernel, hand)
-    return MovedJob(hand.lease, due_at, dead, death_notice(hand) if dead else None)
+    error = given_up(kernel, hand)
+    return MovedJob(hand.lease, due_at, error is not None, error)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.graph import Graph
+from tidings.domain.graph import Doer, Function, Graph
 from tidings.domain.ids import Bucket, Shard, make_id, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
@@ -87,6 +87,12 @@ class Kernel:
     def every_shard(self) -> list[Shard]:
         """All shards, in order."""
         return [Shard(number) for number in range(self.shards)]
+
+    def provider_for(self, node: Doer) -> str:
+        """The name of the provider that a node acts through; a function that must not be called again has its own."""
+        name = self.route(node.channel)
+        once = f"{name}_once"
+        return once if isinstance(node, Function) and not node.idempotent and once in self.providers else name
 
     def route(self, channel: Channel) -> str:
         """The name of the provider for a channel."""

@@ -57,7 +57,8 @@ async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datet
         crash_points.reach(point)
         return Committed(_marked(window.wanted, payloads), facts)
 
-    statements = sum(map(bool, (facts, attempts, window.unstarted, window.wanted)))
+    results = [fact for fact in facts if fact.result is not None]
+    statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.wanted)))
     committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
     for provider, rest in window.rests.items():
         await _announce(kernel, provider, rest)
@@ -95,6 +96,7 @@ def marked_on_arrival(planned: Sequence[Planned], marked: Collection[UUID]) -> l
             recipient=item.recipient,
             payload=item.payload,
             key=item.key,
+            workspace=item.workspace,
         )
         for item in planned
         if item.id in marked
@@ -114,6 +116,7 @@ def _marked(wanted: Sequence[Wanted], payloads: Mapping[UUID, Payload]) -> list[
             recipient=one.item.recipient,
             payload=payloads[one.item.id],
             key=one.item.key,
+            workspace=one.item.workspace,
         )
         for one in wanted
         if one.item.id in payloads

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.definition import HTML_FIELDS, parse_graph
+from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
-from tidings.domain.graph import Graph, Send
+from tidings.domain.graph import Doer, Function, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
-from tidings.domain.item import ItemId, OwnerId, Planned, Reserved
+from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
 from tidings.domain.queue import Claimed
 from tidings.domain.retry import GRAPH, RetryPolicy
@@ -37,29 +37,37 @@ class Case:
     graph: Graph
     at: str | None = None  # the send it stands at, once plan() has decided
 
+    @property
+    def deadline(self) -> datetime | None:
+        """When its time is over, if it has been given a limit."""
+        return self.loaded.created_at + self.graph.timeout if self.graph.timeout else None
+
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
         return decide(self.graph, self.loaded.execution, list(self.hand.states.values()), now)
 
 
-def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution) -> Case:
+def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime) -> Case:
     graph = kernel.graphs[loaded.version_id]
 
     def retry_for(item: Reserved) -> RetryPolicy:
         node = graph.nodes[item.node]
-        return node.retry if isinstance(node, Send) else GRAPH
+        return node.retry if isinstance(node, Send | Function) else GRAPH
 
-    return Case(Hand(lease, retry_for), loaded, graph)
+    case = Case(Hand(lease, retry_for), loaded, graph)
+    if case.deadline and case.deadline <= now and loaded.ended_at is None and lease.stop is None:
+        case.hand.overdue = f"timed out: not done within {graph.timeout}"
+    return case
 
 
-async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> dict[UUID, Case]:
+async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], now: datetime) -> dict[UUID, Case]:
     """Read the claimed executions, their versions and their items."""
 
     async def read(tx: Tx) -> dict[UUID, Case]:
         ids = [lease.id for lease in leases]
         executions = await load.load_executions(tx, shard=shard, ids=ids)
         await _load_graphs(kernel, tx, executions)
-        cases = {lease.id: _case(kernel, lease, executions[lease.id]) for lease in leases}
+        cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
         nodes = {ready.node for case in cases.values() for ready in case.loaded.execution.frontier.ready}
         for item in await load.load_execution_items(tx, shard=shard, ids=ids, nodes=sorted(nodes)):
             cases[item.owner].hand.take(item)
@@ -71,7 +79,7 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) ->
 def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
     """The graph of a frozen version, parsed once."""
     if version_id not in kernel.graphs:
-        kernel.graphs[version_id] = parse_graph(definition)
+        kernel.graphs[version_id] = parse_workflow(definition)
     return kernel.graphs[version_id]
 
 
@@ -107,16 +115,16 @@ def due_items(case: Case, now: datetime) -> list[Reserved]:
     return [item for item in case.hand.due(now) if item.node not in waiting or case.loaded.ended_at]
 
 
-def _render_job(case: Case, execution: Execution, node: Send, now: datetime) -> RenderJob:
-    data = {**case.loaded.input, "vars": execution.vars}
+def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> RenderJob:
+    data = case.graph.context(execution.input, execution.vars)
     return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
 
 
-def _planned(kernel: Kernel, case: Case, node: Send, result: Rendered | RenderFailed, now: datetime) -> list[Planned]:
+def _planned(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFailed, now: datetime) -> list[Planned]:
     execution = case.hand.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload = {name: fields[name] for name in node.fields if name in fields}
+    payload, recipients = _payload(node, fields), _recipients(node, fields)
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
@@ -126,21 +134,32 @@ def _planned(kernel: Kernel, case: Case, node: Send, result: Rendered | RenderFa
             visit=FIRST_VISIT,
             ordinal=ordinal,
             channel=node.channel,
-            provider=kernel.route(node.channel),
-            recipient=fields.get(f"to.{ordinal}", source).strip(),
+            provider=kernel.provider_for(node),
+            recipient=recipient,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, ordinal),
+            workspace=case.loaded.workspace,
             failure=failure,
         )
-        for ordinal, source in _distinct(node.to, fields)
+        for ordinal, recipient in recipients
     ]
 
 
-def _distinct(sources: Sequence[str], fields: Mapping[str, str]) -> list[tuple[int, str]]:
-    """Recipients without repeats, whatever the case of their letters; each keeps its ordinal."""
-    if len(sources) == 1:
-        return [(0, sources[0])]
+def _payload(node: Doer, fields: Mapping[str, str]) -> Payload:
+    if isinstance(node, Send):
+        return {name: fields[name] for name in node.fields if name in fields}
+    seconds = f"{node.timeout.total_seconds():g}"
+    return {"action": node.action, "payload": node.body(fields), "timeout": seconds}
+
+
+def _recipients(node: Doer, fields: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Whom an item is for, by ordinal; without repeats, whatever the case of their letters."""
+    if isinstance(node, Function):
+        return [(0, node.function)]
+    named = [(place, fields.get(f"to.{place}", source).strip()) for place, source in enumerate(node.to)]
+    if len(named) == 1:
+        return named
     seen: dict[str, tuple[int, str]] = {}
-    for ordinal, source in enumerate(sources):
-        seen.setdefault(fields.get(f"to.{ordinal}", source).strip().casefold(), (ordinal, source))
+    for place, recipient in named:
+        seen.setdefault(recipient.casefold(), (place, recipient))
     return list(seen.values())

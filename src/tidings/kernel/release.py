@@ -3,7 +3,7 @@
 Reached from executions.py after the calls; the row is due again, or gone. Where the lease was lost, nothing moves.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import assert_never
 
@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, Plan, Sleep, first_ready
-from tidings.domain.graph import Delay
+from tidings.domain.graph import Branch, Delay
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Stop
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import Case
-from tidings.kernel.settle import death_notice, is_dead
+from tidings.kernel.settle import given_up
 from tidings.storage import release
 from tidings.storage.database import Tx
 from tidings.storage.release import LogEntry, MovedExecution
@@ -55,8 +55,8 @@ def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
         return _ended(case, stored, now)
     if stop is Stop.CANCEL:
         return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED), now)
-    if is_dead(kernel, case.hand):
-        return _ended(case, _dead(case), now)
+    if error := given_up(kernel, case.hand):
+        return _ended(case, _given_up(case, error), now)
     if stop is Stop.PAUSE:
         return _open(case, replace(stored, status=ExecutionStatus.PAUSED), now + LOOK_AGAIN)
     return _walked(case, now)
@@ -79,7 +79,11 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
 
 
 def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
-    return MovedExecution(case.hand.lease, execution, _cursor(case, execution), None, due_at)
+    """It goes on: at the latest when its time is over, so that nothing waits past its own timeout (rule 9)."""
+    latest = case.deadline
+    return MovedExecution(
+        case.hand.lease, execution, _cursor(case, execution), None, min(due_at, latest) if latest else due_at
+    )
 
 
 def _ended(case: Case, execution: Execution, now: datetime) -> MovedExecution:
@@ -102,9 +106,8 @@ def _item_times(case: Case, now: datetime) -> Iterable[datetime]:
             yield state.retry_at
 
 
-def _dead(case: Case) -> Execution:
-    error = death_notice(case.hand)
-    log.error("execution_dead", execution=str(case.hand.lease.id), reason=error)
+def _given_up(case: Case, error: str) -> Execution:
+    log.error("execution_given_up", execution=str(case.hand.lease.id), reason=error)
     ready = first_ready(case.graph, case.loaded.execution.frontier)
     return replace(
         case.loaded.execution,
@@ -122,5 +125,9 @@ def _cursor(case: Case, execution: Execution) -> str | None:
 def _log(case: Case, execution: Execution, now: datetime) -> Iterable[LogEntry]:
     """What nodes other than sends did in this step: those whose result is new."""
     for node in execution.vars.keys() - case.loaded.execution.vars.keys():
-        if isinstance(case.graph.nodes.get(node), Delay):
-            yield LogEntry(case.hand.lease.id, node, "completed", {}, now)
+        if isinstance(case.graph.nodes.get(node), Delay | Branch):
+            yield LogEntry(case.hand.lease.id, node, "completed", _shown(execution.vars[node]), now)
+
+
+def _shown(result: object) -> Mapping[str, object]:
+    return result if isinstance(result, Mapping) else {}

@@ -88,6 +88,7 @@ def _reserved(item: Planned) -> Reserved:
         marked_at=None,
         first_marked_at=None,
         in_doubt=False,
+        workspace=item.workspace,
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from uuid import UUID
 
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
-from tidings.domain.ids import Shard, bucket_of_id
+from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.queue import Lane, Stop
 from tidings.kernel.kernel import Kernel
@@ -146,12 +146,13 @@ async def _audit(
     detail: Mapping[str, object],
     now: datetime,
 ) -> None:
+    workspace = _workspace_of(subject)
     await resolve.insert_audit(
         tx,
         shard=kernel.shard_of(id),
         id=entry,
-        tenant=subject.tenant,
-        workspace=subject.workspace,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
         subject_kind=kind,
         subject_id=id,
         event=event,
@@ -159,3 +160,9 @@ async def _audit(
         detail=detail,
         now=now,
     )
+
+
+def _workspace_of(subject: FoundItem | load.LoadedExecution | load.LoadedRun) -> Workspace:
+    if isinstance(subject, load.LoadedExecution):
+        return subject.workspace
+    return Workspace(subject.tenant, subject.workspace)

@@ -51,24 +51,21 @@ async def settle_stopped(
 ) -> Mapping[UUID, Hand]:
     """Settle what was cancelled or has killed too many workers; give the hands that go on."""
     await settle(kernel, shard, [one for hand in hands.values() for one in _stopped(kernel, hand)], now)
-    return {id: hand for id, hand in hands.items() if hand.lease.stop is None and not is_dead(kernel, hand)}
+    return {id: hand for id, hand in hands.items() if hand.lease.stop is None and not given_up(kernel, hand)}
 
 
-def is_dead(kernel: Kernel, hand: Hand) -> bool:
-    """Whether an owner has been in too many crashes to be tried again (rule 7)."""
-    return hand.lease.crashes >= kernel.limits.crashes
-
-
-def death_notice(hand: Hand) -> str:
-    """Why an owner was given up."""
-    return f"workers died {hand.lease.crashes} times while working on it"
+def given_up(kernel: Kernel, hand: Hand) -> str | None:
+    """Why an owner is not tried again: it was in too many crashes (rule 7), or its time is over."""
+    if hand.lease.crashes >= kernel.limits.crashes:
+        return f"workers died {hand.lease.crashes} times while working on it"
+    return hand.overdue
 
 
 def _stopped(kernel: Kernel, hand: Hand) -> list[Settlement]:
     if hand.lease.stop is Stop.CANCEL:
         status, error = ItemStatus.SKIPPED, "cancelled"
-    elif is_dead(kernel, hand):
-        status, error = ItemStatus.FAILED, death_notice(hand)
+    elif reason := given_up(kernel, hand):
+        status, error = ItemStatus.FAILED, reason
     else:
         return []
     return [Settlement(hand, id, status, error) for id, item in hand.open.items() if not item.in_doubt]

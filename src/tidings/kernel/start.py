@@ -19,6 +19,7 @@ from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
 from tidings.domain.storable import UNSTORABLE, is_storable, unstorable_places
+from tidings.domain.timing import LONGEST_WAIT
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
@@ -143,7 +144,7 @@ async def _trigger_shard(
                 inputs=[triggers[key].data for key in keys],
                 now=now,
             )
-            due_at = begin(graph, now).ready[0].due_at
+            due_at = min(begin(graph, now).ready[0].due_at, now + (graph.timeout or LONGEST_WAIT))
             await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
         found = await _existing(tx, shard, workspace, workflow, [key for key in keys if key not in new])
         crash_points.reach("before_trigger_commit")

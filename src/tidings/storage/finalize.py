@@ -26,6 +26,7 @@ class Fact(msgspec.Struct, frozen=True):
     retry_at: datetime | None = None
     message_id: str | None = None
     error: str | None = None
+    result: object = None
 
 
 class FailedAttempt(msgspec.Struct, frozen=True):
@@ -65,6 +66,17 @@ async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: da
         now=now,
     )
     return {row["id"]: ItemStatus(row["status"]) for row in rows}
+
+
+async def keep_results(tx: Tx, *, shard: Shard, facts: Sequence[Fact]) -> None:
+    """Write what functions gave, before the facts that end their items."""
+    await tx.fetch(
+        _SQL["keep_results"],
+        shard=shard,
+        ids=[fact.id for fact in facts],
+        attempt_numbers=[fact.attempt for fact in facts],
+        results=[fact.result for fact in facts],
+    )
 
 
 async def insert_attempts(tx: Tx, *, shard: Shard, attempts: Sequence[FailedAttempt]) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
-from tidings.domain.ids import Shard
+from tidings.domain.ids import Shard, Workspace, workspace_of
 from tidings.domain.item import Channel, Fence, ItemStatus, Reserved
 from tidings.domain.run import RunStatus
 from tidings.storage.database import Row, Tx
@@ -22,10 +22,8 @@ class LoadedExecution(msgspec.Struct, frozen=True):
     """An execution with what surrounds it."""
 
     execution: Execution
-    tenant: str
-    workspace: str
+    workspace: Workspace
     version_id: UUID
-    input: Json
     created_at: datetime
     ended_at: datetime | None
 
@@ -140,13 +138,12 @@ def _execution(row: Row) -> LoadedExecution:
         attempts=row["attempts"],
         error=row["error"],
         error_node=row["error_node"],
+        input=row["input"],
     )
     return LoadedExecution(
         execution,
-        row["tenant_id"],
-        row["workspace_id"],
+        workspace_of(row["tenant_id"], row["workspace_id"]),
         row["version_id"],
-        row["input"],
         row["created_at"],
         row["ended_at"],
     )
@@ -162,6 +159,7 @@ def _item(row: Row, data: Json | None) -> LoadedItem:
         attempts=row["attempts"],
         message_id=row["provider_message_id"],
         error=row["error"],
+        result=row["result"],
     )
     return LoadedItem(row["id"], row["owner"], state, _reserved(row) if status is ItemStatus.QUEUED else None, data)
 
@@ -183,6 +181,7 @@ def _reserved(row: Row) -> Reserved:
         marked_at=row["marked_at"],
         first_marked_at=row["first_marked_at"],
         in_doubt=row["in_doubt"],
+        workspace=workspace_of(row["tenant_id"], row["workspace_id"]),
     )
 
 

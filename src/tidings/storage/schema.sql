@@ -45,7 +45,8 @@ create table workflows (
     active       boolean     not null default true,
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
-    deleted_at   timestamptz
+    deleted_at   timestamptz,
+    description  text
 );
 create unique index workflows_name on workflows (tenant_id, workspace_id, name) where deleted_at is null;
 
@@ -56,6 +57,12 @@ create table workflow_versions (
     number      integer     not null check (number > 0),
     definition  jsonb       not null,
     created_at  timestamptz not null,
+    -- Filled when a version is frozen, so that a trigger in plain SQL can check and start it.
+    form        text        not null default 'graph' check (form in ('graph', 'steps')),
+    required    jsonb       not null default '[]',             -- dotted paths that every trigger must give
+    entry       text,
+    entry_wait  interval    not null default '0',
+    total_steps integer     not null default 1,
     unique (workflow_id, number)
 );
 
@@ -112,6 +119,8 @@ create table executions (
     constraint executions_ended_check
         check ((ended_at is null) = (status in ('enqueued', 'paused')))
 ) with (fillfactor = 80);
+-- A workspace's executions, newest first.
+create index executions_listed on executions (shard, tenant_id, workspace_id, id);
 
 create table runs (
     shard           smallint    not null,
@@ -222,6 +231,7 @@ create table outbox (
     error               text,
     created_at          timestamptz not null,
     finalized_at        timestamptz,
+    result              jsonb,                                 -- what a function gave
     primary key (shard, id),
     constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint outbox_shard_check check (shard = shard_of(id)),
@@ -262,6 +272,8 @@ create table execution_log (
     output       jsonb,
     error        text,
     at           timestamptz not null,
+    saw          jsonb,
+    started_at   timestamptz,
     primary key (shard, execution_id, node, visit)
 );
 
@@ -271,7 +283,9 @@ create table audit_log (
     id           uuid        not null,
     tenant_id    text        not null,
     workspace_id text        not null,
-    subject_kind text        not null check (subject_kind in ('execution', 'run', 'job', 'item')),
+    subject_kind text        not null check (
+        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function')
+    ),
     subject_id   uuid        not null,
     event        text        not null,
     actor        text        not null,

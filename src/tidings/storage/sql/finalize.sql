@@ -49,6 +49,15 @@ woken as (
 )
 select id, status, in_doubt from finalized;
 
+-- name: keep_results
+-- What functions gave, in the transaction of the facts that end their items and under the same guard. A statement of
+-- its own, because messages have no result and are many.
+update outbox o
+   set result = t.result
+  from unnest(:ids::uuid[], :attempt_numbers::smallint[], :results::jsonb[]) as t(id, attempt, result)
+ where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt
+returning o.id;
+
 -- name: insert_attempts
 -- Keeps the short row of each attempt that did not succeed.
 insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)

@@ -1,0 +1,283 @@
+"""Reads the parts that definitions are made of, and keeps every problem it meets with its place."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeVar
+
+from tidings.domain import template
+from tidings.domain.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Never, Op
+from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
+from tidings.domain.graph import OnFailure
+from tidings.domain.interpolation import interpolation_of
+from tidings.domain.item import Channel
+from tidings.domain.retry import RetryPolicy
+from tidings.domain.timing import LONGEST_WAIT, parse_duration
+
+CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
+    Channel.EMAIL: ("subject", "body", "html"),
+    Channel.SMS: ("body",),
+    Channel.WHATSAPP: ("body",),
+    Channel.PUSH: ("title", "body"),
+    Channel.VOICE: ("script",),
+    Channel.SOCIAL: ("body",),
+}
+"""The templates each channel takes."""
+
+HTML_FIELDS = frozenset({"html"})
+LONGEST_NAME = 200
+MAX_CONDITIONS = 100
+MAX_DEPTH = 20
+MAX_TEXTS = 1_000
+
+Raw = Mapping[str, object]
+Choice = TypeVar("Choice", bound=StrEnum)
+_CAPITAL = re.compile(r"(?<!^)([A-Z])")
+
+
+class Reader:
+    """Keeps the problems of what it reads."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(self, place: str, message: str) -> None:
+        """Keep a problem."""
+        self.problems.append(Problem(place, message))
+
+    def raise_if_any(self) -> None:
+        """Raise DefinitionInvalid with all of them."""
+        if self.problems:
+            raise DefinitionInvalid(self.problems)
+
+    def get(self, raw: Raw, name: str, default: object = None) -> object:
+        """A field under its name, or under the same name in snake_case."""
+        return raw.get(name, raw.get(snake_case(name), default))
+
+    def known_fields(self, raw: Raw, known: Sequence[str], place: str) -> None:
+        """Refuse fields nobody reads: most are slips of the pen."""
+        allowed = {*known, *map(snake_case, known)}
+        for name in raw:
+            if name not in allowed:
+                self.add(_below(place, str(name)), f"{name!r} is not a field here; use {', '.join(known)}")
+
+    def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
+        """A short text that names something."""
+        given = raw.get(field, default)
+        if isinstance(given, str) and given and len(given) <= LONGEST_NAME:
+            return given
+        self.add(f"{place}.{field}", f"{given!r} is not a name: use a text of 1 to {LONGEST_NAME} characters")
+        return ""
+
+    def choice(self, raw: Raw, name: str, kind: type[Choice], default: Choice, place: str) -> Choice:
+        """One of a few words."""
+        given = self.get(raw, name, default)
+        try:
+            return kind(str(given))
+        except ValueError:
+            self.add(f"{place}.{name}", f"{given!r} is not one of {', '.join(kind)}")
+            return default
+
+    def flag(self, raw: Raw, name: str, default: bool, place: str) -> bool:
+        """True or false."""
+        given = self.get(raw, name, default)
+        if isinstance(given, bool):
+            return given
+        self.add(f"{place}.{name}", f"{given!r} is not true or false")
+        return default
+
+    def number(
+        self, raw: Raw, name: str, *, least: float, most: float, place: str = "", whole: bool = False
+    ) -> float | None:
+        """A number within bounds, if one is given."""
+        given = self.get(raw, name)
+        if given is None:
+            return None
+        is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+        if is_number and least <= float(str(given)) <= most and (not whole or float(str(given)).is_integer()):
+            return float(str(given))
+        kind = "a whole number" if whole else "a number"
+        self.add(_below(place, name), f"{given!r} is not {kind} from {least:g} to {most:g}")
+        return None
+
+    def recipients(self, raw: object, place: str) -> tuple[str, ...]:
+        """Whom a send is for."""
+        given = [raw] if isinstance(raw, str) else raw
+        if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and one for one in given):
+            self.add(f"{place}.to", "name at least one recipient: an address, or a template such as {{ email }}")
+            return ()
+        for one in given:
+            self.check_template(str(one), f"{place}.to", html=False)
+        return tuple(str(one) for one in given)
+
+    def templates(self, raw: Raw, channel: Channel, place: str) -> Mapping[str, str]:
+        """The content of a message."""
+        allowed = CONTENT_FIELDS[channel]
+        found = {name: raw[name] for name in allowed if raw.get(name) is not None}
+        if not found.keys() - {"subject", "title"}:
+            wanted = " or ".join(name for name in allowed if name not in {"subject", "title"})
+            self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
+        for name, source in found.items():
+            if not isinstance(source, str):
+                self.add(f"{place}.{name}", f"{source!r} is not a text")
+            else:
+                self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
+        return {name: str(source) for name, source in found.items()}
+
+    def payload(self, raw: object, place: str) -> Mapping[str, object]:
+        """What a function gets: any JSON object, each text in it a template."""
+        where = f"{place}.payload"
+        if raw is None:
+            return {}
+        if not isinstance(raw, Mapping):
+            self.add(where, f"{raw!r} is not an object")
+            return {}
+        texts = _texts(raw, where, MAX_DEPTH)
+        if texts is None or len(texts) > MAX_TEXTS:
+            self.add(where, f"nested deeper than {MAX_DEPTH} levels, or of more than {MAX_TEXTS} texts")
+            return {}
+        for text_place, source in texts:
+            self.check_template(source, text_place, html=False)
+        return raw
+
+    def check_template(self, source: str, place: str, *, html: bool) -> None:
+        """Parse a template, and say where it is wrong."""
+        try:
+            template.check(source, html=html)
+        except TemplateInvalid as error:
+            self.add(place, f"{error} (line {error.line}, column {error.column})")
+
+    def is_plain_variable(self, source: str) -> bool:
+        """Whether a template is one variable and nothing else."""
+        found = interpolation_of(source)
+        return found is not None and len(found.parts) == 1 and not (found.parts[0][0] + found.tail).strip()
+
+    def milliseconds(self, raw: object, place: str) -> timedelta:
+        """A wait as 001 writes it."""
+        if isinstance(raw, bool) or not isinstance(raw, int | float) or not raw >= 0:
+            self.add(f"{place}.delayMs", f"{raw!r} is not a wait: use a number of milliseconds from 0 on")
+            return timedelta()
+        if raw > LONGEST_WAIT.total_seconds() * 1000:
+            self.add(f"{place}.delayMs", f"{raw!r} is longer than ten years")
+            return timedelta()
+        return timedelta(milliseconds=raw)
+
+    def duration(self, raw: object, place: str) -> timedelta:
+        """A wait as ISO 8601 writes it."""
+        try:
+            return parse_duration(raw if isinstance(raw, str) else repr(raw))
+        except ValueError as error:
+            self.add(f"{place}.duration", str(error))
+            return timedelta()
+
+    def retry(self, raw: Raw, default: RetryPolicy, place: str) -> RetryPolicy:
+        """A policy with what is given changed."""
+        given = self.get(raw, "retry")
+        if given is None:
+            return default
+        where = _below(place, "retry")
+        if not isinstance(given, Mapping):
+            self.add(where, f"{given!r} is not an object with attempts, baseSeconds, factor, capSeconds and jitter")
+            return default
+        self.known_fields(given, ("attempts", "baseSeconds", "factor", "capSeconds", "jitter"), where)
+        attempts = self.number(given, "attempts", least=1, most=100, place=where, whole=True)
+        base = self.number(given, "baseSeconds", least=0, most=86_400, place=where)
+        factor = self.number(given, "factor", least=1, most=100, place=where)
+        cap = self.number(given, "capSeconds", least=0, most=86_400 * 30, place=where)
+        jitter = self.number(given, "jitter", least=0, most=1, place=where)
+        return replace(
+            default,
+            attempts=default.attempts if attempts is None else int(attempts),
+            base=default.base if base is None else timedelta(seconds=base),
+            factor=default.factor if factor is None else factor,
+            cap=default.cap if cap is None else timedelta(seconds=cap),
+            jitter=default.jitter if jitter is None else jitter,
+        )
+
+    def on_failure(
+        self, raw: Raw, retry: RetryPolicy, place: str, *, only_retry_repeats: bool
+    ) -> tuple[RetryPolicy, OnFailure]:
+        """What to do when a node fails; in steps, `continue` and `abort` mean at the first failure."""
+        given = self.get(raw, "onFailure")
+        where = f"{place}.onFailure"
+        if given is None or given == "retry":
+            return retry, OnFailure.ABORT
+        if isinstance(given, Mapping):
+            self.known_fields(given, ("retry", "then"), where)
+            retries = self.number(given, "retry", least=0, most=100, place=where, whole=True)
+            attempts = retry.attempts if retries is None else int(retries) + 1
+            return replace(retry, attempts=attempts), self.choice(given, "then", OnFailure, OnFailure.ABORT, where)
+        try:
+            then = OnFailure(str(given))
+        except ValueError:
+            self.add(where, f"{given!r} is not one of abort, continue, retry or {{retry: n, then: abort | continue}}")
+            return retry, OnFailure.ABORT
+        return (replace(retry, attempts=1) if only_retry_repeats else retry), then
+
+    def condition(self, raw: object, place: str, depth: int = 0) -> Condition | None:
+        """A condition on an edge."""
+        if not isinstance(raw, Mapping) or depth > MAX_DEPTH:
+            self.add(
+                place, "a condition is {path, op, value}, {all: […]}, {any: […]} or {not: …}, not nested too deeply"
+            )
+            return None
+        if "not" in raw:
+            self.known_fields(raw, ("not",), place)
+            negated = self.condition(raw["not"], f"{place}.not", depth + 1)
+            return Never(negated) if negated else None
+        for name, kind in (("all", Every), ("any", Either)):
+            if name in raw:
+                self.known_fields(raw, (name,), place)
+                return kind(self._conditions(raw[name], f"{place}.{name}", depth))
+        return self._compare(raw, place)
+
+    def _conditions(self, raw: object, place: str, depth: int) -> tuple[Condition, ...]:
+        if not isinstance(raw, list | tuple) or not 1 <= len(raw) <= MAX_CONDITIONS:
+            self.add(place, f"give a list of 1 to {MAX_CONDITIONS} conditions")
+            return ()
+        found = [self.condition(one, f"{place}[{number}]", depth + 1) for number, one in enumerate(raw)]
+        return tuple(one for one in found if one)
+
+    def _compare(self, raw: Raw, place: str) -> Condition | None:
+        self.known_fields(raw, ("path", "op", "value"), place)
+        path = raw.get("path")
+        if not isinstance(path, str) or not all(path.split(".")):
+            self.add(f"{place}.path", f"{path!r} is not a path like plan or vars.welcome.status")
+            return None
+        op = self.choice(raw, "op", Op, Op.EQUALS, place)
+        if ("value" in raw) == (op in WITHOUT_VALUE):
+            self.add(f"{place}.value", f"{op} takes {'no' if op in WITHOUT_VALUE else 'a'} value")
+        return Compare(tuple(path.split(".")), op, raw.get("value"))
+
+
+def snake_case(name: str) -> str:
+    """A name in the other spelling."""
+    return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)
+
+
+def _below(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _texts(raw: object, place: str, depth: int) -> list[tuple[str, str]] | None:
+    """Every text in a payload with its place; None where it is too deep."""
+    if isinstance(raw, str):
+        return [(place, raw)]
+    if isinstance(raw, Mapping):
+        parts = [(f"{place}.{name}", value) for name, value in raw.items()]
+    elif isinstance(raw, list | tuple):
+        parts = [(f"{place}[{number}]", value) for number, value in enumerate(raw)]
+    else:
+        return []
+    if not depth:
+        return None
+    found: list[tuple[str, str]] = []
+    for where, value in parts:
+        texts = _texts(value, where, depth - 1)
+        if texts is None:
+            return None
+        found += texts
+    return found

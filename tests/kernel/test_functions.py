@@ -1,0 +1,201 @@
+"""Functions as nodes: what they give goes on to the next, what fails is kept, and nothing outlives its timeout."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.scenes import email, graph
+from tidings.domain.definition import parse_workflow
+from tidings.domain.execution import ExecutionStatus
+from tidings.domain.outcome import Accepted, Rejected, RetryLater
+from tidings.engine import Engine, ItemFilter
+from tidings.providers.fake import FakeProvider
+
+
+def step(name: str, on_failure: object = "retry", **payload: object) -> dict[str, object]:
+    return {"name": name, "function": name, "action": "run", "payload_template": payload, "on_failure": on_failure}
+
+
+async def run_steps(
+    engine: Engine, *steps: dict[str, object], data: dict[str, object] | None = None, **more: object
+) -> Any:
+    await engine.define("steps", {"steps": list(steps), **more})
+    started = await engine.trigger("steps", data or {}, "k1")
+    await engine.work_everything()
+    return await engine.execution(started.id)
+
+
+async def test_each_step_gets_its_payload_with_the_results_of_earlier_steps(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    provider.answer = lambda item: Accepted(None, {"number": len(provider.calls), "of": item.recipient})
+
+    shown = await run_steps(
+        engine,
+        step("ticket", subject="{{ name }}"),
+        step("notify", text="Ticket {{ step_0_result.number }} for {{ vars.ticket.of }}", tags=["{{ name }}", 1]),
+        data={"name": "Ada"},
+    )
+
+    assert shown.status is ExecutionStatus.COMPLETED
+    assert [call.payload["payload"] for call in provider.calls] == [
+        '{"subject":"Ada"}',
+        '{"tags":["Ada",1],"text":"Ticket 1 for ticket"}',
+    ]
+    assert [call.payload["action"] for call in provider.calls] == ["run", "run"]
+    assert shown.vars == {"ticket": {"number": 1, "of": "ticket"}, "notify": {"number": 2, "of": "notify"}}
+
+
+async def test_a_result_never_goes_over_the_callers_input(engine: Engine, provider: FakeProvider) -> None:
+    provider.answer = Accepted(None, {"name": "Eve"})
+
+    await run_steps(engine, step("a"), step("b", text="{{ name }}"), data={"name": "Ada"})
+
+    assert provider.calls[1].payload["payload"] == '{"text":"Ada"}'
+
+
+async def test_continue_leaves_the_error_to_the_next_step(engine: Engine, provider: FakeProvider) -> None:
+    provider.script = {"a": [Rejected("no such guest")]}
+
+    shown = await run_steps(engine, step("a", "continue"), step("b", why="{{ step_0_error }}"))
+
+    assert shown.status is ExecutionStatus.COMPLETED
+    assert provider.calls[1].payload["payload"] == '{"why":"no such guest"}'
+
+
+async def test_a_failed_last_step_under_continue_still_completes(engine: Engine, provider: FakeProvider) -> None:
+    provider.answer = Rejected("closed")
+
+    assert (await run_steps(engine, step("a", "continue"))).status is ExecutionStatus.COMPLETED
+
+
+async def test_abort_fails_the_execution_at_the_first_failure(engine: Engine, provider: FakeProvider) -> None:
+    provider.answer = RetryLater("busy")
+
+    shown = await run_steps(engine, step("a", "abort"), step("b"))
+
+    assert (shown.status, shown.error_node, len(provider.calls)) == (ExecutionStatus.FAILED, "a", 1)
+    assert "busy" in shown.error
+
+
+async def test_retry_calls_again_with_the_same_key_and_body_and_then_goes_on(
+    engine: Engine, provider: FakeProvider, clock: ManualClock
+) -> None:
+    provider.script = {"a": [RetryLater("busy"), RetryLater("busy")]}
+    await engine.define("steps", {"steps": [step("a", text="{{ name }}"), step("b")]})
+    started = await engine.trigger("steps", {"name": "Ada"}, "k1")
+
+    for _ in range(4):
+        await engine.work_everything()
+        clock.advance(minutes=1)
+
+    shown = await engine.execution(started.id)
+    calls = [(call.recipient, call.key, call.payload["payload"]) for call in provider.calls]
+    assert shown.status is ExecutionStatus.COMPLETED
+    assert [call[0] for call in calls] == ["a", "a", "a", "b"]
+    assert len(set(calls)) == 2
+
+
+async def test_retries_used_up_fail_the_execution(engine: Engine, provider: FakeProvider, clock: ManualClock) -> None:
+    provider.answer = RetryLater("busy")
+    await engine.define("steps", {"steps": [step("a")], "max_retries": 1})
+    started = await engine.trigger("steps", {}, "k1")
+
+    for _ in range(4):
+        await engine.work_everything()
+        clock.advance(minutes=1)
+
+    shown = await engine.execution(started.id)
+    assert (shown.status, len(provider.calls)) == (ExecutionStatus.FAILED, 2)
+
+
+async def test_what_a_function_gave_survives_a_worker_that_dies_before_it_moves_on(
+    engine: Engine, other: Engine, provider: FakeProvider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.answer = Accepted(None, {"ticket": 7})
+    await engine.define(
+        "steps", {"steps": [step("a"), step("b", ticket="{{ step_0_result.ticket }}")], "timeoutSeconds": 3600}
+    )
+    await engine.trigger("steps", {}, "k1")
+
+    async def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tidings.kernel.executions.release_executions", dies)
+    with pytest.raises(KeyboardInterrupt):
+        await engine.work_everything()
+    monkeypatch.undo()
+    clock.advance(minutes=10)
+    await other.work_everything()
+
+    assert [call.recipient for call in provider.calls] == ["a", "b"]
+    assert provider.calls[1].payload["payload"] == '{"ticket":"7"}'
+
+
+async def test_a_result_that_cannot_be_stored_as_it_is_costs_no_fact(engine: Engine, provider: FakeProvider) -> None:
+    provider.answer = Accepted(None, {"text": "a\x00b\ud800", "list": ["\x00"]})
+
+    shown = await run_steps(engine, step("a"))
+
+    assert shown.vars == {"a": {"text": "a\ufffdb?", "list": ["\ufffd"]}}
+
+
+async def test_an_execution_that_takes_too_long_fails_and_says_so(
+    engine: Engine, provider: FakeProvider, clock: ManualClock
+) -> None:
+    provider.answer = RetryLater("busy", timedelta(hours=1))
+    await engine.define("steps", {"steps": [step("a"), step("b")], "timeout_seconds": 120})
+    started = await engine.trigger("steps", {}, "k1")
+    await engine.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.ENQUEUED
+    clock.advance(seconds=121)
+    await engine.work_everything()
+
+    shown = await engine.execution(started.id)
+    assert (shown.status, shown.error_node) == (ExecutionStatus.FAILED, "a")
+    assert "timed out" in str(shown.error)
+    [item] = await engine.items(ItemFilter())
+    assert (item.status, "timed out" in (item.error or "")) == ("failed", True)
+    assert len(provider.calls) == 1
+
+
+async def test_a_delay_longer_than_the_timeout_wakes_up_to_fail(engine: Engine, clock: ManualClock) -> None:
+    await engine.define("slow", {**graph({"id": "w", "type": "delay", "duration": "P1D"}), "timeoutSeconds": 60})
+    started = await engine.trigger("slow", {}, "k1")
+    await engine.work_everything()
+    clock.advance(seconds=61)
+    await engine.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+
+
+async def test_a_branch_decides_by_what_a_send_came_to(engine: Engine, provider: FakeProvider) -> None:
+    provider.script = {"ada@example.com": [Rejected("no mailbox")]}
+    definition = graph(
+        email("hello", onFailure="continue"), {"id": "fork", "type": "branch"}, email("yes", "b@x"), email("no", "c@x"),
+        edges=[("hello", "fork"), ("fork", "yes"), ("fork", "no")],
+    )  # fmt: skip
+    definition["edges"][1]["condition"] = {"path": "vars.hello.status", "op": "equals", "value": "sent"}  # type: ignore[index]
+    await engine.define("forked", definition)
+    started = await engine.trigger("forked", {}, "k1")
+    await engine.work_everything()
+
+    shown = await engine.execution(started.id)
+    assert [call.recipient for call in provider.calls] == ["ada@example.com", "c@x"]
+    assert shown.vars["fork"] == {"status": "completed", "taken": "no"}
+
+
+async def test_a_function_that_must_not_be_called_again_has_a_provider_of_its_own(engine: Engine) -> None:
+    once, again = FakeProvider("fake_once"), FakeProvider("fake")
+    kernel = engine.kernel
+    definition = graph(
+        {"id": "a", "type": "function", "function": "f"},
+        {"id": "b", "type": "function", "function": "f", "idempotent": True},
+    )
+    nodes = list(parse_workflow(definition).nodes.values())
+    object.__setattr__(kernel, "providers", {"fake": again, "fake_once": once})
+
+    assert [kernel.provider_for(node) for node in nodes] == ["fake_once", "fake"]  # type: ignore[arg-type]
