@@ -114,6 +114,7 @@ async def claim_buffers(fresh: Fresh) -> dict[str, float]:
         values = {
             "shard": str(SHARDS - 1),
             "lane": "0",
+            "since": "1970-01-01",
             "now": now.isoformat(),
             "limit": str(BATCH),
             "lease_until": (now + timedelta(minutes=5)).isoformat(),

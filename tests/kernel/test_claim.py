@@ -35,6 +35,7 @@ from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.claim import claim_due
+from tidings.kernel.horizon import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.kernel import Limits
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.wake import as_payload, from_payload
@@ -352,7 +353,8 @@ async def test_rule_11_the_next_due_time_of_each_lane_is_known(
     id = await start(engine, delay("long", "PT1H"), email())
 
     async with db.autocommit() as tx:
-        due = await storage_claim.next_due(tx, shard=engine.kernel.shard_of(id))
+        since = dict.fromkeys(Lane, BEGINNING)
+        due = await storage_claim.next_due(tx, shard=engine.kernel.shard_of(id), since=since)
 
     assert due == {Lane.TRANSACTIONAL: clock.time + timedelta(hours=1)}
 
@@ -362,3 +364,38 @@ def test_rule_11_a_notification_says_which_lanes_have_work_and_nonsense_means_no
 
     assert from_payload(as_payload(due)) == due
     assert from_payload("x,1:,:2,1:9,5") == set()
+
+
+async def test_a_row_that_appears_late_behind_the_horizon_is_found_by_the_next_look(
+    engine: Engine, sql: Sql, clock: ManualClock, provider: FakeProvider
+) -> None:
+    """A trigger in somebody's long transaction: its due time is long past when its row can be seen."""
+    await start(engine)
+    await engine.work_everything()
+    clock.advance(seconds=5)
+    late = (await engine.trigger("flow", {}, "late")).id
+    await sql.execute("update tidings.queue set due_at = $2 where id = $1", late, clock.time - timedelta(minutes=1))
+
+    assert not await engine.work_everything()
+    clock.advance(seconds=10)
+    due = await engine.next_due(engine.kernel.shard_of(late))
+    await engine.work_everything()
+
+    assert due[Lane.TRANSACTIONAL] == clock.time - timedelta(minutes=1, seconds=10)
+    assert len(provider.calls) == 2
+
+
+async def test_a_claim_begins_where_everything_before_was_taken_and_sometimes_at_the_beginning(
+    engine: Engine, clock: ManualClock
+) -> None:
+    place, horizon = (Shard(0), Lane.TRANSACTIONAL), engine.kernel.horizon
+    assert horizon.to_claim(place, clock.time) == BEGINNING
+    await start_many(engine, 3, same_shard=True)
+
+    await engine.claim(*place, limit=2)
+    assert horizon.to_claim(place, clock.time) == clock.time - SLACK
+    clock.advance(seconds=1)
+    await engine.claim(*place, limit=2)
+    assert horizon.to_claim(place, clock.time) == clock.time - SLACK
+    assert horizon.to_claim(place, clock.time + LOOK_EVERYWHERE) == BEGINNING
+    assert horizon.to_claim(place, clock.time - LOOK_EVERYWHERE) == BEGINNING

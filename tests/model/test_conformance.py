@@ -21,6 +21,7 @@ from tidings.domain.ids import Shard, Workspace, bucket_of_id, make_id
 from tidings.domain.item import Channel, Fence, ItemId, ItemStatus, Marked, OwnerId, Planned, Reserved
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
+from tidings.kernel.horizon import BEGINNING
 from tidings.storage import claim, finalize, outbox, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Lost
@@ -95,10 +96,12 @@ class Pair:
 async def claimed(pair: Pair) -> None:
     until = FUTURE + timedelta(microseconds=len(pair.fences))
     taken = await pair.commit(
-        lambda tx: claim.claim_due(tx, shard=pair.shard, lane=Lane.TRANSACTIONAL, now=NOW, lease_until=until, limit=10)
+        lambda tx: claim.claim_due(
+            tx, shard=pair.shard, lane=Lane.TRANSACTIONAL, since=BEGINNING, now=NOW, lease_until=until, limit=10
+        )
     )
     row = guards.claim(pair.row)
-    assert [(one.fence, one.crashes, one.stop is not None) for one in taken if one.id == pair.owner] == (
+    assert [(one.fence, one.crashes, one.stop is not None) for one in taken.leases if one.id == pair.owner] == (
         [(row.fence, row.crashes, row.stop)] if row else []
     )
     if row:

@@ -22,15 +22,21 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     now = await kernel.clock.now()
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
+    since = kernel.horizon.to_claim((shard, lane), now)
     try:
         async with kernel.db.autocommit() as tx:
-            claimed = await claim.claim_due(tx, shard=shard, lane=lane, now=now, lease_until=until, limit=limit)
+            claimed = await claim.claim_due(
+                tx, shard=shard, lane=lane, since=since, now=now, lease_until=until, limit=limit
+            )
     except TransientFailure:
-        claimed = await kernel.db.persist(
+        leases = await kernel.db.persist(
             lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
         )
+        claimed = claim.Claim(leases, reached=None)
+    if claimed.reached:
+        kernel.horizon.took((shard, lane), claimed.reached)
     crash_points.reach("after_claim")
-    return claimed
+    return claimed.leases
 
 
 async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> None:
@@ -44,4 +50,9 @@ async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 
 async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:
     """When each lane of a shard has work next; lanes without any are left out."""
-    return await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard), alone=True)
+    now = await kernel.clock.now()
+    since = {lane: kernel.horizon.to_look((shard, lane), now) for lane in Lane}
+    due = await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard, since=since), alone=True)
+    for lane, due_at in due.items():
+        kernel.horizon.found((shard, lane), due_at)
+    return due

@@ -13,6 +13,7 @@ from tidings.domain.graph import Doer, Function, Graph
 from tidings.domain.ids import Bucket, Shard, make_id, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.kernel.horizon import Horizon
 from tidings.kernel.render import Renderer
 from tidings.kernel.slots import Pauses, Slots
 from tidings.kernel.wake import Notifier
@@ -59,6 +60,7 @@ class Kernel:
     limits: Limits = field(default_factory=Limits)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     pauses: Pauses = field(default_factory=Pauses)
+    horizon: Horizon = field(default_factory=Horizon)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
     runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # for their content, which never changes

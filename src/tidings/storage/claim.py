@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from tidings.domain.ids import Shard
 from tidings.domain.item import Fence
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
@@ -13,12 +15,22 @@ from tidings.storage.statements import load
 _SQL = load("claim")
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """What a claim took, and up to which due time it has taken everything; None where it had to leave some."""
+
+    leases: list[Claimed]
+    reached: datetime | None
+
+
 async def claim_due(
-    tx: Tx, *, shard: Shard, lane: Lane, now: datetime, lease_until: datetime, limit: int
-) -> list[Claimed]:
+    tx: Tx, *, shard: Shard, lane: Lane, since: datetime, now: datetime, lease_until: datetime, limit: int
+) -> Claim:
     """Lease up to `limit` rows that are due."""
-    rows = await tx.fetch(_SQL["claim_due"], shard=shard, lane=lane, now=now, lease_until=lease_until, limit=limit)
-    return [_claimed(row, lease_until) for row in rows]
+    rows = await tx.fetch(
+        _SQL["claim_due"], shard=shard, lane=lane, since=since, now=now, lease_until=lease_until, limit=limit
+    )
+    has_left_some = bool(rows) and (rows[0]["reached"] is None or len(rows) == limit)
+    return Claim([_claimed(row, lease_until) for row in rows], rows[0]["reached"] if has_left_some else now)
 
 
 async def reread_claim(tx: Tx, *, shard: Shard, lane: Lane, lease_until: datetime) -> list[Claimed]:
@@ -27,9 +39,10 @@ async def reread_claim(tx: Tx, *, shard: Shard, lane: Lane, lease_until: datetim
     return [_claimed(row, lease_until) for row in rows]
 
 
-async def next_due(tx: Tx, *, shard: Shard) -> Mapping[Lane, datetime]:
-    """The earliest due time of each lane that has any row."""
-    row = await tx.fetch_one(_SQL["next_due"], shard=shard)
+async def next_due(tx: Tx, *, shard: Shard, since: Mapping[Lane, datetime]) -> Mapping[Lane, datetime]:
+    """The earliest due time of each lane that has any row, looked for from the given times on."""
+    begins = {lane.name.lower(): since[lane] for lane in Lane}
+    row = await tx.fetch_one(_SQL["next_due"], shard=shard, **begins)
     times = {lane: row[lane.name.lower()] for lane in Lane} if row else {}
     return {lane: due for lane, due in times.items() if due is not None}
 

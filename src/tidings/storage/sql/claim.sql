@@ -1,10 +1,11 @@
 -- name: claim_due
 -- Leases up to :limit rows of one shard and lane. The lease is a fence, not a flag: every later move must present it.
+-- :since keeps it from walking past what earlier claims left in the index; `reached` is how far it has taken everything.
 with due as materialized (
     -- Filter and order share one index prefix, so a million sleepers cost nothing.
     select id, due_at, leased or crashes > 0 as suspect
       from queue
-     where shard = :shard and lane = :lane and due_at <= :now
+     where shard = :shard and lane = :lane and due_at between :since and :now
      order by due_at
      limit :limit
        for update skip locked
@@ -20,7 +21,8 @@ update queue
        crashes = queue.crashes + queue.leased::integer
     -- An array, not a join: a plan made without knowing :limit would join by reading the whole shard.
  where queue.shard = :shard and queue.id = any(array(select id from chosen))
-returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop;
+returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop,
+          (select case when bool_or(suspect) then null else max(due_at) end from due) as reached;
 
 -- name: reread_claim
 -- What a claim took whose answer was lost: no two claims ask for the same microsecond of expiry.
@@ -29,11 +31,11 @@ select id, kind, fence, crashes, stop
  where shard = :shard and lane = :lane and due_at = :lease_until and leased;
 
 -- name: next_due
--- When one shard's lanes have work next; each part reads one end of the index.
-select (select min(due_at) from queue where shard = :shard and lane = 0) as transactional,
-       (select min(due_at) from queue where shard = :shard and lane = 1) as sequences,
-       (select min(due_at) from queue where shard = :shard and lane = 2) as campaigns,
-       (select min(due_at) from queue where shard = :shard and lane = 3) as runs;
+-- When one shard's lanes have work next, from where claims begin; each part reads one entry of the index.
+select (select min(due_at) from queue where shard = :shard and lane = 0 and due_at >= :transactional) as transactional,
+       (select min(due_at) from queue where shard = :shard and lane = 1 and due_at >= :sequences) as sequences,
+       (select min(due_at) from queue where shard = :shard and lane = 2 and due_at >= :campaigns) as campaigns,
+       (select min(due_at) from queue where shard = :shard and lane = 3 and due_at >= :runs) as runs;
 
 -- name: give_back_leases
 -- Ends leases without having done anything, and without a crash: whatever was in the way was not the rows' fault.

@@ -1,0 +1,51 @@
+"""Where claims need not look again.
+
+A queue row that was claimed or finished leaves an entry in the index behind. Usually the next look removes it; while
+somebody keeps an old snapshot open nothing can, and every claim would walk past all of them. So each process remembers
+how far it has taken everything, starts there, and looks from the beginning every few seconds: a row may appear late
+behind that point, when the transaction that made it was slow or a claim was rolled back.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+
+Place = tuple[Shard, Lane]
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+SLACK = timedelta(seconds=2)
+"""How long a row may take from its due time to its commit without having to wait for the look from the beginning."""
+LOOK_EVERYWHERE = timedelta(seconds=10)
+
+
+class Horizon:
+    """For each lane of a shard: everything due before this time has been taken, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._taken_until: dict[Place, datetime] = {}
+        self._claimed_all_at: dict[Place, datetime] = {}
+        self._looked_at_all_at: dict[Place, datetime] = {}
+
+    def to_claim(self, place: Place, now: datetime) -> datetime:
+        """Where a claim begins."""
+        return self._since(self._claimed_all_at, place, now)
+
+    def to_look(self, place: Place, now: datetime) -> datetime:
+        """Where a look at the next due time begins."""
+        return self._since(self._looked_at_all_at, place, now)
+
+    def took(self, place: Place, until: datetime) -> None:
+        """Everything due up to then was claimed, or is locked by somebody who claims it."""
+        self._taken_until[place] = until - SLACK
+
+    def found(self, place: Place, due_at: datetime) -> None:
+        """Somebody's row appeared late: the next claim begins there."""
+        if due_at < self._taken_until.get(place, BEGINNING):
+            self._taken_until[place] = due_at
+
+    def _since(self, done_at: dict[Place, datetime], place: Place, now: datetime) -> datetime:
+        last = done_at.get(place)
+        if last is None or not timedelta() <= now - last < LOOK_EVERYWHERE:  # too long ago, or the time has gone back
+            done_at[place] = now
+            return BEGINNING
+        return self._taken_until.get(place, BEGINNING)
