@@ -6,10 +6,10 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, campaign, deploy, email, graph, row, start, with_lossy_database, work
-from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound, TriggersInvalid
 from tidings.domain.ids import Workspace
 from tidings.engine import Engine
-from tidings.kernel.start import Recipient, Trigger
+from tidings.kernel.start import Recipient, Started, Trigger
 from tidings.providers.fake import FakeProvider
 
 
@@ -121,6 +121,113 @@ async def test_a_key_that_cannot_be_stored_is_refused(engine: Engine, key: str) 
         await engine.trigger("flow", {}, key)
     with pytest.raises(InputInvalid):
         await engine.deploy(campaign(key=key))
+
+
+NEEDY = graph(email(to="{{ email }}", body="{{ order.id }} for {{ name }}"))
+GIVEN: dict[str, object] = {"email": "ada@example.com", "order": {"id": 7}, "name": None}
+
+
+async def test_a_trigger_that_lacks_data_is_refused_with_every_name_and_stores_nothing(
+    engine: Engine, sql: Sql
+) -> None:
+    await engine.define("flow", NEEDY)
+
+    with pytest.raises(DataMissing) as refused:
+        await engine.trigger("flow", {"order": {}}, "k1")
+
+    assert refused.value.variables == ("email", "name", "order.id")
+    assert await sql.fetchval("select count(*) from executions") == 0
+    assert not (await engine.trigger("flow", GIVEN, "k1")).duplicate
+
+
+async def test_of_many_triggers_every_problem_is_named_and_none_is_started(engine: Engine, sql: Sql) -> None:
+    await engine.define("flow", NEEDY)
+    wishes = [
+        Trigger("k1", GIVEN),
+        Trigger("k2", {"email": "ada@example.com", "name": "Ada"}),
+        Trigger("", GIVEN),
+        Trigger("k4", {**GIVEN, "name": "A\x00"}),
+        Trigger("k5", {}),
+    ]
+
+    with pytest.raises(TriggersInvalid) as refused:
+        await engine.trigger_many("flow", wishes)
+
+    problems = {problem.place: problem.message for problem in refused.value.problems}
+    assert problems.keys() == {"triggers[1]", "triggers[2]", "triggers[3]", "triggers[4]"}
+    assert "Missing template variables: order.id." in problems["triggers[1]"]
+    assert "idempotencyKey ''" in problems["triggers[2]"]
+    assert "data.name" in problems["triggers[3]"]
+    assert "email, name, order.id" in problems["triggers[4]"]
+    assert await sql.fetchval("select count(*) from executions") == 0
+
+
+async def test_a_duplicate_is_answered_even_if_its_data_would_be_refused_now(engine: Engine, sql: Sql) -> None:
+    await engine.define("flow", NEEDY)
+    first = await engine.trigger("flow", GIVEN, "k1")
+    await engine.define("flow", graph(email(to="{{ email }}", body="{{ new }}")))
+
+    again = await engine.trigger("flow", {}, "k1")
+    both = await engine.trigger_many("flow", [Trigger("k1"), Trigger("k2", {"email": "a@example.com", "new": 1})])
+
+    assert (again.id, again.duplicate) == (first.id, True)
+    assert [(one.id == first.id, one.duplicate) for one in both] == [(True, True), (False, False)]
+    assert await sql.fetchval("select count(*) from queue") == 2
+    with pytest.raises(TriggersInvalid, match=r"triggers\[1\]: Missing"):
+        await engine.trigger_many("flow", [Trigger("k1"), Trigger("k3")])
+
+
+async def test_a_key_given_twice_in_one_call_needs_its_data_once(engine: Engine) -> None:
+    await engine.define("flow", NEEDY)
+
+    first, second = await engine.trigger_many("flow", [Trigger("k1", GIVEN), Trigger("k1")])
+
+    assert (first.id, first.duplicate, second.duplicate) == (second.id, False, True)
+
+
+async def test_a_hundred_parallel_triggers_of_which_half_lack_data_start_one_execution(
+    engine: Engine, sql: Sql
+) -> None:
+    await engine.define("flow", NEEDY)
+
+    wishes = [engine.trigger("flow", GIVEN if number % 2 else {}, "k1") for number in range(100)]
+    answers = await asyncio.gather(*wishes, return_exceptions=True)
+
+    started = [one for one in answers if isinstance(one, Started)]
+    assert len({one.id for one in started}) == 1
+    assert [one.duplicate for one in started].count(False) == 1
+    assert len(started) >= 50
+    assert all(isinstance(one, Started | DataMissing) for one in answers)
+    assert await sql.fetchval("select count(*) from executions") == 1
+
+
+async def test_an_inactive_workflow_says_so_before_it_asks_for_data(engine: Engine, sql: Sql) -> None:
+    await engine.define("flow", NEEDY)
+    await sql.execute("update workflows set active = false")
+
+    with pytest.raises(Conflict, match="not active"):
+        await engine.trigger("flow", {}, "k1")
+
+
+async def test_data_may_be_nested_a_hundred_levels_and_no_deeper(engine: Engine, sql: Sql) -> None:
+    await engine.define("flow", graph(email()))
+
+    await engine.trigger("flow", nested(100), "k1")
+    wide = {f"n{number}": [number] for number in range(500)}
+    await engine.trigger("flow", wide, "k2")
+
+    for levels in (101, 5_000):
+        with pytest.raises(InputInvalid, match="nested too deeply"):
+            await engine.trigger("flow", nested(levels), "k3")
+    assert await sql.fetchval("select count(*) from executions") == 2
+
+
+def nested(levels: int) -> dict[str, object]:
+    """An object with lists in it, so many in all."""
+    inner: object = []
+    for _ in range(levels - 2):
+        inner = [inner]
+    return {"deep": inner}
 
 
 async def test_two_deploys_with_the_same_key_at_once_make_one_run(

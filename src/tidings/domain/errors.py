@@ -4,6 +4,8 @@
     ├── InputInvalid            the caller must fix what was given
     │   ├── DefinitionInvalid     a workflow, with every problem and its place
     │   ├── TemplateInvalid       a Liquid template that does not parse
+    │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
+    │   ├── TriggersInvalid       many triggers, with every problem and its place
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
@@ -17,7 +19,7 @@ Expected results (rejected, retry later, lease lost) are values, not exceptions.
 message says what, which, and what to do. The edges own the tables that turn a class into a status or an exit code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,6 +66,33 @@ class TemplateInvalid(InputInvalid):
         super().__init__(message)
         self.line = line
         self.column = column
+
+
+class DataMissing(InputInvalid):
+    """Data that lacks what its workflow needs: fields it names as required, and variables of its templates."""
+
+    code = "data_missing"
+
+    def __init__(self, required: Iterable[str] = (), variables: Iterable[str] = ()) -> None:
+        self.required = tuple(sorted(required))
+        self.variables = tuple(sorted(variables))
+        parts = [f"Missing required fields: {', '.join(self.required)}"] if self.required else []
+        if self.variables:
+            parts.append(
+                f"Missing template variables: {', '.join(self.variables)}. "
+                "These placeholders exist in workflow steps but were not provided in data."
+            )
+        super().__init__(". ".join(parts))
+
+
+class TriggersInvalid(InputInvalid):
+    """Triggers of one call that cannot be started, with every problem in them; none of the call was started."""
+
+    code = "triggers_invalid"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
 
 
 class ConfigInvalid(InputInvalid):

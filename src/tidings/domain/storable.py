@@ -1,9 +1,12 @@
-"""What PostgreSQL can hold: texts without NUL and without halves of surrogate pairs."""
+"""What PostgreSQL can hold and a worker can read again: texts without NUL and without halves of surrogate pairs, and
+data that is not nested without end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 UNSTORABLE = "holds a character that cannot be stored: NUL, or half of a surrogate pair"
 LONGEST_WORDS = 2_000
+DEEPEST_DATA = 100
+TOO_DEEP = f"is nested too deeply: use at most {DEEPEST_DATA} levels"
 
 
 def storable(words: str | None) -> str | None:
@@ -40,3 +43,24 @@ def unstorable_places(raw: object, place: str = "") -> Iterator[str]:
     elif isinstance(raw, list | tuple):
         for number, value in enumerate(raw):
             yield from unstorable_places(value, f"{place}[{number}]")
+
+
+def is_surely_storable(encoded: bytes) -> bool:
+    """Whether JSON can be kept, at a glance; what is not sure must be walked through."""
+    return b"\\u0000" not in encoded and encoded.count(b"{") + encoded.count(b"[") <= DEEPEST_DATA
+
+
+def is_too_deep(raw: object) -> bool:
+    """Whether objects and lists are nested more deeply than data may be."""
+    layer = [raw]
+    for _ in range(DEEPEST_DATA):
+        layer = [inner for one in layer for inner in _inside(one) if isinstance(inner, Mapping | list | tuple)]
+        if not layer:
+            return False
+    return True
+
+
+def _inside(raw: object) -> Iterable[object]:
+    if isinstance(raw, Mapping):
+        return raw.values()
+    return raw if isinstance(raw, list | tuple) else ()

@@ -13,6 +13,7 @@ from tidings.domain.graph import Doer, Function, Graph
 from tidings.domain.ids import Bucket, Shard, make_id, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.domain.requirements import Requirements
 from tidings.kernel.horizon import Horizon
 from tidings.kernel.render import Renderer
 from tidings.kernel.slots import Pauses, Slots
@@ -63,6 +64,7 @@ class Kernel:
     horizon: Horizon = field(default_factory=Horizon)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
+    requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions
     runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # for their content, which never changes
     slots: Mapping[str, Slots] = field(init=False)
     _random: random.Random = field(default_factory=random.Random)

@@ -4,7 +4,8 @@ The unique index decides, never a check before an insert. Reached from engine.py
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,19 +14,26 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.definition import check_content
-from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.errors import Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.domain.execution import begin
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
-from tidings.domain.storable import UNSTORABLE, is_storable, unstorable_places
-from tidings.domain.timing import LONGEST_WAIT
+from tidings.domain.requirements import Requirements, requirements_of
+from tidings.domain.storable import (
+    TOO_DEEP,
+    UNSTORABLE,
+    is_storable,
+    is_surely_storable,
+    is_too_deep,
+    unstorable_places,
+)
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
 from tidings.storage import define, start
 from tidings.storage.database import Tx
-from tidings.storage.define import FoundWorkflow
+from tidings.storage.define import FoundWorkflow, Version
 from tidings.storage.load import frontier_to_json
 
 LONGEST_KEY = 500
@@ -70,6 +78,16 @@ class Deployment:
     rate_per_minute: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Triggers that may be started, by their keys, and the executions of those that were started before."""
+
+    workflow: FoundWorkflow
+    wishes: Sequence[Trigger]
+    fresh: Mapping[str, Trigger]
+    known: Mapping[str, UUID]
+
+
 async def trigger(
     kernel: Kernel,
     workspace: Workspace,
@@ -79,25 +97,99 @@ async def trigger(
     lane: Lane = Lane.TRANSACTIONAL,
     triggered_by: str | None = None,
 ) -> list[Started]:
-    """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started."""
-    for one in triggers:
-        _check_key(one.idempotency_key)
-        _check_data(one.data, "data")
+    """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started.
+
+    Nothing is stored unless all of them may be. tidings.trigger() in storage/schema.sql does the same for one, inside
+    somebody else's transaction.
+    """
     found = await kernel.db.persist(
         lambda tx: define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow),
         alone=True,
     )
     if found is None:
         raise NotFound(f"there is no workflow {workflow!r} in workspace {workspace.name!r}; define it first")
-    by_shard: dict[Shard, dict[str, Trigger]] = defaultdict(dict)
-    for one in triggers:
-        bucket = workspace.bucket_of(one.idempotency_key)
-        by_shard[Shard(bucket % kernel.shards)].setdefault(one.idempotency_key, one)
-    started: dict[str, Started] = {}
-    for shard, share in by_shard.items():
-        started |= await _trigger_shard(kernel, shard, workspace, found, share, lane, triggered_by)
+    checked = await check_triggers(kernel, workspace, found, triggers)
+    return await store_triggers(kernel, workspace, checked, lane=lane, triggered_by=triggered_by)
+
+
+async def check_triggers(
+    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, triggers: Sequence[Trigger]
+) -> Checked:
+    """Refuse what cannot be started, naming every problem: TriggersInvalid, or for a single trigger its own error.
+
+    A repeat is answered even if the workflow was deactivated since or the data lacks something now, so those that fall
+    short are looked up by their keys. That refuses or answers them; what starts them once is still the unique index.
+    """
+    wrong = {place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))}
+    first: dict[str, int] = {}
+    for place, one in enumerate(triggers):
+        if place not in wrong:
+            first.setdefault(one.idempotency_key, place)
+    needs = _requirements(kernel, workflow.version)
+    missing = {key: error for key, place in first.items() if (error := needs.missing(triggers[place].data))}
+    known = await _find_known(kernel, workspace, workflow, missing if workflow.active else first)
+    if not workflow.active and len(known) < len(first):
+        raise Conflict("the workflow is not active, so it cannot be triggered; activate it first")
+    wrong |= {first[key]: error for key, error in missing.items() if key not in known}
+    if wrong:
+        raise _refusal(wrong, len(triggers))
+    fresh = {key: triggers[place] for key, place in first.items() if key not in known}
+    return Checked(workflow, triggers, fresh, known)
+
+
+def _wrong_in(one: Trigger) -> InputInvalid | None:
+    try:
+        _check_key(one.idempotency_key)
+        _check_data(one.data, "data")
+    except InputInvalid as error:
+        return error
+    return None
+
+
+def _requirements(kernel: Kernel, version: Version) -> Requirements:
+    if version.id not in kernel.requirements:
+        kernel.requirements[version.id] = requirements_of(graph_of(kernel, version.id, version.definition))
+    return kernel.requirements[version.id]
+
+
+def _refusal(wrong: Mapping[int, InputInvalid], count: int) -> InputInvalid:
+    if count == 1:
+        return wrong[0]
+    return TriggersInvalid([Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)])
+
+
+async def _find_known(
+    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, keys: Iterable[str]
+) -> Mapping[str, UUID]:
+    known: dict[str, UUID] = {}
+    for shard, share in _by_shard(kernel, workspace, keys).items():
+        find = partial(_existing, shard=shard, workspace=workspace, workflow=workflow, keys=share)
+        known |= await kernel.db.persist(find, alone=True)
+    return known
+
+
+def _by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mapping[Shard, list[str]]:
+    shares: dict[Shard, list[str]] = defaultdict(list)
+    for key in keys:
+        shares[Shard(workspace.bucket_of(key) % kernel.shards)].append(key)
+    return shares
+
+
+async def store_triggers(
+    kernel: Kernel,
+    workspace: Workspace,
+    checked: Checked,
+    *,
+    lane: Lane = Lane.TRANSACTIONAL,
+    triggered_by: str | None = None,
+) -> list[Started]:
+    """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
+    started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
+    for shard, keys in _by_shard(kernel, workspace, checked.fresh).items():
+        share = {key: checked.fresh[key] for key in keys}
+        started |= await _store_shard(kernel, shard, workspace, checked.workflow, share, lane, triggered_by)
         kernel.notifier.tell(shard, lane)
-    return _in_order(triggers, started)
+    return _in_order(checked.wishes, started)
 
 
 def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:
@@ -111,7 +203,7 @@ def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> li
     return answers
 
 
-async def _trigger_shard(
+async def _store_shard(
     kernel: Kernel,
     shard: Shard,
     workspace: Workspace,
@@ -122,31 +214,31 @@ async def _trigger_shard(
 ) -> dict[str, Started]:
     now = await kernel.clock.now()
     graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
+    frontier = begin(graph, now)
     # Made once: after an unknown commit they tell what this very call started.
     ids = {key: kernel.new_id(workspace.bucket_of(key), now) for key in triggers}
     keys = list(triggers)
 
     async def write(tx: Tx) -> dict[str, Started]:
-        new: Mapping[str, UUID] = {}
-        if workflow.active:
-            new = await start.insert_executions(
-                tx,
-                shard=shard,
-                tenant=workspace.tenant,
-                workspace=workspace.name,
-                workflow_id=workflow.id,
-                version_id=workflow.version.id,
-                frontier=frontier_to_json(begin(graph, now)),
-                cursor=graph.entry,
-                triggered_by=triggered_by,
-                ids=list(ids.values()),
-                keys=keys,
-                inputs=[triggers[key].data for key in keys],
-                now=now,
-            )
-            due_at = min(begin(graph, now).ready[0].due_at, now + (graph.timeout or LONGEST_WAIT))
-            await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
-        found = await _existing(tx, shard, workspace, workflow, [key for key in keys if key not in new])
+        new = await start.insert_executions(
+            tx,
+            shard=shard,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            workflow_id=workflow.id,
+            version_id=workflow.version.id,
+            frontier=frontier_to_json(frontier),
+            cursor=graph.entry,
+            triggered_by=triggered_by,
+            ids=list(ids.values()),
+            keys=keys,
+            inputs=[triggers[key].data for key in keys],
+            now=now,
+        )
+        due_at = frontier.ready[0].due_at
+        await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
+        taken = [key for key in keys if key not in new]
+        found = await _existing(tx, shard=shard, workspace=workspace, workflow=workflow, keys=taken)
         crash_points.reach("before_trigger_commit")
         return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 
@@ -154,17 +246,14 @@ async def _trigger_shard(
 
 
 async def _existing(
-    tx: Tx, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
+    tx: Tx, *, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
-    """The executions that took these keys; an inactive workflow starts nothing, but still answers for the past."""
+    """The executions that took these keys."""
     if not keys:
         return {}
-    found = await start.find_executions_by_key(
+    return await start.find_executions_by_key(
         tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, workflow_id=workflow.id, keys=keys
     )
-    if len(found) < len(keys):
-        raise Conflict("the workflow is not active, so it cannot be triggered; activate it first")
-    return found
 
 
 async def deploy(kernel: Kernel, workspace: Workspace, wish: Deployment) -> Started:
@@ -295,12 +384,16 @@ def _check_key(key: str) -> None:
 
 
 def _check_data(data: Mapping[str, object], place: str) -> None:
-    """Refuse what could not be stored, naming the place, before anything is."""
+    """Refuse what could not be stored or read again, naming the place, before anything is."""
     try:
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair: the walk below says where
+            if is_surely_storable(msgspec.json.encode(data)):
+                return
         for wrong in unstorable_places(data, place):
             raise InputInvalid(f"{wrong} {UNSTORABLE}")
-        msgspec.json.encode(data)
     except RecursionError as error:
-        raise InputInvalid(f"{place} is nested too deeply") from error
-    except TypeError as error:
+        raise InputInvalid(f"{place} {TOO_DEEP}") from error
+    except (TypeError, OverflowError) as error:
         raise InputInvalid(f"{place} is not JSON: {error}") from error
+    if is_too_deep(data):
+        raise InputInvalid(f"{place} {TOO_DEEP}")

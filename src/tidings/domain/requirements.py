@@ -1,0 +1,61 @@
+"""What a trigger's data must have: the fields a workflow names, and every variable that its templates print.
+
+Read from the templates without rendering them, so a trigger is refused before anything is stored. A version's
+requirements never change; kernel/start.py computes them once, and they are stored with it for the SQL function.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from tidings.domain.errors import DataMissing
+from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
+from tidings.domain.template import missing_variables, required_variables
+
+GIVEN_BY_CONTACT = "contact"
+"""The name under which templates see the contact: it is looked up, the trigger's data need not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """The dotted paths that every trigger of one version must give; a null counts as given."""
+
+    fields: frozenset[str]
+    variables: frozenset[str]
+
+    def missing(self, data: Mapping[str, object]) -> DataMissing | None:
+        """Everything that the data lacks, or None; what is a required field is not named a second time."""
+        fields = missing_variables(self.fields, data)
+        variables = missing_variables(self.variables, data)
+        return DataMissing(fields, variables - fields) if fields or variables else None
+
+
+def requirements_of(graph: Graph) -> Requirements:
+    """Read every template of a graph; so slow that its answer is worth keeping."""
+    sources = {source for node in graph.nodes.values() for source in templates_of(node)}
+    paths = {path for source in sources for path in required_variables(source)}
+    return Requirements(frozenset(graph.required_fields), frozenset(filter(_must_be_given, paths)))
+
+
+def required_of(graph: Graph) -> frozenset[str]:
+    """Every dotted path that the data must have, as it is stored with a version."""
+    requirements = requirements_of(graph)
+    return requirements.fields | requirements.variables
+
+
+def templates_of(node: Node) -> Iterator[str]:
+    """The templates of a node whose variables must be there; what a condition only tests may be absent."""
+    match node:
+        case Send() | Function():
+            yield from node.every_template.values()
+        case Delay():
+            if node.until is not None:
+                yield node.until
+        case Branch():
+            return
+        case _:
+            assert_never(node)
+
+
+def _must_be_given(path: str) -> bool:
+    return path.partition(".")[0] != GIVEN_BY_CONTACT
