@@ -32,6 +32,7 @@ from bench.report import Report, Result
 from bench.settings import FULL, QUICK, RESULTS, Settings
 from bench.sleepers import measure_sleepers
 from bench.soak import measure_soak
+from bench.starting import measure_starting
 from bench.throughput import CAMPAIGN, EXECUTIONS, THREE_STEP, measure_workload
 from tidings import embedded
 
@@ -39,6 +40,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "executions": partial(measure_workload, workload=EXECUTIONS),
     "campaign": partial(measure_workload, workload=CAMPAIGN),
     "three-step": partial(measure_workload, workload=THREE_STEP),
+    "starting": measure_starting,
     "sleepers": measure_sleepers,
     "latency": measure_latency,
     "idle": measure_quiet,

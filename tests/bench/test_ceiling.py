@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from datetime import datetime
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from bench import raw
 from bench.database import Fresh
 from bench.raw_campaign import deploy_and_send
 from bench.settings import JOB
+from bench.starting import FUNCTION, MANY, ONE, RAW_MANY, RAW_ONE, Way, open_scene
 
 TABLES = ("queue", "executions", "outbox", "attempts", "runs", "run_parts", "jobs", "execution_log")
 """Not the audit: whether a run is seen running depends on when it is rolled up."""
@@ -81,3 +83,27 @@ async def test_the_ceiling_writes_the_rows_of_the_kernel(
         for table in TABLES:
             assert by_ceiling[table] == by_kernel[table], table
         assert sum(by_kernel["outbox"].values()) in {30, 90, PEOPLE}
+
+
+@pytest.mark.parametrize("way", [RAW_MANY, RAW_ONE, ONE, FUNCTION], ids=lambda way: str(way.title))
+async def test_every_way_of_starting_work_writes_the_same_rows(server: str, way: Way) -> None:
+    async with AsyncExitStack() as stack:
+        kernel, other = [await open_scene(stack, server, allow_unsafe=True) for _ in range(2)]
+
+        await MANY.start(kernel, 40, lambda _: None)
+        await way.start(other, 40, lambda _: None)
+
+        by_kernel, by_other = await written(kernel.fresh), await written(other.fresh)
+        for table in ("queue", "executions"):
+            assert sum(by_kernel[table].values()) == 40
+            assert without(by_other[table]) == without(by_kernel[table]), table
+
+
+def without(rows: "Counter[object]") -> "Counter[object]":
+    """Rows without what the key decides, and without who started them."""
+    own = {"shard", "triggered_by"}
+    found: Counter[object] = Counter()
+    for row, number in rows.items():
+        assert isinstance(row, tuple)
+        found[tuple(column for column in row if column[0] not in own)] += number
+    return found
