@@ -135,7 +135,7 @@ async def test_a_failed_template_whose_record_is_not_heard_of_takes_nobody_with_
 async def test_an_execution_whose_template_fails_ends_with_the_reason_and_calls_nobody(
     engine: Engine, provider: FakeProvider
 ) -> None:
-    id = await start(engine, email("first", body="{{ missing }}"), email("second"))
+    id = await start(engine, email("first", body="{{ vars.missing }}"), email("second"))
 
     await work(engine)
 
