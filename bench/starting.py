@@ -1,8 +1,8 @@
 """Starting work: triggers a second, by the thousand and one by one, beside plain inserts of the same rows.
 
 The ceiling inserts an execution and its row in the queue by ONE plain statement in its own implicit transaction: for
-many, one statement for each shard of a batch, as the kernel has one transaction for each. It looks for no workflow, asks
-for no data and finds no duplicates. All of it runs in this process; no worker runs.
+many, one statement for each shard of a batch, as the kernel has one transaction for each. It looks for no workflow,
+checks no data and finds no duplicates. All of it runs in this process; no worker runs.
 """
 
 import asyncio

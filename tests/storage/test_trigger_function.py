@@ -145,9 +145,7 @@ async def test_rolled_back_means_it_never_happened(engine: Engine, app: Sql, sql
     assert await trigger(app) != lost
 
 
-async def test_nothing_is_seen_or_heard_before_the_caller_commits(
-    engine: Engine, app: Sql, sql: Sql, dsn: str
-) -> None:
+async def test_nothing_is_seen_or_heard_before_the_caller_commits(engine: Engine, app: Sql, sql: Sql) -> None:
     await engine.define("flow", NEEDY)
     heard: asyncio.Queue[str] = asyncio.Queue()
     await sql.add_listener("tidings", lambda *arguments: heard.put_nowait(str(arguments[-1])))
@@ -233,11 +231,14 @@ async def test_a_transaction_that_holds_the_key_is_waited_for(
 async def test_a_snapshot_that_cannot_see_the_first_is_told_to_try_again(engine: Engine, app: Sql) -> None:
     await engine.define("flow", NEEDY)
 
+    transaction = app.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await app.fetchval("select 1 from tidings.workflows")
+    await engine.trigger("flow", GIVEN, "k1")
+
     with pytest.raises(asyncpg.SerializationError):
-        async with app.transaction(isolation="repeatable_read"):
-            await app.fetchval("select 1 from tidings.workflows")
-            await engine.trigger("flow", GIVEN, "k1")
-            await trigger(app)
+        await trigger(app)
+    await transaction.rollback()
 
 
 async def test_a_duplicate_is_answered_although_its_workflow_is_inactive_or_its_data_lacks_something(
@@ -261,7 +262,7 @@ async def test_everything_that_is_missing_is_named(engine: Engine, app: Sql, sql
     error = await refusal(app, CALL, "flow", '{"order": {"ID": 7}, "email": null}', "k1")
 
     assert error.sqlstate == "TD422"
-    assert str(error) == "Missing required fields or template variables: name, order.id"
+    assert error.args == ("Missing required fields or template variables: name, order.id",)
     assert "order.id" in str(error.hint)
     assert await count(sql) == (0, 0)
 
@@ -296,16 +297,8 @@ async def test_an_inactive_workflow_is_a_conflict_before_its_data_is_looked_at(
 
     error = await refusal(app, CALL, "flow", "{}", "k1")
 
-    assert (error.sqlstate, str(error)) == ("TD409", "workflow 'flow' is not active, so it cannot be triggered")
-
-
-async def test_a_version_of_an_older_tidings_must_be_defined_again(engine: Engine, app: Sql, sql: Sql) -> None:
-    await engine.define("flow", NEEDY)
-    await sql.execute("update workflow_versions set entry = null")
-
-    error = await refusal(app, CALL, "flow", "{}", "k1")
-
-    assert (error.sqlstate, error.hint) == ("TD409", "Define it again, unchanged.")
+    assert error.sqlstate == "TD409"
+    assert error.args == ("workflow 'flow' is not active, so it cannot be triggered",)
 
 
 def nested(levels: int) -> str:
@@ -343,7 +336,10 @@ async def test_data_at_the_limits_is_taken_and_can_be_read_by_a_worker(
     engine: Engine, clock: ManualClock, app: Sql, provider: FakeProvider
 ) -> None:
     await engine.define("flow", graph(email()))
-    taken = [nested(100), '{"a": 1e308, "b": -1e308, "c": 1e-400, "d": 123456789012345678901234567890.5, "\U0001f600": ""}']
+    taken = [
+        nested(100),
+        '{"a": 1e308, "b": -1e308, "c": 1e-400, "d": 123456789012345678901234567890.5, "\U0001f600": ""}',
+    ]
 
     for number, data in enumerate(taken):
         await app.fetchval(CALL, "flow", data, f"{'ä' * 499}{number}")
@@ -365,9 +361,13 @@ async def test_sql_finds_a_path_where_python_does(sql: Sql) -> None:
             return {dice.choice(["a", "b", "0", "", "ä"]): value(depth - 1) for _ in range(3)}
         return dice.choice(kinds)
 
-    cases = [({"a": value(3), "b": value(2)}, ".".join(dice.choices(["a", "b", "0", "", "ä"], k=n % 4 + 1))) for n in range(500)]
+    cases = [
+        ({"a": value(3), "b": value(2)}, ".".join(dice.choices(["a", "b", "0", "", "ä"], k=n % 4 + 1)))
+        for n in range(500)
+    ]
     found = await sql.fetch(
-        "select has_path(data::jsonb, path) as found from unnest($1::text[], $2::text[]) with ordinality as t(data, path, n) order by n",
+        "select has_path(data::jsonb, path) as found"
+        "  from unnest($1::text[], $2::text[]) with ordinality as t(data, path, n) order by n",
         [json.dumps(data) for data, _ in cases],
         [path for _, path in cases],
     )

@@ -393,7 +393,7 @@ def _check_data(data: Mapping[str, object], place: str) -> None:
             raise InputInvalid(f"{wrong} {UNSTORABLE}")
     except RecursionError as error:
         raise InputInvalid(f"{place} {TOO_DEEP}") from error
-    except (TypeError, OverflowError) as error:
+    except (TypeError, ValueError) as error:
         raise InputInvalid(f"{place} is not JSON: {error}") from error
     if is_too_deep(data):
         raise InputInvalid(f"{place} {TOO_DEEP}")

@@ -8,7 +8,7 @@ declare
     reached jsonb := data;
     name text;
 begin
-    foreach name in array string_to_array(path, '.') loop
+    foreach name in array regexp_split_to_array(path, '[.]') loop
         if jsonb_typeof(reached) <> 'object' or not reached ? name then
             return false;
         end if;
@@ -94,7 +94,7 @@ begin
       from jsonb_array_elements_text(version.required) as t(path)
      where not has_path(trigger.data, t.path);
 
-    if version.active and version.entry is not null and missing is null then
+    if version.active and missing is null then
         -- Added in UTC: where clocks are changed for the summer, a day is not always 24 hours.
         due := (moment at time zone 'UTC' + coalesce(version.entry_wait, interval '0')) at time zone 'UTC';
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
@@ -131,11 +131,6 @@ begin
         raise exception using errcode = 'TD409',
             message = format('workflow %L is not active, so it cannot be triggered', trigger.workflow),
             hint = 'Activate it first.';
-    end if;
-    if version.entry is null then
-        raise exception using errcode = 'TD409',
-            message = format('workflow %L was stored by an older Tidings', trigger.workflow),
-            hint = 'Define it again, unchanged.';
     end if;
     raise exception using errcode = 'TD422',
         message = format('Missing required fields or template variables: %s', missing),
