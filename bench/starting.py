@@ -9,9 +9,9 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
@@ -74,6 +74,7 @@ class Way:
 
     title: str
     start: Callable[[Scene, int, Tell], Awaitable[None]]
+    session: Mapping[str, str] = field(default_factory=dict)
 
 
 async def _insert_many(scene: Scene, count: int, tell: Tell) -> None:
@@ -123,13 +124,14 @@ MANY = Way(f"triggers, {STORE_AT_ONCE:,} at once", _trigger_many)
 RAW_ONE = Way("raw SQL for triggers one by one", _insert_one_by_one)
 ONE = Way("triggers one by one", _trigger_one_by_one)
 FUNCTION = Way("tidings.trigger() one by one", _call_one_by_one)
+QUIET_FUNCTION = Way("tidings.trigger() one by one, no notification", _call_one_by_one, {"tidings.notify": "off"})
 
 
 async def measure_starting(bench: Bench) -> AsyncIterator[Result]:
     """Each way on a database of its own, beside the ceiling of its kind."""
     for raw, ways, count in (
         (RAW_MANY, (MANY,), bench.settings.items),
-        (RAW_ONE, (ONE, FUNCTION), max(bench.settings.items // ONE_BY_ONE, CALLERS)),
+        (RAW_ONE, (ONE, FUNCTION, QUIET_FUNCTION), max(bench.settings.items // ONE_BY_ONE, CALLERS)),
     ):
         ceiling = await _measure(bench, raw, count, None)
         yield ceiling
@@ -140,7 +142,7 @@ async def measure_starting(bench: Bench) -> AsyncIterator[Result]:
 async def _measure(bench: Bench, way: Way, count: int, ceiling: float | None) -> Result:
     tell = bench.step(way.title, count)
     async with AsyncExitStack() as stack:
-        scene = await open_scene(stack, bench.dsn)
+        scene = await open_scene(stack, bench.dsn, way)
         await way.start(scene, CALLERS, lambda _: None)  # connections, plans and caches
         await scene.fresh.sql.execute("truncate executions, queue")
         await scene.fresh.settle()
@@ -157,11 +159,11 @@ async def _measure(bench: Bench, way: Way, count: int, ceiling: float | None) ->
     return Result("starting", way.title, 1, count, seconds, of_ceiling, **cost.for_each(count), note=note)
 
 
-async def open_scene(stack: AsyncExitStack, dsn: str, *, allow_unsafe: bool = False) -> Scene:
+async def open_scene(stack: AsyncExitStack, dsn: str, way: Way, *, allow_unsafe: bool = False) -> Scene:
     """A database with the benchmark's workflows, and a pool beside its engine."""
     fresh = await stack.enter_async_context(Fresh(dsn, allow_unsafe=allow_unsafe))
     pool = await stack.enter_async_context(
-        asyncpg.create_pool(fresh.dsn, min_size=CALLERS, max_size=CALLERS, server_settings=SESSION)
+        asyncpg.create_pool(fresh.dsn, min_size=CALLERS, max_size=CALLERS, server_settings={**SESSION, **way.session})
     )
     version = await fresh.sql.fetchrow(VERSION)
     if version is None:

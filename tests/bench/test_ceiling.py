@@ -13,7 +13,7 @@ from bench import raw
 from bench.database import Fresh
 from bench.raw_campaign import deploy_and_send
 from bench.settings import JOB
-from bench.starting import FUNCTION, MANY, ONE, RAW_MANY, RAW_ONE, Way, open_scene
+from bench.starting import FUNCTION, MANY, ONE, QUIET_FUNCTION, RAW_MANY, RAW_ONE, Way, open_scene
 
 TABLES = ("queue", "executions", "outbox", "attempts", "runs", "run_parts", "jobs", "execution_log")
 """Not the audit: whether a run is seen running depends on when it is rolled up."""
@@ -85,10 +85,10 @@ async def test_the_ceiling_writes_the_rows_of_the_kernel(
         assert sum(by_kernel["outbox"].values()) in {30, 90, PEOPLE}
 
 
-@pytest.mark.parametrize("way", [RAW_MANY, RAW_ONE, ONE, FUNCTION], ids=lambda way: str(way.title))
+@pytest.mark.parametrize("way", [RAW_MANY, RAW_ONE, ONE, FUNCTION, QUIET_FUNCTION], ids=lambda way: str(way.title))
 async def test_every_way_of_starting_work_writes_the_same_rows(server: str, way: Way) -> None:
     async with AsyncExitStack() as stack:
-        kernel, other = [await open_scene(stack, server, allow_unsafe=True) for _ in range(2)]
+        kernel, other = [await open_scene(stack, server, one, allow_unsafe=True) for one in (MANY, way)]
 
         await MANY.start(kernel, 40, lambda _: None)
         await way.start(other, 40, lambda _: None)

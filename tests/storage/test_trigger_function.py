@@ -161,6 +161,27 @@ async def test_nothing_is_seen_or_heard_before_the_caller_commits(engine: Engine
     assert await count(sql) == (1, 1)
 
 
+async def test_a_caller_can_do_without_the_notification(
+    engine: Engine, clock: ManualClock, app: Sql, sql: Sql, provider: FakeProvider
+) -> None:
+    await engine.define("flow", NEEDY)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    await sql.add_listener("tidings", lambda *arguments: heard.put_nowait(str(arguments[-1])))
+
+    async with app.transaction():
+        await app.execute("set local tidings.notify = off")
+        await trigger(app)
+    async with app.transaction():
+        await trigger(app, key="k2")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await heard.get()
+    clock.time = datetime.now(UTC) + timedelta(seconds=1)
+    await work(engine)
+
+    assert heard.empty()
+    assert len(provider.calls) == 2
+
+
 async def test_a_refusal_costs_the_caller_no_more_than_its_savepoint(engine: Engine, app: Sql, sql: Sql) -> None:
     await engine.define("flow", NEEDY)
 

@@ -29,7 +29,7 @@ def storable_json(value: object) -> object:
 
 def is_storable(text: str) -> bool:
     """Whether a text can be kept as it is."""
-    return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+    return "\x00" not in text and (text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text))
 
 
 def unstorable_places(raw: object, place: str = "") -> Iterator[str]:

@@ -16,7 +16,7 @@ import msgspec
 from tidings.domain.definition import check_content
 from tidings.domain.errors import Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.domain.execution import begin
-from tidings.domain.ids import Shard, Workspace
+from tidings.domain.ids import Bucket, Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
 from tidings.domain.requirements import Requirements, requirements_of
@@ -163,15 +163,17 @@ async def _find_known(
 ) -> Mapping[str, UUID]:
     known: dict[str, UUID] = {}
     for shard, share in _by_shard(kernel, workspace, keys).items():
-        find = partial(_existing, shard=shard, workspace=workspace, workflow=workflow, keys=share)
+        find = partial(_existing, shard=shard, workspace=workspace, workflow=workflow, keys=list(share))
         known |= await kernel.db.persist(find, alone=True)
     return known
 
 
-def _by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mapping[Shard, list[str]]:
-    shares: dict[Shard, list[str]] = defaultdict(list)
+def _by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mapping[Shard, Mapping[str, Bucket]]:
+    """Each shard's keys, with their buckets."""
+    shares: dict[Shard, dict[str, Bucket]] = defaultdict(dict)
     for key in keys:
-        shares[Shard(workspace.bucket_of(key) % kernel.shards)].append(key)
+        bucket = workspace.bucket_of(key)
+        shares[Shard(bucket % kernel.shards)][key] = bucket
     return shares
 
 
@@ -185,9 +187,8 @@ async def store_triggers(
 ) -> list[Started]:
     """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
     started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
-    for shard, keys in _by_shard(kernel, workspace, checked.fresh).items():
-        share = {key: checked.fresh[key] for key in keys}
-        started |= await _store_shard(kernel, shard, workspace, checked.workflow, share, lane, triggered_by)
+    for shard, buckets in _by_shard(kernel, workspace, checked.fresh).items():
+        started |= await _store_shard(kernel, shard, workspace, checked, buckets, lane, triggered_by)
         kernel.notifier.tell(shard, lane)
     return _in_order(checked.wishes, started)
 
@@ -207,17 +208,17 @@ async def _store_shard(
     kernel: Kernel,
     shard: Shard,
     workspace: Workspace,
-    workflow: FoundWorkflow,
-    triggers: Mapping[str, Trigger],
+    checked: Checked,
+    buckets: Mapping[str, Bucket],
     lane: Lane,
     triggered_by: str | None,
 ) -> dict[str, Started]:
-    now = await kernel.clock.now()
+    now, workflow = await kernel.clock.now(), checked.workflow
     graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
     frontier = begin(graph, now)
     # Made once: after an unknown commit they tell what this very call started.
-    ids = {key: kernel.new_id(workspace.bucket_of(key), now) for key in triggers}
-    keys = list(triggers)
+    ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
+    keys = list(ids)
 
     async def write(tx: Tx) -> dict[str, Started]:
         new = await start.insert_executions(
@@ -232,7 +233,7 @@ async def _store_shard(
             triggered_by=triggered_by,
             ids=list(ids.values()),
             keys=keys,
-            inputs=[triggers[key].data for key in keys],
+            inputs=[checked.fresh[key].data for key in keys],
             now=now,
         )
         due_at = frontier.ready[0].due_at

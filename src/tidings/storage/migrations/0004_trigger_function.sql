@@ -114,7 +114,10 @@ begin
         if found then
             insert into queue (shard, id, kind, lane, due_at)
             values (its_shard, its_id, 'execution', version.lane, due);
-            perform pg_notify('tidings', its_shard || ':' || version.lane); -- heard when the caller commits
+            -- Heard when the caller commits. Such commits wait for each other, so a caller can do without.
+            if current_setting('tidings.notify', true) is distinct from 'off' then
+                perform pg_notify('tidings', its_shard || ':' || version.lane);
+            end if;
             return its_id;
         end if;
     end if;
