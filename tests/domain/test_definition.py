@@ -594,6 +594,12 @@ def test_a_delay_has_one_way_to_say_how_long() -> None:
     assert "nodes[0]" in problems(graph([delay("a", delayMs=1, until="2027-01-31")], []))
 
 
+def test_a_wait_that_no_execution_would_live_to_end_is_refused() -> None:
+    raw = {**graph([delay("a", duration="PT2M")], []), "timeoutSeconds": 60}
+
+    assert "past the timeout" in problems(raw)["nodes[0]"]
+
+
 def test_fields_nobody_reads_are_refused_at_every_level() -> None:
     raw = changed("nodes.0.subjekt", "Hi")
     raw["nodes"][1]["hours"] = 3

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ManualClock
-from tests.kernel.scenes import email, graph
+from tests.kernel.scenes import delay, email, graph
 from tidings.domain.definition import parse_workflow
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.outcome import Accepted, Rejected, RetryLater
@@ -162,11 +162,12 @@ async def test_an_execution_that_takes_too_long_fails_and_says_so(
     assert len(provider.calls) == 1
 
 
-async def test_a_delay_longer_than_the_timeout_wakes_up_to_fail(engine: Engine, clock: ManualClock) -> None:
-    await engine.define("slow", {**graph({"id": "w", "type": "delay", "duration": "P1D"}), "timeoutSeconds": 60})
+async def test_a_delay_that_ends_after_the_timeout_wakes_up_to_fail(engine: Engine, clock: ManualClock) -> None:
+    await engine.define("slow", {**graph(delay("one", "PT40S"), delay("two", "PT40S")), "timeoutSeconds": 60})
     started = await engine.trigger("slow", {}, "k1")
+    clock.advance(seconds=40)
     await engine.work_everything()
-    clock.advance(seconds=61)
+    clock.advance(seconds=20)
     await engine.work_everything()
 
     assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED

@@ -77,7 +77,9 @@ class _Workflow(Reader):
         entry = self.entry(self.get(self.raw, "entryNodeId"), nodes)
         if len(self.problems) == found:
             self.check_shape(entry, nodes, edges)
-        return self.finished(Graph(entry, nodes, edges, self.required_fields(), self.timeout(None)))
+        timeout = self.timeout(None)
+        self.check_waits(nodes, timeout)
+        return self.finished(Graph(entry, nodes, edges, self.required_fields(), timeout))
 
     def steps_form(self) -> Graph:
         self.known_fields(self.raw, _STEPS_FIELDS, "")
@@ -277,6 +279,11 @@ class _Workflow(Reader):
                 self.add(
                     place, f"branch {name!r} has {len(defaults)} edges without a condition; leave one as its default"
                 )
+
+    def check_waits(self, nodes: Mapping[str, Node], timeout: timedelta | None) -> None:
+        for name, node in nodes.items():
+            if timeout and isinstance(node, Delay) and node.wait >= timeout:
+                self.add(f"nodes[{self.places[name]}]", f"{name!r} waits {node.wait}, past the timeout of {timeout}")
 
     def check_shape(self, entry: str, nodes: Mapping[str, Node], edges: Sequence[Edge]) -> None:
         sources: dict[str, list[str]] = {name: [] for name in nodes}
