@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tidings.config import Config as Config
+    from tidings.domain.function import FunctionRejected as FunctionRejected
+    from tidings.domain.function import FunctionRetryLater as FunctionRetryLater
     from tidings.domain.item import Channel as Channel
     from tidings.engine import Deployment as Deployment
     from tidings.engine import Engine as Engine
@@ -30,6 +32,8 @@ _HOMES = {
     "Config": "tidings.config",
     "Deployment": "tidings.engine",
     "Engine": "tidings.engine",
+    "FunctionRejected": "tidings.domain.function",
+    "FunctionRetryLater": "tidings.domain.function",
     "Recipient": "tidings.engine",
     "Resolution": "tidings.engine",
     "Trigger": "tidings.engine",

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,10 @@ class Config:
     shards: int = 4
     connections: int = 10
     smtp_url: str | None = None
+    functions_url: str | None = None
+    functions_key: str | None = field(default=None, repr=False)
+    allow_private_addresses: bool = False
+    secret_key: str | None = field(default=None, repr=False)
     lease_seconds: float = 300
     call_seconds: float = 60
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
@@ -45,7 +49,7 @@ class Config:
 def load_config(flags: Mapping[str, object], environ: Mapping[str, str], directory: Path) -> Config:
     """Gather every setting from where it was given first, and refuse what cannot be used."""
     file = _read_file(directory / "tidings.toml")
-    known = {field.name for field in fields(Config)}
+    known = {one.name for one in fields(Config)}
     unknown = sorted(file.keys() - known)
     if unknown:
         raise ConfigInvalid(
@@ -87,6 +91,12 @@ def _read_file(path: Path) -> Mapping[str, object]:
 def _text(source: str, value: object) -> str:
     if not isinstance(value, str):
         raise ConfigInvalid(f"{source} is {value!r}; write a text")
+    return value
+
+
+def _secret(source: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigInvalid(f"{source} is no text; write it in quotes")  # not quoted: it is a secret all the same
     return value
 
 
@@ -155,6 +165,10 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "shards": _whole(1, 4096),
     "connections": _whole(2, 1000),
     "smtp_url": _text,
+    "functions_url": _text,
+    "functions_key": _secret,
+    "allow_private_addresses": _flag,
+    "secret_key": _secret,
     "lease_seconds": _number(0.5, 86_400),
     "call_seconds": _number(0.1, 3_600),
     "doubt_policy": _choice(DoubtPolicy),

@@ -9,26 +9,34 @@ from datetime import timedelta
 from pathlib import Path
 
 from tidings.config import Config
-from tidings.domain.errors import ConfigInvalid
+from tidings.domain.errors import ConfigInvalid, InputInvalid
+from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.render import Renderer
 from tidings.providers.console import ConsoleProvider
+from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.clock import Clock, DatabaseClock
 from tidings.storage.database import Database, without_password
+from tidings.storage.directory import FunctionDirectory
 from tidings.storage.migrate import migrate, read_shard_count, require_current, require_safe, reset, schema_state
+from tidings.storage.vault import Vault, key_kept_in, read_keys
 
 LONGEST_MARGIN = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a host application brings along: its own providers, and the channels they serve."""
+    """What a host application brings along: its own providers, the channels they serve, and its own functions.
+
+    A function is called by its name as `await function(action, payload)`; one that is not async runs in a thread.
+    """
 
     providers: Sequence[Provider] = ()
     routes: Mapping[Channel, str] = field(default_factory=dict)
+    functions: Mapping[str, FunctionCallable] = field(default_factory=dict)
 
 
 def load_app(reference: str) -> App:
@@ -79,7 +87,10 @@ async def open_engine(
     config: Config, app: App | None = None, *, clock: Clock | None = None, may_migrate: bool = True
 ) -> Engine:
     """An engine on a current database; brings its tables up to date unless told only to look."""
-    providers, routes = _providers(config, app or App())  # a bad setting is told before anything is written
+    # A bad setting is told before anything is written.
+    directory = FunctionDirectory(_functions_base(config))
+    providers, routes = _providers(config, app or App(), directory.find)
+    keys = read_keys(config.secret_key) if config.secret_key else []
     limits = _limits(config)
     limits.require_lease_for(providers.values())
     db = await open_database(config)
@@ -89,10 +100,12 @@ async def open_engine(
         else:
             await require_current(db)
         shards = await read_shard_count(db)
+        vault = Vault(keys or _own_keys(config))
     except BaseException:
         await db.close()
         raise
-    return Engine(Kernel(db, clock or DatabaseClock(db), shards, providers, routes, Renderer(), limits))
+    directory.connect(db, vault)
+    return Engine(Kernel(db, clock or DatabaseClock(db), shards, providers, routes, Renderer(), limits, vault))
 
 
 def _limits(config: Config) -> Limits:
@@ -100,26 +113,58 @@ def _limits(config: Config) -> Limits:
     return Limits(lease=lease, lease_margin=min(LONGEST_MARGIN, lease / 10), doubt_policy=config.doubt_policy)
 
 
-def _providers(config: Config, app: App) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
+def _own_keys(config: Config) -> list[bytes]:
+    """The embedded server's files have a key beside them; with a database elsewhere there is none unless given."""
+    return [] if config.database_url else [key_kept_in(data_dir(config))]
+
+
+def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
     """The app's providers first, then what the settings name; what is left goes to the console."""
     own: dict[Channel, Provider] = {channel: ConsoleProvider(channel) for channel in Channel}
     if config.smtp_url:
         own[Channel.EMAIL] = _smtp(config.smtp_url, config)
-    providers = {provider.name: provider for provider in [*own.values(), *app.providers]}
+    functions = _functions(config, app, directory)
+    own[Channel.FUNCTION] = functions[0]
+    providers = {provider.name: provider for provider in [*own.values(), *functions, *app.providers]}
     routes = {channel: provider.name for channel, provider in own.items()} | dict(app.routes)
     missing = sorted(set(routes.values()) - providers.keys())
     if missing:
         raise ConfigInvalid(
             f"a channel is routed to {missing[0]!r}, which is no provider; name one of {', '.join(providers)}"
         )
-    used = {name: provider for name, provider in providers.items() if name in routes.values()}
-    return used, routes
+    # A node says itself whether its function may be called again, so both are always at hand.
+    names = {*routes.values(), *(one.name for one in functions)}
+    return {name: provider for name, provider in providers.items() if name in names}, routes
 
 
 def _smtp(url: str, config: Config) -> Provider:
     from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only who sends mail pays for it
 
     return SmtpProvider.from_url(url, call_deadline=timedelta(seconds=config.call_seconds))
+
+
+def _functions(config: Config, app: App, directory: Directory) -> list[Provider]:
+    """`functions`, whose functions may be called again, and `functions_once`, whose may not."""
+    return [
+        FunctionProvider(
+            name,
+            provider_class=provider_class,
+            directory=directory,
+            callables=app.functions,
+            allow_private=config.allow_private_addresses,
+            call_deadline=timedelta(seconds=config.call_seconds),
+        )
+        for name, provider_class in (("functions", IDEMPOTENT), ("functions_once", ONCE))
+    ]
+
+
+def _functions_base(config: Config) -> Endpoint | None:
+    if config.functions_url is None:
+        return None
+    try:
+        return Endpoint(config.functions_url, config.functions_key)
+    except InputInvalid as error:
+        raise ConfigInvalid(f"TIDINGS_FUNCTIONS_URL and TIDINGS_FUNCTIONS_KEY: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ LONGER_FUNCTIONS: dict[str, int] = {}
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "managers", "service", "services", "base", "common", "misc"}
 
 PUBLIC = [
-    *("App", "Channel", "Config", "Deployment", "Engine", "Recipient", "Resolution", "Trigger", "Workspace"),
-    *("open_engine", "__version__"),
+    *("App", "Channel", "Config", "Deployment", "Engine", "FunctionRejected", "FunctionRetryLater", "Recipient"),
+    *("Resolution", "Trigger", "Workspace", "open_engine", "__version__"),
 ]
 PUBLIC_OF_ENGINE = [
     *("AuditEntry", "Check", "Deployment", "Engine", "FoundItem", "ItemFilter", "Recipient", "Resolution", "RunView"),

@@ -39,6 +39,10 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         shards=8,
         connections=3,
         smtp_url="smtp://here?from=a@b",
+        functions_url="https://here.example",
+        functions_key="token",
+        allow_private_addresses=True,
+        secret_key="a2V5",
         lease_seconds=90,
         call_seconds=1.5,
         doubt_policy=DoubtPolicy.RESEND,
@@ -50,6 +54,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     )
     words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}
     words |= {"lanes": "Campaigns, runs", "allow_unsafe_storage": "yes"}
+    words["allow_private_addresses"] = "on"
     empty = tmp_path / "empty"
     empty.mkdir()
     (tmp_path / "tidings.toml").write_text("".join(f'{name} = "{word}"\n' for name, word in words.items()))
@@ -57,6 +62,15 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     assert load_config({}, {}, tmp_path) == wanted
     assert load_config({}, {variable(name): word for name, word in words.items()}, empty) == wanted
     assert load_config(words, {}, empty) == wanted
+
+
+def test_a_secret_that_is_no_text_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / "tidings.toml").write_text("functions_key = 20261116\n")
+
+    with pytest.raises(ConfigInvalid, match="functions_key is no text") as refused:
+        load_config({}, {}, tmp_path)
+
+    assert "20261116" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def marked(
     channel: Channel = Channel.EMAIL,
     provider: str = "smtp",
     key: bytes | None = None,
+    workspace: Workspace | None = None,
 ) -> Marked:
     return Marked(
         id=ItemId(UUID(int=1)),
@@ -28,7 +29,7 @@ def marked(
         recipient=recipient,
         payload=payload,
         key=key if key is not None else hashlib.sha256(recipient.encode("utf-8", "surrogatepass")).digest(),
-        workspace=Workspace(),
+        workspace=workspace or Workspace(),
     )
 
 

@@ -21,6 +21,7 @@ from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database
 from tidings.storage.load import LoadedRun
+from tidings.storage.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Kernel:
     routes: Mapping[Channel, str]
     renderer: Renderer
     limits: Limits = field(default_factory=Limits)
+    vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     pauses: Pauses = field(default_factory=Pauses)
     horizon: Horizon = field(default_factory=Horizon)

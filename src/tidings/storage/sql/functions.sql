@@ -1,0 +1,31 @@
+-- name: list_functions
+-- A workspace's functions by name; that a secret is there may be known, what it is may not.
+select name, url, secret is not null as has_secret, created_at, updated_at
+  from functions
+ where tenant_id = :tenant and workspace_id = :workspace
+ order by name;
+
+-- name: upsert_function
+-- Sets where a function is. Without a new secret the old one stays, but only with its address: it must not be sent to
+-- another.
+insert into functions (tenant_id, workspace_id, name, url, secret, created_at, updated_at)
+values (:tenant, :workspace, :name, :url, :secret, :now, :now)
+    on conflict (tenant_id, workspace_id, name) do update
+   set url = excluded.url,
+       secret = case when excluded.secret is null and functions.url = excluded.url then functions.secret
+                     else excluded.secret end,
+       updated_at = excluded.updated_at;
+
+-- name: delete_function
+-- Forgets where a function is.
+delete from functions
+ where tenant_id = :tenant and workspace_id = :workspace and name = :name
+returning name;
+
+-- name: find_function
+-- The row of a function, or else of the workspace's base ('*').
+select name, url, secret
+  from functions
+ where tenant_id = :tenant and workspace_id = :workspace and name in (:name, '*')
+ order by name = '*'
+ limit 1;

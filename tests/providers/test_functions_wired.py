@@ -1,0 +1,138 @@
+"""What an engine is given for functions, from its settings and its host application."""
+
+from base64 import b64encode
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.providers.function_server import function_server
+from tests.providers.items import yes
+from tests.providers.test_functions import function_item
+from tidings import App, Config, open_engine
+from tidings.domain.errors import ConfigInvalid
+from tidings.domain.ids import Workspace
+from tidings.domain.item import Channel
+from tidings.domain.outcome import Accepted, Rejected
+from tidings.domain.provider import Blind, Keyed
+from tidings.engine import Engine
+from tidings.storage.directory import place_of
+from tidings.storage.functions import upsert_function
+from tidings.storage.vault import KEY_FILE
+from tidings.wiring import _own_keys
+
+KEY = b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture
+def config(dsn: str) -> Config:
+    return Config(database_url=dsn, allow_unsafe_storage=True, secret_key=KEY, allow_private_addresses=True)
+
+
+async def put(engine: Engine, name: str, url: str, secret: str, workspace: Workspace) -> None:
+    sealed = engine.kernel.vault.seal(secret, place_of(workspace, name))
+    now = await engine.kernel.clock.now()
+    async with engine.kernel.db.autocommit() as tx:
+        await upsert_function(
+            tx, tenant=workspace.tenant, workspace=workspace.name, name=name, url=url, sealed=sealed, now=now
+        )
+
+
+async def test_there_are_functions_that_may_be_called_again_and_functions_that_may_not(config: Config) -> None:
+    engine = await open_engine(config)
+    kernel = engine.kernel
+    await engine.close()
+
+    assert kernel.route(Channel.FUNCTION) == "functions"
+    assert isinstance(kernel.providers["functions"].provider_class, Keyed)
+    assert isinstance(kernel.providers["functions_once"].provider_class, Blind)
+
+
+async def test_a_function_of_the_host_application_is_called(config: Config) -> None:
+    engine = await open_engine(config, App(functions={"send-email": lambda action, _payload: action}))
+    outcomes = [
+        await engine.kernel.providers[name].send(function_item(), yes) for name in ("functions", "functions_once")
+    ]
+    await engine.close()
+
+    assert outcomes == [Accepted(result="welcome")] * 2
+
+
+async def test_the_base_and_the_key_of_the_settings_are_used(config: Config) -> None:
+    async with function_server() as server:
+        settings = replace(config, functions_url=server.url(""), functions_key="of-the-settings")
+        engine = await open_engine(settings)
+        outcome = await engine.kernel.providers["functions"].send(function_item(), yes)
+        await engine.close()
+
+    assert isinstance(outcome, Accepted)
+    assert server.requests[0].line == "POST /functions/v1/send-email HTTP/1.1"
+    assert server.requests[0].headers["authorization"] == "Bearer of-the-settings"
+
+
+async def test_a_workspace_s_own_function_is_called_with_its_own_secret(config: Config) -> None:
+    workspace = Workspace("acme", "eu")
+    async with function_server() as server:
+        engine = await open_engine(config)
+        await put(engine, "send-email", server.url("/mine"), "of-the-workspace", workspace)
+        provider = engine.kernel.providers["functions"]
+        own = await provider.send(function_item(workspace=workspace), yes)
+        foreign = await provider.send(function_item(), yes)
+        await engine.close()
+
+    assert isinstance(own, Accepted)
+    assert isinstance(foreign, Rejected)
+    [request] = server.requests
+    assert request.line == "POST /mine HTTP/1.1"
+    assert request.headers["authorization"] == "Bearer of-the-workspace"
+
+
+async def test_private_addresses_are_closed_unless_the_settings_open_them(config: Config) -> None:
+    async with function_server() as server:
+        engine = await open_engine(replace(config, functions_url=server.url(""), allow_private_addresses=False))
+        outcome = await engine.kernel.providers["functions"].send(function_item(), yes)
+        await engine.close()
+
+    assert isinstance(outcome, Rejected)
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"functions_url": "ftp://example.com"},
+        {"functions_url": "https://user:pass-word@example.com"},
+        {"functions_url": "https://example.com", "functions_key": "pass-word\n"},
+        {"secret_key": "pass-word"},
+    ],
+)
+async def test_a_bad_setting_is_told_without_its_secret(config: Config, settings: dict[str, str]) -> None:
+    with pytest.raises(ConfigInvalid) as refused:
+        await open_engine(replace(config, **settings))  # type: ignore[arg-type]
+
+    assert "TIDINGS_" in str(refused.value)
+    assert "pass-word" not in str(refused.value)
+
+
+def test_a_config_does_not_show_its_secrets() -> None:
+    shown = repr(Config(functions_key="of-the-settings", secret_key=KEY))
+
+    assert "of-the-settings" not in shown
+    assert KEY not in shown
+
+
+async def test_without_a_key_a_secret_for_a_database_elsewhere_is_refused(config: Config) -> None:
+    engine = await open_engine(replace(config, secret_key=None))
+    try:
+        with pytest.raises(ConfigInvalid, match="set TIDINGS_SECRET_KEY"):
+            await put(engine, "f", "https://example.com", "secret", Workspace())
+    finally:
+        await engine.close()
+
+
+def test_the_embedded_server_has_a_key_of_its_own(tmp_path: Path) -> None:
+    first = _own_keys(Config(data_dir=tmp_path))
+
+    assert first == _own_keys(Config(data_dir=tmp_path))
+    assert (tmp_path / KEY_FILE).exists()
+    assert _own_keys(Config(data_dir=tmp_path, database_url="postgresql://elsewhere/x")) == []
