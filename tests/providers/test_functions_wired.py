@@ -1,12 +1,13 @@
 """What an engine is given for functions, from its settings and its host application."""
 
+import json
 from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.providers.function_server import function_server
+from tests.providers.function_server import answer, function_server
 from tests.providers.items import yes
 from tests.providers.test_functions import function_item
 from tidings import App, Config, open_engine
@@ -15,7 +16,7 @@ from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Accepted, Rejected
 from tidings.domain.provider import Blind, Keyed
-from tidings.engine import Engine
+from tidings.engine import Engine, ItemFilter
 from tidings.storage.directory import place_of
 from tidings.storage.functions import upsert_function
 from tidings.storage.vault import KEY_FILE
@@ -136,3 +137,66 @@ def test_the_embedded_server_has_a_key_of_its_own(tmp_path: Path) -> None:
     assert first == _own_keys(Config(data_dir=tmp_path))
     assert (tmp_path / KEY_FILE).exists()
     assert _own_keys(Config(data_dir=tmp_path, database_url="postgresql://elsewhere/x")) == []
+
+
+# All the way through
+
+STEPS = {
+    "steps": [
+        {
+            "name": "book",
+            "function": "booking",
+            "action": "create",
+            "payload_template": {"guest": "{{ name }}", "nights": 3},
+        },
+        {
+            "name": "mail",
+            "function": "send-email",
+            "action": "welcome",
+            "payload_template": {"text": "Booked as {{ step_0_result.id }}"},
+        },
+    ]
+}
+
+
+async def test_steps_call_one_function_after_the_other_with_what_the_first_one_answered(config: Config) -> None:
+    async with function_server(answer({"success": True, "data": {"id": "b-7"}}), answer({"sent": True})) as server:
+        engine = await open_engine(replace(config, functions_url=server.url("")))
+        await engine.define("booked", STEPS)
+        started = await engine.trigger("booked", {"name": "Ada"}, "key-1")
+        await engine.work_everything()
+        execution = await engine.execution(started.id)
+        items = await engine.items(ItemFilter(execution_id=started.id))
+        await engine.close()
+
+    assert execution.status == "completed"
+    assert [request.line.split()[1] for request in server.requests] == [
+        "/functions/v1/booking",
+        "/functions/v1/send-email",
+    ]
+    assert [json.loads(request.body) for request in server.requests] == [
+        {"action": "create", "payload": {"guest": "Ada", "nights": 3}},
+        {"action": "welcome", "payload": {"text": "Booked as b-7"}},
+    ]
+    assert execution.vars["book"] == {"id": "b-7"}
+    assert {item.provider for item in items} == {"functions"}
+
+
+async def test_a_function_that_is_not_idempotent_and_breaks_off_is_left_in_doubt(config: Config) -> None:
+    calls: list[str] = []
+
+    def book(action: str, _payload: object) -> None:
+        calls.append(action)
+        raise ConnectionError("the line went dead")
+
+    step = {"name": "book", "function": "booking", "action": "create", "payload_template": {}, "idempotent": False}
+    engine = await open_engine(config, App(functions={"booking": book}))
+    await engine.define("booked", {"steps": [step]})
+    await engine.trigger("booked", {}, "key-1")
+    await engine.work_everything()
+    [item] = await engine.in_doubt()
+    await engine.close()
+
+    assert calls == ["create"]
+    assert item.provider == "functions_once"
+    assert item.error == "ConnectionError: the line went dead"
