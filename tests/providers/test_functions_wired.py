@@ -200,3 +200,20 @@ async def test_a_function_that_is_not_idempotent_and_breaks_off_is_left_in_doubt
     assert calls == ["create"]
     assert item.provider == "functions_once"
     assert item.error == "ConnectionError: the line went dead"
+
+
+async def test_a_function_that_is_overrun_does_not_hold_up_the_others(config: Config) -> None:
+    step = {"name": "one", "function": "busy", "action": "go", "payload_template": {}}
+    async with function_server(answer({}, 429, headers=["Retry-After: 300"])) as server:
+        engine = await open_engine(replace(config, functions_url=server.url("")), App(functions={"idle": lambda *_: 1}))
+        await engine.define("busy", {"steps": [step]})
+        await engine.define("idle", {"steps": [step | {"function": "idle"}]})
+        await engine.trigger("busy", {}, "key-1")
+        await engine.work_everything()
+        other = await engine.trigger("idle", {}, "key-2")
+        await engine.work_everything()
+        execution = await engine.execution(other.id)
+        await engine.close()
+
+    assert len(server.requests) == 1
+    assert execution.status == "completed"

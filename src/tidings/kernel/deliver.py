@@ -18,7 +18,7 @@ import structlog
 from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Delivered, Marked, Planned
+from tidings.domain.item import Channel, Delivered, Marked, Planned
 from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Lane
@@ -250,7 +250,8 @@ class Flight:
         self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
         slots = self.kernel.slots[item.provider]
         slots.observe(ended_at - started_at)
-        rest = slots.rest_after(outcome, started_at, ended_at)
+        # Behind the one name of functions are many services: one's trouble must not rest the others.
+        rest = None if item.channel is Channel.FUNCTION else slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             self.rests[item.provider] = Rest(ended_at + rest, storable(outcome.reason) or "")
 
