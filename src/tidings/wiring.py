@@ -25,6 +25,7 @@ from tidings.storage.migrate import migrate, read_shard_count, require_current, 
 from tidings.storage.vault import Vault, key_kept_in, read_keys
 
 LONGEST_MARGIN = timedelta(seconds=1)
+SHARE_OF_A_LEASE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ def _functions(config: Config, app: App, directory: Directory) -> list[Provider]
             directory=directory,
             callables=app.functions,
             allow_private=config.allow_private_addresses,
-            call_deadline=timedelta(seconds=config.call_seconds),
+            # Functions are always there, used or not: a short lease must not have to know of them.
+            call_deadline=timedelta(seconds=min(config.call_seconds, config.lease_seconds * SHARE_OF_A_LEASE)),
         )
         for name, provider_class in (("functions", IDEMPOTENT), ("functions_once", ONCE))
     ]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.kernel.deliver import call_provider
 from tidings.providers.smtp import SmtpProvider
 
 PATIENCE = timedelta(seconds=20)
@@ -287,3 +288,11 @@ def test_garbage_never_raises_and_never_passes_for_a_yes(stage: str, noise: byte
 
     is_a_yes = stage == "dot" and said.startswith((b"250 ", b"250\r\n", b"250\n", b"250-"))
     assert isinstance(outcome, Rejected | RetryLater | Unknown) or is_a_yes
+
+
+async def test_a_server_that_never_greets_is_a_retry_even_under_the_kernel_s_own_deadline() -> None:
+    """When both deadlines were the same, the kernel's won, and it had to call the message doubtful."""
+    async with scripted({"connect": HANG}) as smtp, provider_for(smtp, timedelta(seconds=1)) as provider:
+        outcome = await call_provider(provider, marked(), yes)
+
+    assert isinstance(outcome, RetryLater)

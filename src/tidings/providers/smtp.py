@@ -70,6 +70,12 @@ class SmtpProvider:
             server, sender, name=name, concurrency=concurrency, call_deadline=call_deadline, tls_context=tls_context
         )
 
+    @property
+    def _patience(self) -> float:
+        """A little less than the kernel's: whoever gives up first must know whether anything was sent."""
+        seconds = self.call_deadline.total_seconds()
+        return seconds - min(1.0, seconds / 10)
+
     def __repr__(self) -> str:
         return f"SmtpProvider({self.name!r}, {self._server.host}:{self._server.port}, from {self._sender.address!r})"
 
@@ -80,7 +86,7 @@ class SmtpProvider:
             return letter
         call = _Call(letter, self._sender)
         try:
-            async with asyncio.timeout(self.call_deadline.total_seconds()), self._slots:
+            async with asyncio.timeout(self._patience), self._slots:
                 return await self._make(call, may_start)
         except ChannelRefused as refused:
             return channel_fault(str(refused))
