@@ -3,13 +3,15 @@
 define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
-arrow. The rest of the kernel is one file per arrow.
+arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows` and
+`executions`, each for one workspace (products/).
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
@@ -22,8 +24,10 @@ from tidings.kernel.observe import Check, RunView, Totals
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started, Trigger
+from tidings.products.executions import Executions
+from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownExecution
+from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
 from tidings.storage.resolve import FoundItem
 
 __all__ = [
@@ -37,8 +41,8 @@ __all__ = [
     "Resolution",
     "RunView",
     "ShownAttempt",
-    "ShownExecution",
     "Started",
+    "StoredExecution",
     "Totals",
     "Trigger",
     "Version",
@@ -53,10 +57,12 @@ class Engine:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.workflows = Workflows(kernel)
+        self.executions = Executions(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
         """Check a workflow and freeze it as a new version; the same definition again changes nothing."""
-        return await define.define_workflow(self.kernel, workspace, name, definition)
+        return (await define.define_workflow(self.kernel, Caller(workspace, "engine"), name, definition)).version
 
     async def trigger(
         self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
@@ -142,8 +148,8 @@ class Engine:
         """End the doubt about an item by a person's word."""
         await resolve.resolve_item(self.kernel, item, outcome, note, actor)
 
-    async def execution(self, id: UUID) -> ShownExecution:
-        """One execution."""
+    async def execution(self, id: UUID) -> StoredExecution:
+        """One execution, whatever its workspace, as it is stored."""
         return await observe.show_execution(self.kernel, id)
 
     async def run(self, id: UUID) -> RunView:

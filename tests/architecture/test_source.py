@@ -36,7 +36,7 @@ PUBLIC = [
 ]
 PUBLIC_OF_ENGINE = [
     *("AuditEntry", "Check", "Deployment", "Engine", "FoundItem", "ItemFilter", "Recipient", "Resolution", "RunView"),
-    *("ShownAttempt", "ShownExecution", "Started", "Totals", "Trigger", "Version", "Workspace"),
+    *("ShownAttempt", "Started", "StoredExecution", "Totals", "Trigger", "Version", "Workspace"),
 ]
 ENGINE = {
     "define": ["name", "definition", "workspace"],

@@ -1,40 +1,193 @@
-"""Check a workflow and freeze it as a version. The first arrow: everything later names a version for ever (rule 16)."""
+"""Check a workflow and freeze it as a version. The first arrow: everything later names a version for ever (rule 16).
+
+Reached from engine.py and products/workflows.py. One writer of a workflow at a time: the row is locked.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
 
+import msgspec
+
+from tidings.domain.caller import Caller
 from tidings.domain.definition import parse_workflow
-from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.graph import Delay, Graph
+from tidings.domain.requirements import required_of
 from tidings.domain.storable import is_storable
+from tidings.kernel.audit import write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.storage import define
+from tidings.storage import define, workflows
 from tidings.storage.database import Tx
-from tidings.storage.define import Version
+from tidings.storage.define import LockedWorkflow, Version
+
+LONGEST_DESCRIPTION = 10_000
+
+Json = Mapping[str, object]
+Change = Literal["created", "updated", "unchanged"]
 
 
-async def define_workflow(kernel: Kernel, workspace: Workspace, name: str, definition: Mapping[str, object]) -> Version:
-    """Store a new version, unless the newest one says the same already."""
-    if not name or len(name) > 200 or not is_storable(name):
-        raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters, none of them NUL")
-    parse_workflow(definition)
-    now = await kernel.clock.now()
-    bucket = workspace.bucket_of(name)
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A workflow as it stands now, and what a definition has changed of it."""
 
-    async def write(tx: Tx) -> Version:
+    workflow_id: UUID
+    version: Version
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A definition that was checked, and what its next version would be called."""
+
+    definition: Json
+    graph: Graph
+    version_id: UUID
+    now: datetime
+
+
+async def define_workflow(
+    kernel: Kernel,
+    caller: Caller,
+    name: str,
+    definition: Json,
+    *,
+    description: str | None = None,
+    active: bool = True,
+    must_be_new: bool = False,
+) -> Defined:
+    """Make the workflow of this name say this: a new version, unless the newest one says the same already."""
+    check_name(name)
+    check_description(description)
+    draft = await _draft(kernel, caller, name, definition)
+    tenant, workspace = caller.workspace.tenant, caller.workspace.name
+    new_id = kernel.new_id(caller.workspace.bucket_of(name), draft.now)  # made once: a repeat knows its own by it
+
+    async def write(tx: Tx) -> Defined:
         await define.insert_workflow(
-            tx, id=kernel.new_id(bucket, now), tenant=workspace.tenant, workspace=workspace.name, name=name, now=now
+            tx,
+            id=new_id,
+            tenant=tenant,
+            workspace=workspace,
+            name=name,
+            description=description,
+            active=active,
+            now=draft.now,
         )
-        workflow_id = await define.lock_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=name)
-        if workflow_id is None:
+        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, name=name)
+        if locked is None:
             raise AssertionError("the workflow was inserted or there in this very transaction")
-        latest = await define.latest_version(tx, workflow_id=workflow_id)
-        if latest and latest.definition == definition:
-            return latest
-        version = Version(kernel.new_id(bucket, now), latest.number + 1 if latest else 1, definition)
-        await define.insert_version(
-            tx, id=version.id, workflow_id=workflow_id, number=version.number, definition=definition, now=now
-        )
-        await define.touch_workflow(tx, workflow_id=workflow_id, now=now)
-        return version
+        if must_be_new and locked.id != new_id:
+            raise Conflict(f"there is a workflow {name!r} already; change that one, or choose another name")
+        return await _change(kernel, tx, caller, locked, draft, description, is_new=locked.id == new_id)
 
     return await kernel.db.persist(write)
+
+
+async def redefine_workflow(
+    kernel: Kernel, caller: Caller, id: UUID, definition: Json, *, name: str | None, description: str | None
+) -> Defined:
+    """Make the workflow with this id say this, under another name if one is given."""
+    if name is not None:
+        check_name(name)
+    check_description(description)
+    draft = await _draft(kernel, caller, str(id), definition)
+
+    async def write(tx: Tx) -> Defined:
+        locked = await define.lock_workflow(tx, tenant=caller.workspace.tenant, workspace=caller.workspace.name, id=id)
+        if locked is None:
+            raise NotFound(f"there is no workflow {id}")
+        return await _change(kernel, tx, caller, locked, draft, description, name=name)
+
+    return await kernel.db.persist(write)
+
+
+async def _draft(kernel: Kernel, caller: Caller, unique: str, definition: Json) -> _Draft:
+    graph = parse_workflow(definition)
+    try:
+        plain = msgspec.json.decode(msgspec.json.encode(definition), type=dict[str, object])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputInvalid(f"the definition is not JSON: {error}") from error
+    now = await kernel.clock.now()
+    return _Draft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
+
+
+async def _change(
+    kernel: Kernel,
+    tx: Tx,
+    caller: Caller,
+    locked: LockedWorkflow,
+    draft: _Draft,
+    description: str | None,
+    *,
+    name: str | None = None,
+    is_new: bool = False,
+) -> Defined:
+    version, is_fresh = await _freeze(tx, locked.id, draft)
+    renamed = name is not None and name != locked.name
+    if name is not None and renamed:
+        await workflows.rename_workflow(tx, id=locked.id, name=name, now=draft.now)
+    described = description is not None and await workflows.describe_workflow(
+        tx, id=locked.id, description=description, now=draft.now
+    )
+    if is_fresh or renamed or described:
+        await define.touch_workflow(tx, workflow_id=locked.id, now=draft.now)
+        await write_audit(
+            kernel,
+            tx,
+            caller,
+            kind="workflow",
+            id=locked.id,
+            event="created" if is_new else "updated",
+            detail={"name": name or locked.name, "version": version.number},
+            now=draft.now,
+        )
+    if is_new:
+        return Defined(locked.id, version, "created")
+    # A version by our own id that was there already is ours, written by a commit whose answer was lost.
+    changed = version.id == draft.version_id or renamed or described
+    return Defined(locked.id, version, "updated" if changed else "unchanged")
+
+
+async def _freeze(tx: Tx, workflow_id: UUID, draft: _Draft) -> tuple[Version, bool]:
+    """The newest version once it says what the draft says, and whether it is new."""
+    latest = await define.latest_version(tx, workflow_id=workflow_id)
+    if latest and latest.definition == draft.definition:
+        return latest, False
+    version = Version(draft.version_id, latest.number + 1 if latest else 1, draft.definition)
+    await define.insert_version(
+        tx,
+        id=version.id,
+        workflow_id=workflow_id,
+        number=version.number,
+        definition=draft.definition,
+        form=draft.graph.form,
+        required=sorted(required_of(draft.graph)),
+        entry=draft.graph.entry,
+        entry_wait=_entry_wait(draft.graph),
+        total_steps=len(draft.graph.nodes),
+        now=draft.now,
+    )
+    return version, True
+
+
+def _entry_wait(graph: Graph) -> timedelta | None:
+    """How long an execution sleeps before its first node; a time it waits for is looked at when it is due."""
+    entry = graph.nodes[graph.entry]
+    return entry.wait or None if isinstance(entry, Delay) else None
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be a workflow's name."""
+    if not name or len(name) > 200 or not is_storable(name):
+        raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters, none of them NUL")
+
+
+def check_description(description: str | None) -> None:
+    """Refuse what cannot be a workflow's description."""
+    if description is not None and (len(description) > LONGEST_DESCRIPTION or not is_storable(description)):
+        raise InputInvalid(
+            f"the description is too long: use at most {LONGEST_DESCRIPTION} characters, none of them NUL"
+        )

@@ -16,7 +16,7 @@ from tidings.domain.run import Counts, JobStatus, run_status
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, observe, resolve, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownExecution, ShownRun
+from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownRun, StoredExecution
 from tidings.storage.resolve import FoundItem
 from tidings.storage.verify import Offence
 
@@ -69,7 +69,7 @@ class Totals:
     leased: int = 0
 
 
-async def show_execution(kernel: Kernel, id: UUID) -> ShownExecution:
+async def show_execution(kernel: Kernel, id: UUID) -> StoredExecution:
     """One execution, or NotFound."""
     shard = kernel.shard_of(id)
     found = await kernel.db.persist(lambda tx: observe.find_execution(tx, shard=shard, id=id), alone=True)

@@ -40,7 +40,7 @@ class Case:
     @property
     def deadline(self) -> datetime | None:
         """When its time is over, if it has been given a limit."""
-        return self.loaded.created_at + self.graph.timeout if self.graph.timeout else None
+        return self.loaded.begun_at + self.graph.timeout if self.graph.timeout else None
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""

@@ -3,7 +3,7 @@
 Reached from executions.py after the calls; the row is due again, or gone. Where the lease was lost, nothing moves.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import assert_never
 
@@ -12,17 +12,17 @@ from msgspec.structs import replace
 
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, Plan, Sleep, first_ready
-from tidings.domain.graph import Branch, Delay
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Stop
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.log import log_entries
 from tidings.kernel.plan import Case
 from tidings.kernel.settle import given_up
 from tidings.storage import release
 from tidings.storage.database import Tx
-from tidings.storage.release import LogEntry, MovedExecution
+from tidings.storage.release import MovedExecution
 
 log = structlog.get_logger()
 
@@ -31,7 +31,9 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
     """Write where each execution stands now."""
     now = await kernel.clock.now()
     moves = [_move(kernel, case, now) for case in cases]
-    entries = [entry for case, move in zip(cases, moves, strict=True) for entry in _log(case, move.execution, now)]
+    entries = [
+        entry for case, move in zip(cases, moves, strict=True) for entry in log_entries(case, move.execution, now)
+    ]
 
     async def write(tx: Tx) -> set[object]:
         moved: set[object] = set(await release.release_executions(tx, shard=shard, moves=moves, now=now))
@@ -120,14 +122,3 @@ def _given_up(case: Case, error: str) -> Execution:
 def _cursor(case: Case, execution: Execution) -> str | None:
     ready = first_ready(case.graph, execution.frontier)
     return ready.node if ready else None
-
-
-def _log(case: Case, execution: Execution, now: datetime) -> Iterable[LogEntry]:
-    """What nodes other than sends did in this step: those whose result is new."""
-    for node in execution.vars.keys() - case.loaded.execution.vars.keys():
-        if isinstance(case.graph.nodes.get(node), Delay | Branch):
-            yield LogEntry(case.hand.lease.id, node, "completed", _shown(execution.vars[node]), now)
-
-
-def _shown(result: object) -> Mapping[str, object]:
-    return result if isinstance(result, Mapping) else {}

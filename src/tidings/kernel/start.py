@@ -91,7 +91,7 @@ class Checked:
 async def trigger(
     kernel: Kernel,
     workspace: Workspace,
-    workflow: str,
+    workflow: UUID | str,
     triggers: Sequence[Trigger],
     *,
     lane: Lane = Lane.TRANSACTIONAL,
@@ -102,25 +102,38 @@ async def trigger(
     Nothing is stored unless all of them may be. tidings.trigger() in storage/schema.sql does the same for one, inside
     somebody else's transaction.
     """
-    found = await kernel.db.persist(
-        lambda tx: define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow),
-        alone=True,
-    )
-    if found is None:
-        raise NotFound(f"there is no workflow {workflow!r} in workspace {workspace.name!r}; define it first")
-    checked = await check_triggers(kernel, workspace, found, triggers)
+    found = await find_workflow(kernel, workspace, workflow)
+    checked, wrong = await check_triggers(kernel, workspace, found, triggers)
+    if wrong:
+        raise _refusal(wrong, len(triggers))
     return await store_triggers(kernel, workspace, checked, lane=lane, triggered_by=triggered_by)
+
+
+async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | str) -> FoundWorkflow:
+    """A workflow by id or by name, or NotFound."""
+
+    async def find(tx: Tx) -> FoundWorkflow | None:
+        if isinstance(workflow, UUID):
+            return await define.find_workflow_by_id(tx, tenant=workspace.tenant, workspace=workspace.name, id=workflow)
+        return await define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow)
+
+    found = await kernel.db.persist(find, alone=True)
+    if found is None:
+        raise NotFound(f"there is no workflow {str(workflow)!r} in workspace {workspace.name!r}; define it first")
+    return found
 
 
 async def check_triggers(
     kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, triggers: Sequence[Trigger]
-) -> Checked:
-    """Refuse what cannot be started, naming every problem: TriggersInvalid, or for a single trigger its own error.
+) -> tuple[Checked, Mapping[int, InputInvalid | Conflict]]:
+    """Tell what may be started, and what is wrong with each that may not, by its place.
 
     A repeat is answered even if the workflow was deactivated since or the data lacks something now, so those that fall
     short are looked up by their keys. That refuses or answers them; what starts them once is still the unique index.
     """
-    wrong = {place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))}
+    wrong: dict[int, InputInvalid | Conflict] = {
+        place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))
+    }
     first: dict[str, int] = {}
     for place, one in enumerate(triggers):
         if place not in wrong:
@@ -128,13 +141,12 @@ async def check_triggers(
     needs = _requirements(kernel, workflow.version)
     missing = {key: error for key, place in first.items() if (error := needs.missing(triggers[place].data))}
     known = await _find_known(kernel, workspace, workflow, missing if workflow.active else first)
-    if not workflow.active and len(known) < len(first):
-        raise Conflict("the workflow is not active, so it cannot be triggered; activate it first")
     wrong |= {first[key]: error for key, error in missing.items() if key not in known}
-    if wrong:
-        raise _refusal(wrong, len(triggers))
+    if not workflow.active:
+        inactive = Conflict("the workflow is not active, so it cannot be triggered; activate it first")
+        wrong |= {place: inactive for key, place in first.items() if key not in known}
     fresh = {key: triggers[place] for key, place in first.items() if key not in known}
-    return Checked(workflow, triggers, fresh, known)
+    return Checked(workflow, triggers, fresh, known), wrong
 
 
 def _wrong_in(one: Trigger) -> InputInvalid | None:
@@ -152,9 +164,11 @@ def _requirements(kernel: Kernel, version: Version) -> Requirements:
     return kernel.requirements[version.id]
 
 
-def _refusal(wrong: Mapping[int, InputInvalid], count: int) -> InputInvalid:
-    if count == 1:
-        return wrong[0]
+def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputInvalid | Conflict:
+    """TriggersInvalid, naming every problem; for a single trigger its own error, for an inactive workflow just that."""
+    conflict = next((error for error in wrong.values() if isinstance(error, Conflict)), None)
+    if conflict or count == 1:
+        return conflict or wrong[0]
     return TriggersInvalid([Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)])
 
 

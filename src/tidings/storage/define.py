@@ -1,11 +1,11 @@
 """Workflows and their frozen versions. Reached from kernel/define.py and kernel/start.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.storage.database import Tx
+from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
 _SQL = load("define")
@@ -19,6 +19,14 @@ class Version:
     id: UUID
     number: int
     definition: Json
+
+
+@dataclass(frozen=True, slots=True)
+class LockedWorkflow:
+    """A workflow that nobody else can change just now."""
+
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +45,29 @@ async def insert_workflow(
     tenant: str,
     workspace: str,
     name: str,
+    description: str | None,
+    active: bool,
     now: datetime,
 ) -> None:
     """Make a workflow unless its name is taken."""
-    await tx.fetch(_SQL["insert_workflow"], id=id, tenant=tenant, workspace=workspace, name=name, now=now)
+    await tx.fetch(
+        _SQL["insert_workflow"],
+        id=id,
+        tenant=tenant,
+        workspace=workspace,
+        name=name,
+        description=description,
+        active=active,
+        now=now,
+    )
 
 
-async def lock_workflow(tx: Tx, *, tenant: str, workspace: str, name: str) -> UUID | None:
-    """Hold a workflow against other writers until the transaction ends."""
-    row = await tx.fetch_one(_SQL["lock_workflow"], tenant=tenant, workspace=workspace, name=name)
-    return row["id"] if row else None
+async def lock_workflow(
+    tx: Tx, *, tenant: str, workspace: str, id: UUID | None = None, name: str | None = None
+) -> LockedWorkflow | None:
+    """Hold a workflow, named by its id or its name, against other writers until the transaction ends."""
+    row = await tx.fetch_one(_SQL["lock_workflow"], tenant=tenant, workspace=workspace, id=id, name=name)
+    return LockedWorkflow(row["id"], row["name"]) if row else None
 
 
 async def latest_version(tx: Tx, *, workflow_id: UUID) -> Version | None:
@@ -62,11 +83,26 @@ async def insert_version(
     workflow_id: UUID,
     number: int,
     definition: Json,
+    form: str,
+    required: Sequence[str],
+    entry: str,
+    entry_wait: timedelta | None,
+    total_steps: int,
     now: datetime,
 ) -> None:
     """Freeze a definition."""
     await tx.fetch(
-        _SQL["insert_version"], id=id, workflow_id=workflow_id, number=number, definition=definition, now=now
+        _SQL["insert_version"],
+        id=id,
+        workflow_id=workflow_id,
+        number=number,
+        definition=definition,
+        form=form,
+        required=required,
+        entry=entry,
+        entry_wait=entry_wait,
+        total_steps=total_steps,
+        now=now,
     )
 
 
@@ -78,6 +114,14 @@ async def touch_workflow(tx: Tx, *, workflow_id: UUID, now: datetime) -> None:
 async def find_workflow(tx: Tx, *, tenant: str, workspace: str, name: str) -> FoundWorkflow | None:
     """A workflow by name, if there is one."""
     row = await tx.fetch_one(_SQL["find_workflow"], tenant=tenant, workspace=workspace, name=name)
-    if row is None:
-        return None
+    return _found(row) if row else None
+
+
+async def find_workflow_by_id(tx: Tx, *, tenant: str, workspace: str, id: UUID) -> FoundWorkflow | None:
+    """A workflow by id, if there is one."""
+    row = await tx.fetch_one(_SQL["find_workflow_by_id"], tenant=tenant, workspace=workspace, id=id)
+    return _found(row) if row else None
+
+
+def _found(row: Row) -> FoundWorkflow:
     return FoundWorkflow(row["id"], row["active"], Version(row["version_id"], row["number"], row["definition"]))

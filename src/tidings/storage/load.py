@@ -24,7 +24,7 @@ class LoadedExecution(msgspec.Struct, frozen=True):
     execution: Execution
     workspace: Workspace
     version_id: UUID
-    created_at: datetime
+    begun_at: datetime  # since when its time runs
     ended_at: datetime | None
 
 
@@ -121,7 +121,8 @@ def frontier_to_json(frontier: Frontier) -> Json:
     }
 
 
-def _frontier(stored: Any) -> Frontier:
+def frontier_from_json(stored: Any) -> Frontier:
+    """A frontier as it was stored."""
     return Frontier(
         tuple(Ready(node, datetime.fromisoformat(at)) for node, at in stored["ready"]),
         frozenset(stored["arrived"]),
@@ -133,7 +134,7 @@ def _execution(row: Row) -> LoadedExecution:
     execution = Execution(
         id=row["id"],
         status=ExecutionStatus(row["status"]),
-        frontier=_frontier(row["frontier"]),
+        frontier=frontier_from_json(row["frontier"]),
         vars=row["vars"],
         attempts=row["attempts"],
         error=row["error"],
@@ -144,7 +145,7 @@ def _execution(row: Row) -> LoadedExecution:
         execution,
         workspace_of(row["tenant_id"], row["workspace_id"]),
         row["version_id"],
-        row["created_at"],
+        row["begun_at"],
         row["ended_at"],
     )
 

@@ -30,8 +30,8 @@ class ItemFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownExecution:
-    """An execution as a person sees it."""
+class StoredExecution:
+    """An execution as it is stored, with its place in the queue; products/ has what people see."""
 
     id: UUID
     tenant: str
@@ -136,12 +136,12 @@ async def count_doubtful_items(tx: Tx, *, shard: Shard, run_id: UUID) -> int:
     return row["items"] if row else 0
 
 
-async def find_execution(tx: Tx, *, shard: Shard, id: UUID) -> ShownExecution | None:
+async def find_execution(tx: Tx, *, shard: Shard, id: UUID) -> StoredExecution | None:
     """One execution, if there is one."""
     row = await tx.fetch_one(_SQL["find_execution"], shard=shard, id=id)
     if row is None:
         return None
-    return ShownExecution(
+    return StoredExecution(
         id=row["id"],
         tenant=row["tenant_id"],
         workspace=row["workspace_id"],

@@ -36,6 +36,9 @@ class LogEntry(msgspec.Struct, frozen=True):
     status: str
     output: Json
     at: datetime
+    saw: Json | None = None
+    started_at: datetime | None = None
+    error: str | None = None
 
 
 class MovedJob(msgspec.Struct, frozen=True):
@@ -95,6 +98,9 @@ async def insert_execution_log(tx: Tx, *, shard: Shard, entries: Sequence[LogEnt
         statuses=[entry.status for entry in entries],
         outputs=[entry.output for entry in entries],
         at=[entry.at for entry in entries],
+        saw=[entry.saw for entry in entries],
+        started_at=[entry.started_at for entry in entries],
+        errors=[entry.error for entry in entries],
     )
 
 

@@ -55,9 +55,15 @@ async def resolve_item(
 
 async def reopen_execution(tx: Tx, *, shard: Shard, id: UUID, lane: Lane, now: datetime) -> None:
     """Give an ended execution a queue row again, for an item that is to be sent."""
-    # A row's fence grows by two for each lease, the microseconds since 1970 by far more.
-    fence = int(now.timestamp() * 1_000_000)
-    await tx.fetch(_SQL["reopen_execution"], shard=shard, id=id, lane=lane, now=now, fence=fence)
+    await tx.fetch(_SQL["reopen_execution"], shard=shard, id=id, lane=lane, now=now, fence=fence_above_all(now))
+
+
+def fence_above_all(now: datetime) -> int:
+    """A first fence above those of every queue row the owner has had before.
+
+    A row's fence grows by two for each lease, the microseconds since 1970 by far more.
+    """
+    return int(now.timestamp() * 1_000_000)
 
 
 async def insert_audit(

@@ -29,6 +29,15 @@ begin
 end
 $$;
 
+-- The state a person sees. A pause holds from the moment it is asked for: nothing more can be marked. domain/words.py
+-- has each product's words for it.
+create function shown_status(status text, stop text, leased boolean, cursor text, entry text) returns text
+    language sql immutable parallel safe
+    return case when status in ('completed', 'failed', 'cancelled') then status
+                when stop = 'pause' then 'paused'
+                when leased or cursor <> entry then 'processing'
+                else 'enqueued' end;
+
 -- One row for each shard: where a batch insert has no other row of its shard to start from, it starts here.
 create table shards (
     shard smallint primary key
@@ -49,6 +58,7 @@ create table workflows (
     description  text
 );
 create unique index workflows_name on workflows (tenant_id, workspace_id, name) where deleted_at is null;
+create index workflows_listed on workflows (tenant_id, workspace_id, id) where deleted_at is null;
 
 -- A version never changes: an execution names its version for ever.
 create table workflow_versions (
@@ -57,12 +67,13 @@ create table workflow_versions (
     number      integer     not null check (number > 0),
     definition  jsonb       not null,
     created_at  timestamptz not null,
-    -- Filled when a version is frozen, so that a trigger in plain SQL can check and start it.
-    form        text        not null default 'graph' check (form in ('graph', 'steps')),
-    required    jsonb       not null default '[]',             -- dotted paths that every trigger must give
-    entry       text,
-    entry_wait  interval    not null default '0',
-    total_steps integer     not null default 1,
+    -- What starting an execution needs to know without reading the definition.
+    form        text        not null check (form in ('graph', 'steps')),
+    required    jsonb       not null default '[]',                 -- dotted paths that every trigger must give
+    entry       text        not null,
+    entry_wait  interval,
+    total_steps integer     not null,
+    lane        smallint    not null default 0 check (lane between 0 and 3),
     unique (workflow_id, number)
 );
 
@@ -111,6 +122,7 @@ create table executions (
     created_at      timestamptz not null,
     started_at      timestamptz,
     ended_at        timestamptz,
+    reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
     primary key (shard, id),
     constraint executions_idempotency_key unique (shard, tenant_id, workspace_id, workflow_id, idempotency_key),
     constraint executions_shard_check check (shard = shard_of(id)),
@@ -119,8 +131,9 @@ create table executions (
     constraint executions_ended_check
         check ((ended_at is null) = (status in ('enqueued', 'paused')))
 ) with (fillfactor = 80);
--- A workspace's executions, newest first.
 create index executions_listed on executions (shard, tenant_id, workspace_id, id);
+-- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
+create index executions_failed on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
 
 create table runs (
     shard           smallint    not null,
@@ -231,7 +244,7 @@ create table outbox (
     error               text,
     created_at          timestamptz not null,
     finalized_at        timestamptz,
-    result              jsonb,                                 -- what a function gave
+    result              jsonb,                                 -- what a function answered
     primary key (shard, id),
     constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint outbox_shard_check check (shard = shard_of(id)),
@@ -284,7 +297,7 @@ create table audit_log (
     tenant_id    text        not null,
     workspace_id text        not null,
     subject_kind text        not null check (
-        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function')
+        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter')
     ),
     subject_id   uuid        not null,
     event        text        not null,

@@ -1,13 +1,14 @@
 -- name: insert_workflow
 -- Makes a workflow unless its name is taken.
-insert into workflows (id, tenant_id, workspace_id, name, created_at, updated_at)
-values (:id, :tenant, :workspace, :name, :now, :now)
+insert into workflows (id, tenant_id, workspace_id, name, description, active, created_at, updated_at)
+values (:id, :tenant, :workspace, :name, :description, :active, :now, :now)
     on conflict (tenant_id, workspace_id, name) where deleted_at is null do nothing;
 
 -- name: lock_workflow
--- One writer of versions at a time.
-select id, active from workflows
- where tenant_id = :tenant and workspace_id = :workspace and name = :name and deleted_at is null
+-- One writer of versions at a time; by name, or by id.
+select id, name from workflows
+ where tenant_id = :tenant and workspace_id = :workspace and (id = :id::uuid or name = :name::text)
+   and deleted_at is null
    for update;
 
 -- name: latest_version
@@ -18,9 +19,13 @@ select id, number, definition from workflow_versions
  limit 1;
 
 -- name: insert_version
--- Freezes a definition under the next number.
-insert into workflow_versions (id, workflow_id, number, definition, created_at)
-values (:id, :workflow_id, :number, :definition::jsonb, :now);
+-- Freezes a definition under the next number, with what starting an execution needs to know of it.
+insert into workflow_versions (
+    id, workflow_id, number, definition, form, required, entry, entry_wait, total_steps, created_at
+)
+values (
+    :id, :workflow_id, :number, :definition::jsonb, :form, :required::jsonb, :entry, :entry_wait, :total_steps, :now
+);
 
 -- name: touch_workflow
 -- A new version is a change of the workflow.
@@ -32,5 +37,14 @@ select w.id, w.active, v.id as version_id, v.number, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
  where w.tenant_id = :tenant and w.workspace_id = :workspace and w.name = :name and w.deleted_at is null
+ order by v.number desc
+ limit 1;
+
+-- name: find_workflow_by_id
+-- The same by id.
+select w.id, w.active, v.id as version_id, v.number, v.definition
+  from workflows w
+  join workflow_versions v on v.workflow_id = w.id
+ where w.id = :id and w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
  order by v.number desc
  limit 1;

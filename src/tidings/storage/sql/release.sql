@@ -37,11 +37,13 @@ kept as (
 select id from moved;
 
 -- name: insert_execution_log
--- What nodes other than sends did.
-insert into execution_log (shard, execution_id, node, visit, status, output, at)
-select e.shard, e.id, t.node, 1, t.status, t.output, t.at
-  from unnest(:ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[])
-       as t(id, node, status, output, at)
+-- What nodes other than sends saw and did.
+insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error)
+select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error
+  from unnest(
+           :ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[], :saw::jsonb[],
+           :started_at::timestamptz[], :errors::text[]
+       ) as t(id, node, status, output, at, saw, started_at, error)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard
     on conflict do nothing;

@@ -1,0 +1,51 @@
+"""The words of each product for the states of an execution: one table.
+
+What is stored is an ExecutionStatus; what is shown also knows `processing` (leased, or past its first node), and calls
+an execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ShownStatus(StrEnum):
+    """The states as 001 names them, with the two it is silent about: paused and cancelled."""
+
+    ENQUEUED = "enqueued"
+    PROCESSING = "processing"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self in _ENDED
+
+
+_ENDED = frozenset({ShownStatus.COMPLETED, ShownStatus.FAILED, ShownStatus.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One state in the words of each product."""
+
+    workflow: str
+    """001: a notification workflow's trigger instance."""
+    enrollment: str
+    """003: a contact in a drip sequence."""
+    steps: str
+    """004: a named workflow of function calls."""
+
+
+WORDS: Mapping[ShownStatus, Words] = {
+    ShownStatus.ENQUEUED: Words("enqueued", "active", "pending"),
+    ShownStatus.PROCESSING: Words("processing", "active", "running"),
+    ShownStatus.PAUSED: Words("paused", "paused", "pending"),
+    ShownStatus.COMPLETED: Words("completed", "completed", "completed"),
+    # 003 has no word for an enrollment that stopped at a failed step; the reason stands beside it.
+    ShownStatus.FAILED: Words("failed", "cancelled", "failed"),
+    ShownStatus.CANCELLED: Words("cancelled", "cancelled", "cancelled"),
+}

@@ -1,0 +1,52 @@
+"""What nodes other than sends did, for the log: what they saw, produced, how long it took, and their error.
+
+Reached from release.py, which writes it in the transaction that moves the execution; a send's outbox rows say it all.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from tidings.domain.execution import Execution
+from tidings.domain.graph import Branch, Delay, failure_in
+from tidings.kernel.plan import Case
+from tidings.storage.release import LogEntry
+
+
+def log_entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
+    """One entry for each node whose result is new in this step."""
+    known = case.loaded.execution.vars
+    seen = dict(known)
+    for name, result in execution.vars.items():
+        node = case.graph.nodes.get(name)
+        if name not in known and isinstance(node, Delay | Branch):
+            error = failure_in(result)
+            yield LogEntry(
+                execution_id=case.hand.lease.id,
+                node=name,
+                status="failed" if error else "completed",
+                output=result if isinstance(result, Mapping) else {},
+                at=now,
+                saw=_saw(node, execution, seen),
+                started_at=_started_at(case, node, now),
+                error=error,
+            )
+        seen[name] = result
+
+
+def _saw(node: Delay | Branch, execution: Execution, seen: Mapping[str, object]) -> Mapping[str, object]:
+    """A branch decides by everything there is at that moment; a delay, only by the time it was given."""
+    if isinstance(node, Branch):
+        return {"data": execution.input, "vars": dict(seen)}
+    return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
+
+
+def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | None:
+    """When its turn came; a node that was reached in this very step took no time."""
+    ready = next((one for one in case.loaded.execution.frontier.ready if one.node == node.id), None)
+    if ready is None:
+        return now
+    if isinstance(node, Branch):
+        return min(ready.due_at, now)
+    return (
+        None if node.until is not None else ready.due_at - node.wait
+    )  # the time to wait for took the place of its own

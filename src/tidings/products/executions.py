@@ -1,0 +1,294 @@
+"""Executions as people start, watch and control them. Every change is in the audit log.
+
+Starting is kernel/start.py's, stopping kernel/resolve.py's, reopening kernel/replay.py's; here is whose it is, and how
+it is shown.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from heapq import merge
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, NotFound
+from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
+from tidings.domain.ids import Shard, Workspace
+from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.queue import Stop
+from tidings.domain.words import ShownStatus
+from tidings.kernel import resolve, start
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.plan import graph_of
+from tidings.kernel.replay import replay_executions
+from tidings.kernel.start import Trigger
+from tidings.products import bulk
+from tidings.products.execution_log import log_lines
+from tidings.products.shown import (
+    BulkResult,
+    BulkTrigger,
+    DeadLetterFilter,
+    LogLine,
+    Replay,
+    ShownExecution,
+    Triggered,
+)
+from tidings.storage import executions, load
+from tidings.storage.database import Tx
+from tidings.storage.executions import FoundExecution
+
+REPLAY_BATCH = 100
+MOST_NAMED = 100
+"""How many executions and errors of a replay are named; all are counted."""
+
+Json = Mapping[str, object]
+Results = list[BulkResult]
+Lines = list[LogLine]
+FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
+
+
+class Executions:
+    """The executions of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def trigger(
+        self,
+        caller: Caller,
+        workflow: UUID | str,
+        data: Json,
+        idempotency_key: str | None = None,
+        *,
+        triggered_by: str = "api",
+    ) -> Triggered:
+        """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
+        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data)
+        [started] = await start.trigger(self._kernel, caller.workspace, workflow, [wish], triggered_by=triggered_by)
+        return Triggered(await self.get(caller.workspace, started.id), started.duplicate)
+
+    async def trigger_many(
+        self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
+    ) -> Results:
+        """Start many, one transaction per workflow and shard; nothing is stored if anything is wrong with one."""
+        return await bulk.trigger_many(self._kernel, caller, triggers, triggered_by)
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownExecution:
+        """One execution, or NotFound."""
+        return _shown(await self._find(workspace, id))
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        workflow: UUID | str | None = None,
+        status: ShownStatus | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownExecution]:
+        """Executions, newest first."""
+        if status is ShownStatus.FAILED:
+            return await self.dead_letters(workspace, workflow=workflow, limit=limit, cursor=cursor)
+        workflow_id = await self._workflow_id(workspace, workflow)
+        if status is not None and not status.has_ended:
+            return await self._page(
+                workspace,
+                partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
+                limit,
+                cursor,
+            )
+        list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
+        return await self._page(workspace, list_in_shard, limit, cursor)
+
+    async def log(self, workspace: Workspace, id: UUID) -> Lines:
+        """What each node did, in the order of time."""
+        execution = await self._find(workspace, id)
+        shard = self._kernel.shard_of(id)
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            graph = await self._graph(tx, execution.version_id)
+            nodes = await executions.list_execution_log(tx, shard=shard, execution_id=id)
+            items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
+            attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
+        kinds = {name: kind_of(node) for name, node in graph.nodes.items()}
+        return log_lines(execution, kinds, nodes, items, attempts)
+
+    async def changes(
+        self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5
+    ) -> AsyncIterator[ShownExecution]:
+        """The execution now, again whenever it has changed, and a last time when it has ended."""
+        shown = await self.get(workspace, id)
+        yield shown
+        while not shown.status.has_ended:
+            await asyncio.sleep(poll_seconds)
+            last, shown = shown, await self.get(workspace, id)
+            if shown != last:
+                yield shown
+
+    async def cancel(self, caller: Caller, id: UUID) -> ShownExecution:
+        """End an execution; what was not called for is skipped."""
+        return await self._stop(caller, id, Stop.CANCEL)
+
+    async def pause(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Let nothing more of an execution leave until it is resumed."""
+        return await self._stop(caller, id, Stop.PAUSE)
+
+    async def resume(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Let a paused execution go on."""
+        return await self._stop(caller, id, None)
+
+    async def retry(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Reopen a failed execution where it failed; what was sent, or may have been, is not sent again."""
+        found = await self._find(caller.workspace, id)
+        if found.status is not ShownStatus.FAILED:
+            raise Conflict(f"execution {id} has not failed: it is {found.status}")
+        replayed = await replay_executions(self._kernel, caller, self._kernel.shard_of(id), [id])
+        if id in replayed.refused:
+            raise Conflict(f"execution {id} cannot be retried: {replayed.refused[id]}")
+        return await self.get(caller.workspace, id)
+
+    async def dead_letters(
+        self,
+        workspace: Workspace,
+        *,
+        workflow: UUID | str | None = None,
+        error: str | None = None,
+        node: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownExecution]:
+        """Failed executions, newest first."""
+        list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
+        return await self._page(workspace, list_in_shard, limit, cursor)
+
+    async def replay(self, caller: Caller, where: DeadLetterFilter, *, dry_run: bool = False) -> Replay:
+        """Reopen every failed execution that matches, or only say what that would do; a batch at a time."""
+        list_in_shard = await self._failed(caller.workspace, where)
+        reopened: list[UUID] = []
+        count, refused, errors = 0, 0, Counter[str]()
+        for shard in self._kernel.every_shard():
+            async for batch in self._batches(caller.workspace, shard, list_in_shard):
+                ids = [one.id for one in batch]
+                replayed = await replay_executions(self._kernel, caller, shard, ids, dry_run=dry_run)
+                done = set(replayed.reopened)
+                errors.update(one.error or "" for one in batch if one.id in done)
+                reopened = sorted([*reopened, *done], reverse=True)[:MOST_NAMED]
+                count, refused = count + len(done), refused + len(replayed.refused)
+        return Replay(count, reopened, dict(errors.most_common(MOST_NAMED)), refused)
+
+    async def _find(self, workspace: Workspace, id: UUID) -> FoundExecution:
+        find = partial(
+            executions.show_executions,
+            shard=self._kernel.shard_of(id),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            ids=[id],
+        )
+        found = await self._kernel.db.persist(find, alone=True)
+        if not found:
+            raise NotFound(f"there is no execution {id}")
+        return found[0]
+
+    async def _page(
+        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, cursor: str | None
+    ) -> Page[ShownExecution]:
+        """One query in each shard, merged by id."""
+        check_limit(limit)
+        find = partial(
+            list_in_shard,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            before=read_cursor(cursor),
+            limit=limit + 1,
+        )
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = list(merge(*shards, key=lambda one: one.id, reverse=True))
+        return page_of([_shown(one) for one in found[: limit + 1]], limit, lambda one: one.id)
+
+    async def _batches(
+        self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
+    ) -> AsyncIterator[Sequence[FoundExecution]]:
+        """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
+        before: UUID | None = None
+        while True:
+            find = partial(
+                list_in_shard,
+                shard=shard,
+                tenant=workspace.tenant,
+                workspace=workspace.name,
+                before=before,
+                limit=REPLAY_BATCH,
+            )
+            batch = await self._kernel.db.persist(find, alone=True)
+            if not batch:
+                return
+            yield batch
+            before = batch[-1].id
+
+    async def _failed(self, workspace: Workspace, where: DeadLetterFilter) -> FindInShard:
+        return partial(
+            executions.list_failed_executions,
+            workflow_id=await self._workflow_id(workspace, where.workflow),
+            error=where.error,
+            node=where.node,
+            ids=where.ids,
+        )
+
+    async def _workflow_id(self, workspace: Workspace, workflow: UUID | str | None) -> UUID | None:
+        """The id of a workflow to look for; a name must be one that is there."""
+        if isinstance(workflow, str):
+            return (await start.find_workflow(self._kernel, workspace, workflow)).id
+        return workflow
+
+    async def _graph(self, tx: Tx, version_id: UUID) -> Graph:
+        if version_id not in self._kernel.graphs:
+            definitions = await load.load_versions(tx, ids=[version_id])
+            return graph_of(self._kernel, version_id, definitions[version_id])
+        return self._kernel.graphs[version_id]
+
+    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownExecution:
+        found = await self._find(caller.workspace, id)
+        if found.stop == Stop.CANCEL and stop is not Stop.CANCEL:
+            raise Conflict(f"execution {id} is being cancelled")
+        await resolve.stop_execution(self._kernel, id, stop, caller.actor)
+        return await self.get(caller.workspace, id)
+
+
+def kind_of(node: Node) -> str:
+    """A node's type, as definitions write it."""
+    match node:
+        case Send() | Function():
+            return node.channel
+        case Delay():
+            return "delay"
+        case Branch():
+            return "branch"
+
+
+def _shown(found: FoundExecution) -> ShownExecution:
+    last = max(found.total_steps - 1, 0)
+    passed = len(found.vars.keys() - {found.error_node})
+    return ShownExecution(
+        id=found.id,
+        status=found.status,
+        workflow_id=found.workflow_id,
+        workflow_name=found.workflow_name,
+        workflow_version=found.version,
+        cursor=found.cursor or found.error_node,
+        current_step=last if found.status is ShownStatus.COMPLETED else min(passed, last),
+        total_steps=found.total_steps,
+        available_at=None if found.leased or found.ended_at else found.due_at,
+        attempts=found.attempts,
+        input_payload=found.input,
+        vars=found.vars,
+        error_message=found.error,
+        error_step=found.error_node,
+        retry_count=max(found.attempts - 1, 0),
+        triggered_by=found.triggered_by,
+        idempotency_key=found.idempotency_key,
+        created_at=found.created_at,
+        started_at=found.started_at,
+        completed_at=found.ended_at,
+    )

@@ -1,0 +1,90 @@
+"""Reopen failed executions, all of it in one transaction of one shard. Reached from kernel/replay.py."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.ids import Shard
+from tidings.domain.item import ItemStatus
+from tidings.domain.queue import Lane
+from tidings.domain.replay import FailedExecution, Reopening, TriedItem
+from tidings.storage.database import Tx
+from tidings.storage.load import frontier_from_json, frontier_to_json
+from tidings.storage.resolve import fence_above_all
+from tidings.storage.statements import load
+
+_SQL = load("replay")
+
+
+async def lock_queue_rows(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, bool]:
+    """Hold the queue rows there are; give for each whether somebody works on it."""
+    rows = await tx.fetch(_SQL["lock_queue_rows"], shard=shard, ids=ids)
+    return {row["id"]: row["leased"] for row in rows}
+
+
+async def lock_failed_executions(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]
+) -> Mapping[UUID, FailedExecution]:
+    """Hold those that have failed."""
+    rows = await tx.fetch(_SQL["lock_failed_executions"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
+    return {
+        row["id"]: FailedExecution(
+            frontier_from_json(row["frontier"]), row["vars"], row["error"], row["error_node"], Lane(row["lane"])
+        )
+        for row in rows
+    }
+
+
+async def tried_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[TriedItem]]:
+    """The items of executions, by execution."""
+    found: dict[UUID, list[TriedItem]] = {}
+    for row in await tx.fetch(_SQL["tried_items"], shard=shard, ids=ids):
+        item = TriedItem(
+            row["id"], row["node"], ItemStatus(row["status"]), row["in_doubt"], row["marks"], row["is_uncertain"]
+        )
+        found.setdefault(row["execution_id"], []).append(item)
+    return found
+
+
+async def enqueue_reopened(tx: Tx, *, shard: Shard, lanes: Mapping[UUID, Lane], now: datetime) -> set[UUID]:
+    """Make executions due; give those that nobody works on."""
+    rows = await tx.fetch(
+        _SQL["enqueue_reopened"],
+        shard=shard,
+        ids=list(lanes),
+        lanes=list(lanes.values()),
+        now=now,
+        fence=fence_above_all(now),
+    )
+    return {row["id"] for row in rows}
+
+
+async def reopen_failed_executions(
+    tx: Tx, *, shard: Shard, reopenings: Mapping[UUID, Reopening], now: datetime
+) -> set[UUID]:
+    """Let executions go on from where they failed."""
+    rows = await tx.fetch(
+        _SQL["reopen_failed_executions"],
+        shard=shard,
+        ids=list(reopenings),
+        frontiers=[frontier_to_json(one.frontier) for one in reopenings.values()],
+        cursors=[one.cursor for one in reopenings.values()],
+        vars=[one.vars for one in reopenings.values()],
+        now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def requeue_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> int:
+    """Let items be tried again with fresh attempts; give how many."""
+    return len(await tx.fetch(_SQL["requeue_items"], shard=shard, ids=ids))
+
+
+async def forget_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> int:
+    """Remove items that nothing was ever called for; give how many."""
+    return len(await tx.fetch(_SQL["forget_items"], shard=shard, ids=ids))
+
+
+async def forget_log(tx: Tx, *, shard: Shard, nodes: Mapping[UUID, str]) -> None:
+    """Remove what the log says of nodes that are walked again."""
+    await tx.fetch(_SQL["forget_log"], shard=shard, ids=list(nodes), nodes=list(nodes.values()))

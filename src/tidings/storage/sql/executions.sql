@@ -1,0 +1,85 @@
+-- name: show_executions
+-- Executions of a workspace by id, as a person sees them.
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
+       q.leased, q.stop
+  from executions e
+  join workflow_versions v on v.id = e.version_id
+  join workflows w on w.id = e.workflow_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace;
+
+-- name: list_executions
+-- One shard's executions, newest first; reads one index from its end.
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
+       q.leased, q.stop
+  from executions e
+  join workflow_versions v on v.id = e.version_id
+  join workflows w on w.id = e.workflow_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and (:status::text is null or e.status = :status)
+   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:before::uuid is null or e.id < :before)
+ order by e.id desc
+ limit :limit;
+
+-- name: list_live_executions
+-- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
+       q.leased, q.stop
+  from queue q
+  join executions e on e.shard = :shard and e.id = q.id
+  join workflow_versions v on v.id = e.version_id
+  join workflows w on w.id = e.workflow_id
+ where q.shard = :shard and q.kind = 'execution' and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status
+   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:before::uuid is null or q.id < :before)
+ order by q.id desc
+ limit :limit;
+
+-- name: list_failed_executions
+-- One shard's dead letters, newest first; reads the index of those that failed.
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps, e.status, e.cursor, e.input,
+       e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at,
+       e.ended_at, null::timestamptz as due_at, false as leased, null::text as stop
+  from executions e
+  join workflow_versions v on v.id = e.version_id
+  join workflows w on w.id = e.workflow_id
+ where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace and e.status = 'failed'
+   and e.error_node is not null
+   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:error::text is null or position(lower(:error) in lower(e.error)) > 0)
+   and (:node::text is null or e.error_node = :node)
+   and (:ids::uuid[] is null or e.id = any(:ids))
+   and (:before::uuid is null or e.id < :before)
+ order by e.id desc
+ limit :limit;
+
+-- name: list_execution_log
+-- What the nodes of an execution that are not sends did.
+select node, status, saw, output, error, started_at, at from execution_log
+ where shard = :shard and execution_id = :execution_id
+ order by at, node;
+
+-- name: list_execution_items
+-- Every item of an execution with what became of it.
+select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id, error,
+       result, created_at, first_marked_at, finalized_at
+  from outbox
+ where shard = :shard and execution_id = :execution_id
+ order by created_at, id;
+
+-- name: list_execution_attempts
+-- The attempts of an execution's items that did not succeed.
+select a.item_id, a.attempt, a.outcome, a.error, a.started_at, a.ended_at
+  from outbox o
+  join attempts a on a.shard = :shard and a.item_id = o.id
+ where o.shard = :shard and o.execution_id = :execution_id
+ order by a.item_id, a.attempt;

@@ -1,0 +1,57 @@
+-- name: show_workflow
+-- A workflow with its newest version, by id or by name.
+select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number, v.form, v.definition
+  from workflows w
+  join workflow_versions v on v.workflow_id = w.id
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
+   and (w.id = :id::uuid or w.name = :name::text)
+ order by v.number desc
+ limit 1;
+
+-- name: list_workflows
+-- The workflows of a workspace with their newest versions, newest workflow first.
+select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number, v.form, v.definition
+  from workflows w
+  join workflow_versions v on v.workflow_id = w.id
+   and v.number = (select max(n.number) from workflow_versions n where n.workflow_id = w.id)
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
+   and (:name::text is null or w.name = :name)
+   and (:active::boolean is null or w.active = :active)
+   and (:before::uuid is null or w.id < :before)
+ order by w.id desc
+ limit :limit;
+
+-- name: list_versions
+-- Every version of a workflow, newest first.
+select id, number, definition, created_at from workflow_versions
+ where workflow_id = :workflow_id
+ order by number desc;
+
+-- name: activate_workflow
+-- Switches a workflow on or off; what runs already goes on.
+update workflows set active = :active, updated_at = :now
+ where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null and active <> :active
+returning id;
+
+-- name: has_executions
+-- Whether one shard holds an execution of a workflow; reads one entry of the unique index.
+select 1 as found from executions
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
+ limit 1;
+
+-- name: delete_workflow
+-- Hides a workflow for ever; its versions stay, because executions name them. Active ones that were used are refused.
+update workflows set deleted_at = :now, active = false, updated_at = :now
+ where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
+   and not (active and :has_executions)
+returning id;
+
+-- name: rename_workflow
+-- The unique index decides whether a name is free.
+update workflows set name = :name, updated_at = :now where id = :id;
+
+-- name: describe_workflow
+-- What a workflow is for, in its author's words.
+update workflows set description = :description, updated_at = :now
+ where id = :id and description is distinct from :description
+returning id;
