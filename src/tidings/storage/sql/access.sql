@@ -1,0 +1,47 @@
+-- name: lock_admin_key
+-- One process at a time looks whether there is an administrator and makes the first.
+select pg_advisory_xact_lock(7263641130);
+
+-- name: count_admin_keys
+-- Whether anybody could get in.
+select count(*) as keys from api_keys where role = 'systemAdmin' and revoked_at is null;
+
+-- name: insert_key
+-- A new key; what it is, only its hash tells.
+insert into api_keys (id, tenant_id, workspace_id, role, name, hash, prefix, created_at, created_by, expires_at)
+values (:id, :tenant, :workspace, :role, :name, :hash, :prefix, :now, :created_by, :expires_at)
+    on conflict do nothing;
+
+-- name: find_key
+-- Whose key this is, whatever became of it.
+select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+  from api_keys
+ where hash = :hash;
+
+-- name: list_keys
+-- A tenant's keys, newest first.
+select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+  from api_keys
+ where tenant_id = :tenant and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: revoke_key
+-- Ends a key for good; the first time stays written.
+update api_keys set revoked_at = coalesce(revoked_at, :now)
+ where tenant_id = :tenant and id = :id
+returning id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at;
+
+-- name: touch_key
+-- When a key was last used, to the minute: more would be a write for every request.
+update api_keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :before);
+
+-- name: list_tenant_audit
+-- One shard's history of a tenant, newest first.
+select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
+  from audit_log
+ where shard = :shard and tenant_id = :tenant
+   and (:subject_id::uuid is null or subject_id = :subject_id)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
