@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from heapq import merge
-from typing import TypeVar
 from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, InputInvalid, NotFound
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import Page, cursor_after, id_before
+from tidings.domain.paging import Page, check_limit, page_of, read_cursor
 from tidings.domain.roles import Role
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
@@ -25,8 +24,6 @@ from tidings.storage.access import AuditLine, ShownKey
 from tidings.storage.database import Tx
 
 __all__ = ["Access", "AuditLine", "Identity", "NewKey", "ShownKey"]
-
-Shown = TypeVar("Shown", ShownKey, AuditLine)
 
 PREFIX = "tid_"
 SHOWN_CHARACTERS = 12
@@ -90,11 +87,12 @@ class Access:
 
     async def list_keys(self, caller: Caller, *, limit: int = 50, cursor: str | None = None) -> Page[ShownKey]:
         """The keys of the caller's tenant, newest first."""
-        before = id_before(cursor)
+        check_limit(limit)
+        before = read_cursor(cursor)
         found = await self._kernel.db.persist(
             lambda tx: access.list_keys(tx, tenant=caller.workspace.tenant, before=before, limit=limit + 1), alone=True
         )
-        return _page(found, limit)
+        return page_of(found, limit, lambda key: key.id)
 
     async def revoke_key(self, caller: Caller, id: UUID) -> ShownKey:
         """End a key: here at once, in other processes after a few seconds."""
@@ -155,7 +153,8 @@ class Access:
         self, caller: Caller, *, subject: UUID | None = None, limit: int = 50, cursor: str | None = None
     ) -> Page[AuditLine]:
         """What was done in the caller's tenant, newest first."""
-        before = id_before(cursor)
+        check_limit(limit)
+        before = read_cursor(cursor)
         shards = [self._kernel.shard_of(subject)] if subject else self._kernel.every_shard()
         found = [
             await self._kernel.db.persist(
@@ -171,7 +170,7 @@ class Access:
             )
             for shard in shards
         ]
-        return _page(list(merge(*found, key=lambda line: line.id, reverse=True)), limit)
+        return page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
 
     def _new_key(
         self,
@@ -265,7 +264,5 @@ def _require_live(key: ShownKey, now: datetime) -> None:
         raise ConfigInvalid("TIDINGS_ADMIN_KEY is a key that was revoked or has expired; set another")
 
 
-def _page(found: list[Shown], limit: int) -> Page[Shown]:
-    """One more than wanted was asked for: it tells whether there is a next page."""
-    more = len(found) > limit
-    return Page(found[:limit], cursor_after(found[limit - 1].id) if more else None)
+def _id_of(line: AuditLine) -> UUID:
+    return line.id

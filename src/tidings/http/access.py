@@ -1,0 +1,97 @@
+"""Whose request it is and whether they may: the key, its role's permission, its rate."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Problem
+from tidings.domain.ids import Workspace
+from tidings.domain.roles import Permission, may
+from tidings.engine import Engine
+from tidings.http.errors import FieldsInvalid, Forbidden, Unauthorized
+from tidings.http.metrics import Metrics
+from tidings.http.rate import RateLimit
+from tidings.products.access import Identity
+
+LONGEST_KEY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """What every handler is handed."""
+
+    engine: Engine
+    rate: RateLimit
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request that was let in."""
+
+    engine: Engine
+    identity: Identity
+
+    @property
+    def caller(self) -> Caller:
+        """For whatever writes the audit log."""
+        return self.identity.caller
+
+    @property
+    def workspace(self) -> Workspace:
+        """The only room this key opens."""
+        return self.identity.workspace
+
+
+def api_of(request: Request) -> Api:
+    """What create_app left with the app."""
+    api: Api = request.app.state.api
+    return api
+
+
+async def let_in(request: Request, permission: Permission) -> Visit:
+    """Check the bearer's key, its permission and its rate, in this order."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Unauthorized("send a key: Authorization: Bearer KEY")
+    identity = await recognise(request, secret.strip())
+    if identity is None:
+        raise Unauthorized("this key is unknown, revoked or expired")
+    return visit(request, identity, permission)
+
+
+async def recognise(request: Request, secret: str) -> Identity | None:
+    """Whose key this is."""
+    return await api_of(request).engine.access.authenticate(secret) if len(secret) <= LONGEST_KEY else None
+
+
+def visit(request: Request, identity: Identity, permission: Permission) -> Visit:
+    """Let a known key in, if it may do this and does not ask too fast."""
+    api = api_of(request)
+    api.rate.spend(identity.key_id)
+    if not may(identity.role, permission):
+        raise Forbidden(f"a key of role {identity.role} may not do this; it needs the permission {permission}")
+    if "%00" in request.url.query:
+        raise FieldsInvalid([Problem("query", "holds a NUL, which nothing here contains")])
+    return Visit(api.engine, identity)
+
+
+def allowed(permission: Permission) -> Callable[[Request], Awaitable[Visit]]:
+    """A dependency for operations that need this permission."""
+
+    async def check(request: Request) -> Visit:
+        return await let_in(request, permission)
+
+    return check
+
+
+Definer = Annotated[Visit, Depends(allowed(Permission.DEFINE))]
+DefinitionReader = Annotated[Visit, Depends(allowed(Permission.READ_DEFINITIONS))]
+Operator = Annotated[Visit, Depends(allowed(Permission.OPERATE))]
+WorkReader = Annotated[Visit, Depends(allowed(Permission.READ_WORK))]
+WorkerRunner = Annotated[Visit, Depends(allowed(Permission.RUN_WORKERS))]
+Administrator = Annotated[Visit, Depends(allowed(Permission.ADMINISTER))]

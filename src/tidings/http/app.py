@@ -1,0 +1,46 @@
+"""Puts the API together."""
+
+import time
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Route
+
+from tidings import __version__
+from tidings.config import Config
+from tidings.engine import Engine
+from tidings.http import audit, dead_letters, docs, executions, functions_endpoint, health, keys, triggers, workflows
+from tidings.http.access import Api
+from tidings.http.edge import Edge
+from tidings.http.errors import handle_errors
+from tidings.http.metrics import Metrics
+from tidings.http.openapi import describe
+from tidings.http.rate import RateLimit
+
+RESOURCES = (workflows, executions, dead_letters, keys, audit, health, docs)
+
+
+def create_app(engine: Engine, config: Config) -> FastAPI:
+    """The HTTP API on an engine; the caller closes the engine."""
+    app = FastAPI(
+        title="Tidings",
+        version=__version__,
+        docs_url=None,  # FastAPI's pages load their scripts from elsewhere; docs.py has its own
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    metrics = Metrics(engine)
+    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics)
+    app.add_middleware(Edge, metrics=metrics)
+    handle_errors(app)
+    app.router.routes += triggers.ROUTES
+    app.router.routes.append(Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue()))
+    for resource in RESOURCES:
+        app.include_router(resource.router)
+    object.__setattr__(app, "openapi", lambda: describe(app))
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

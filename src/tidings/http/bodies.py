@@ -1,0 +1,103 @@
+"""Read what was sent: within its size, as JSON, not nested too deeply, and as the operation's model."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import chain
+from typing import Any, TypeVar
+
+import msgspec
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+from tidings.domain.errors import Problem
+from tidings.domain.storable import UNSTORABLE, unstorable_places
+from tidings.http.errors import BodyMalformed, BodyTooLarge, FieldsInvalid, problems_of_fields
+
+LARGEST_BODY = 1_000_000
+LARGEST_BULK_BODY = 10_000_000
+DEEPEST = 64
+_OPENINGS = (b"{", b"[")
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+async def read_body(request: Request, limit: int = LARGEST_BODY) -> bytes:
+    """The whole body; nothing above the limit is ever held."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isdecimal() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit:
+                raise _too_large(limit)
+    except ClientDisconnect as error:
+        raise BodyMalformed("the connection ended before the body did") from error
+    return bytes(body)
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(f"the body is larger than {limit:,} bytes; send less at once")
+
+
+def decode(body: bytes) -> Any:
+    """The JSON of a body, checked for what could not be stored or walked through."""
+    try:
+        found = msgspec.json.decode(body)
+    except RecursionError as error:
+        raise _too_deep() from error
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        raise BodyMalformed(f"the body is not JSON: {error}") from error
+    if sum(body.count(one) for one in _OPENINGS) > DEEPEST:  # else it cannot be deeper
+        _check_depth(found)
+    if b"\\u0000" in body or b"\\ud" in body.lower():
+        problems = [Problem(place or "body", UNSTORABLE) for place in unstorable_places(found)]
+        if problems:
+            raise FieldsInvalid(problems)
+    return found
+
+
+def _check_depth(found: object) -> None:
+    level: list[object] = [found]
+    for _ in range(DEEPEST):
+        level = [one for one in chain.from_iterable(map(_inside, level)) if type(one) is dict or type(one) is list]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _inside(container: object) -> Iterable[object]:
+    if isinstance(container, dict):
+        return container.values()
+    return container if isinstance(container, list) else ()
+
+
+def _too_deep() -> BodyMalformed:
+    return BodyMalformed(f"the body is nested more than {DEEPEST} levels deep; flatten it")
+
+
+async def read_object(request: Request, limit: int = LARGEST_BODY) -> dict[str, Any]:
+    """The body as a JSON object."""
+    found = decode(await read_body(request, limit))
+    if not isinstance(found, dict):
+        raise FieldsInvalid([Problem("body", f"is a {_kind(found)}; send an object")])
+    return found
+
+
+def _kind(value: object) -> str:
+    kinds: Mapping[type, str] = {list: "list", str: "text", bool: "boolean", type(None): "null"}
+    return kinds.get(type(value), "number")
+
+
+def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
+    """A dependency that gives the body as a model, or every problem with it."""
+
+    async def read(request: Request) -> Model:
+        body = await read_body(request)
+        decode(body)
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as error:
+            raise FieldsInvalid(problems_of_fields(error.errors(include_url=False))) from error
+
+    return read

@@ -1,0 +1,91 @@
+"""The outermost layer: gives each request an id and a deadline, counts it, and lets no exception out.
+
+Plain ASGI, so that it costs little and sees streams as they are.
+"""
+
+import asyncio
+import re
+import secrets
+import time
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tidings.http.errors import problem
+from tidings.http.metrics import Metrics
+
+log = structlog.get_logger()
+DEADLINE_SECONDS = 30.0
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+
+class Edge:
+    """Wraps the whole app."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(scope, send)
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
+                answer.deadline = deadline
+                await self._app(scope, receive, answer.send)
+        except TimeoutError:
+            await answer.fail(503, "timeout", "this took too long, and may still happen: ask with the same key again")
+        except Exception:
+            log.exception("request_crashed", request_id=answer.request_id, path=scope["path"])
+            await answer.fail(500, "internal_error", "the server failed; its log has more under this request's id")
+        finally:
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._metrics.answered(_operation(scope), method, answer.status, time.perf_counter() - started)
+
+
+class _Answer:
+    """What is sent back, with its request's id."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self.request_id = _request_id(scope)
+        self.status = 0
+        self.deadline: asyncio.Timeout | None = None
+        scope["tidings.request_id"] = self.request_id
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), (b"x-request-id", self.request_id.encode())]
+            if self.deadline and any(value.startswith(b"text/event-stream") for _, value in message["headers"]):
+                self.deadline.reschedule(None)  # a stream lasts as long as what it tells of
+        await self._send(message)
+
+    async def fail(self, status: int, code: str, detail: str) -> None:
+        if self.status:
+            return  # it has begun: all that is left is to end the connection
+        await problem(self.request_id, status, code, detail)(self._scope, _nothing, self.send)
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+def _request_id(scope: Scope) -> str:
+    """The caller's own id, if it is fit to be logged; else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given = value.decode("latin-1")
+            return given if _SANE_ID.fullmatch(given) else secrets.token_hex(8)
+    return secrets.token_hex(8)
+
+
+def _operation(scope: Scope) -> str:
+    """The handler's name: of a fixed set, whatever paths are asked for."""
+    endpoint = scope.get("endpoint")
+    return getattr(endpoint, "__name__", None) or (type(endpoint).__name__ if endpoint else "none")

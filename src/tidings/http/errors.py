@@ -1,0 +1,227 @@
+"""What goes wrong, as application/problem+json: one table from error to status, one form for all of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import ErrorDetails
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Match
+
+from tidings.domain.errors import (
+    Conflict,
+    DataMissing,
+    DefinitionInvalid,
+    InputInvalid,
+    NotFound,
+    Problem,
+    RendererUnavailable,
+    StorageUnavailable,
+    TidingsError,
+)
+
+log = structlog.get_logger()
+JsonObject = dict[str, Any]
+PROBLEM_JSON = "application/problem+json"
+
+
+class Refused(TidingsError):
+    """A request that is turned away before anybody looks at what it wants."""
+
+    def headers(self) -> Mapping[str, str]:
+        """What the answer says besides."""
+        return {}
+
+
+class Unauthorized(Refused):
+    """No key, or one that opens nothing."""
+
+    code = "unauthorized"
+
+    def headers(self) -> Mapping[str, str]:
+        """How to do better."""
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class Forbidden(Refused):
+    """A key whose role may not do this."""
+
+    code = "forbidden"
+
+
+class BodyMalformed(Refused):
+    """A body that is not JSON, or nested too deeply."""
+
+    code = "body_malformed"
+
+
+class BodyTooLarge(Refused):
+    """A body above the limit of its operation."""
+
+    code = "body_too_large"
+
+
+class TooManyRequests(Refused):
+    """A key that asks faster than its limit."""
+
+    code = "too_many_requests"
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": str(self.retry_after_seconds)}
+
+
+class FieldsInvalid(InputInvalid):
+    """A body whose fields are wrong, with every problem and its place."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
+    BodyMalformed: 400,
+    Unauthorized: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    BodyTooLarge: 413,
+    InputInvalid: 422,
+    TooManyRequests: 429,
+    RendererUnavailable: 503,
+    StorageUnavailable: 503,
+}
+
+TITLES: Mapping[int, str] = {
+    400: "The body cannot be read",
+    401: "A key is needed",
+    403: "This key may not do that",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "The state forbids it",
+    413: "The body is too large",
+    422: "Something given is wrong",
+    429: "Too many requests",
+    500: "Something went wrong here",
+    503: "Not available at the moment",
+}
+
+
+def status_of(error: TidingsError) -> int:
+    """The status of an error: that of its nearest ancestor in the table."""
+    for kind in type(error).__mro__:
+        if kind in STATUS_BY_ERROR:
+            return STATUS_BY_ERROR[kind]
+    return 500
+
+
+def problem(
+    request_id: str | None,
+    status: int,
+    code: str,
+    detail: str,
+    places: Sequence[Problem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """An answer that says what is wrong and where."""
+    body: JsonObject = {
+        "type": f"urn:tidings:problem:{code}",
+        "title": TITLES.get(status, "The request cannot be served"),
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "errors": [{"place": one.place, "message": one.message} for one in places],
+        "requestId": request_id,
+    }
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=PROBLEM_JSON)
+
+
+def places_of(error: TidingsError) -> Sequence[Problem]:
+    """Everything that is wrong, each with its place, as far as the error knows."""
+    if isinstance(error, DefinitionInvalid | FieldsInvalid):
+        return error.problems
+    if isinstance(error, DataMissing):
+        names = dict.fromkeys([*error.required, *error.variables])
+        return [Problem(f"data.{name}", "is missing") for name in names]
+    return ()
+
+
+def tidings_problem(request: Request, error: TidingsError) -> JSONResponse:
+    """What the engine or the edge refused."""
+    status = status_of(error)
+    headers = error.headers() if isinstance(error, Refused) else {}
+    detail = str(error)
+    if status >= 500:
+        # What storage says may name hosts and roles; the log has it under the request's id.
+        log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
+        detail = "the storage or a part of the server is not available; try again in a moment"
+    return problem(request_id_of(request), status, error.code, detail, places_of(error), headers)
+
+
+def request_id_of(request: Request) -> str | None:
+    """The id that edge.py gave this request."""
+    found: str | None = request.scope.get("tidings.request_id")
+    return found
+
+
+def problems_of_fields(errors: Sequence[ErrorDetails]) -> list[Problem]:
+    """What pydantic found, each at its place: `triggers[3].data`."""
+    return [Problem(_place(error["loc"]), error["msg"]) for error in errors]
+
+
+def _place(location: Sequence[int | str]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".")
+
+
+async def _on_tidings_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, TidingsError):
+        raise AssertionError("registered for TidingsError alone")
+    return tidings_problem(request, error)
+
+
+async def _on_bad_parameters(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, RequestValidationError):
+        raise AssertionError("registered for RequestValidationError alone")
+    found = [Problem(_place(one["loc"][1:]), one["msg"]) for one in error.errors()]
+    return tidings_problem(request, FieldsInvalid(found))
+
+
+async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+    """What the router says: no such path, or not with this method."""
+    if not isinstance(error, HTTPException):
+        raise AssertionError("registered for HTTPException alone")
+    if error.status_code == 405:
+        allowed = ", ".join(_allowed_methods(request))
+        detail = f"{request.method} is not allowed here; use {allowed}"
+        return problem(request_id_of(request), 405, "method_not_allowed", detail, headers={"Allow": allowed})
+    code = "not_found" if error.status_code == 404 else "refused"
+    detail = f"there is nothing at {request.url.path}" if error.status_code == 404 else str(error.detail)
+    return problem(request_id_of(request), error.status_code, code, detail, headers=error.headers)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """Every method that any route has for this path; the router itself names only those of the first."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        match, _ = route.matches({**request.scope, "method": "OPTIONS"})
+        if match is not Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return sorted(found)
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Answer whatever is raised in one form."""
+    app.add_exception_handler(TidingsError, _on_tidings_error)
+    app.add_exception_handler(RequestValidationError, _on_bad_parameters)
+    app.add_exception_handler(HTTPException, _on_http_error)

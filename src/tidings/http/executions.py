@@ -1,0 +1,152 @@
+"""/v1/executions: what was started, how it goes, and what people decide about it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response, StreamingResponse
+
+from tidings.domain.words import ShownStatus
+from tidings.engine import Engine
+from tidings.http.access import Operator, Visit, WorkReader
+from tidings.http.openapi import Cursor, Limit
+from tidings.http.shapes import Everything, Execution, List, LogLine
+from tidings.products.shown import ShownExecution
+
+router = APIRouter(tags=["Executions"])
+LENGTH_OF_ID = 36
+HEARTBEAT_SECONDS = 15.0
+HEARTBEAT = b": still here\n\n"
+STREAM = "text/event-stream"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+STREAM_DOCUMENTED = {
+    "description": "One event `execution` for each change, its data an Execution; ends with the execution.",
+    "content": {STREAM: {"schema": {"type": "string"}, "example": 'id: 5f1c\nevent: execution\ndata: {"status": "…"}\n'}},
+}
+
+
+def id_or_name(text: str | None) -> UUID | str | None:
+    """A workflow as a caller names it: what reads as an id is one."""
+    try:
+        return UUID(text) if text and len(text) == LENGTH_OF_ID else text
+    except ValueError:
+        return text
+
+
+def show(execution: ShownExecution) -> Execution:
+    """An execution as it goes out."""
+    return Execution.model_validate(execution)
+
+
+@router.get("/v1/executions")
+async def list_executions(
+    visit: WorkReader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
+    status: ShownStatus | None = None,
+) -> List[Execution]:
+    """The executions of the workspace, newest first."""
+    page = await visit.engine.executions.list(
+        visit.workspace, workflow=id_or_name(workflow), status=status, limit=limit, cursor=cursor
+    )
+    return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/executions/{id:uuid}")
+async def get_execution(visit: WorkReader, id: UUID) -> Execution:
+    """One execution."""
+    return show(await visit.engine.executions.get(visit.workspace, id))
+
+
+@router.get("/v1/executions/{id:uuid}/log")
+async def get_execution_log(visit: WorkReader, id: UUID) -> Everything[LogLine]:
+    """What each node saw, produced and cost, in order."""
+    found = await visit.engine.executions.log(visit.workspace, id)
+    return Everything(data=[LogLine.model_validate(one) for one in found])
+
+
+@router.get(
+    "/v1/executions/{id:uuid}/events",
+    response_class=StreamingResponse,
+    responses={200: STREAM_DOCUMENTED, 204: {"description": "It has ended, and Last-Event-ID has seen it end."}},
+)
+async def follow_execution(
+    visit: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+) -> Response:
+    """Follow an execution as server-sent events, until it has ended; safe to reconnect at any time."""
+    current = await visit.engine.executions.get(visit.workspace, id)
+    if current.status.has_ended and _event_id(show(current).model_dump_json(by_alias=True)) == last_event_id:
+        return Response(status_code=204)  # tells an EventSource not to come again
+    return StreamingResponse(_events(visit, id, last_event_id), media_type=STREAM, headers=STREAM_HEADERS)
+
+
+async def _events(visit: Visit, id: UUID, seen: str | None) -> AsyncIterator[bytes]:
+    """An event for each state that the reader has not seen, and a comment when there is nothing to say."""
+    yield HEARTBEAT  # the headers go out at once, even if nothing changes for an hour
+    changes = visit.engine.executions.changes(visit.workspace, id)
+    async for change in with_heartbeats(changes, visit.engine):
+        if change is None:
+            yield HEARTBEAT
+            continue
+        text = show(change).model_dump_json(by_alias=True)
+        if _event_id(text) != seen:
+            yield f"id: {_event_id(text)}\nevent: execution\ndata: {text}\n\n".encode()
+        seen = None
+
+
+def _event_id(text: str) -> str:
+    """Named by its content: the same state has the same id in every process."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+async def with_heartbeats(
+    changes: AsyncIterator[ShownExecution], engine: Engine, seconds: float = HEARTBEAT_SECONDS
+) -> AsyncIterator[ShownExecution | None]:
+    """The changes, and None whenever there was none for a while; ends early when the process drains."""
+    draining = asyncio.create_task(engine.kernel.draining.wait())
+    coming = asyncio.ensure_future(anext(changes, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait({coming, draining}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if coming in done:
+                change = coming.result()
+                if change is None:
+                    return
+                yield change
+                coming = asyncio.ensure_future(anext(changes, None))
+            elif draining in done:
+                return
+            else:
+                yield None
+    finally:
+        draining.cancel()
+        coming.cancel()
+        await asyncio.gather(draining, coming, return_exceptions=True)
+
+
+@router.post("/v1/executions/{id:uuid}/cancel")
+async def cancel_execution(visit: Operator, id: UUID) -> Execution:
+    """End it; what was not called for is skipped."""
+    return show(await visit.engine.executions.cancel(visit.caller, id))
+
+
+@router.post("/v1/executions/{id:uuid}/pause")
+async def pause_execution(visit: Operator, id: UUID) -> Execution:
+    """Let nothing more of it leave until it is resumed."""
+    return show(await visit.engine.executions.pause(visit.caller, id))
+
+
+@router.post("/v1/executions/{id:uuid}/resume")
+async def resume_execution(visit: Operator, id: UUID) -> Execution:
+    """Let it go on."""
+    return show(await visit.engine.executions.resume(visit.caller, id))
+
+
+@router.post("/v1/executions/{id:uuid}/retry")
+async def retry_execution(visit: Operator, id: UUID) -> Execution:
+    """Start a failed execution again where it failed."""
+    return show(await visit.engine.executions.retry(visit.caller, id))

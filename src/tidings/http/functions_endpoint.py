@@ -1,0 +1,160 @@
+"""POST /functions/v1/workflow-enqueue: the endpoint that existing front ends call, in their words.
+
+`{action: enqueue | status | health, payload}` is answered with `{success, data}` or `{success: false, error}`.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from tidings.domain.errors import Conflict, InputInvalid, NotFound, TidingsError
+from tidings.domain.roles import Permission
+from tidings.domain.words import WORDS
+from tidings.http.access import Visit, recognise, visit
+from tidings.http.bodies import decode, read_body
+from tidings.http.errors import Refused, Unauthorized, request_id_of, status_of
+from tidings.products.shown import ShownExecution
+
+log = structlog.get_logger()
+PATH = "/functions/v1/workflow-enqueue"
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "authorization, x-client-info, apikey, content-type",
+    "Access-Control-Allow-Methods": "POST, OPTIONS",
+}
+PERMISSIONS: Mapping[str, Permission] = {"enqueue": Permission.OPERATE, "status": Permission.READ_WORK}
+DEADLINE_SECONDS = 25.0
+DUPLICATE = "Workflow already exists (idempotent)"
+
+
+class WorkflowEnqueue:
+    """An ASGI app of its own: it answers every method, and nothing of it looks like the rest of the API."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        if request.method == "OPTIONS":
+            answer: Response = PlainTextResponse("ok", headers=CORS)
+        elif request.method != "POST":
+            answer = _failure(405, "Method not allowed", {"Allow": "POST, OPTIONS"})
+        else:
+            answer = await _answer(request)
+        await answer(scope, receive, send)
+
+
+async def _answer(request: Request) -> Response:
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):  # before the edge's own, whose answer has another form
+            return _envelope(200, {"success": True, "data": await _act(request)})
+    except InputInvalid as error:
+        return _failure(400, str(error))
+    except Refused as error:
+        return _failure(status_of(error), str(error), error.headers())
+    except TidingsError as error:
+        log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=str(error))
+    except Exception:
+        log.exception("request_crashed", request_id=request_id_of(request), path=PATH)
+    return _failure(500, "An unexpected error occurred")
+
+
+async def _act(request: Request) -> Mapping[str, Any]:
+    body = decode(await read_body(request))
+    if not isinstance(body, dict):
+        raise InputInvalid("the body must be an object with action and payload")
+    action, payload = _required(body, "action"), body.get("payload")
+    if action == "health":
+        return {"status": "healthy", "timestamp": datetime.now(UTC)}
+    if action not in ("enqueue", "status"):
+        raise InputInvalid(f"Unknown action: {action}")
+    guest = await _let_in(request, PERMISSIONS[action])
+    if not isinstance(payload, dict):
+        raise InputInvalid("payload is required")
+    return await (_enqueue if action == "enqueue" else _status)(guest, payload)
+
+
+async def _let_in(request: Request, permission: Permission) -> Visit:
+    """By `apikey`, which such clients always send, or else by the bearer's key (it may be a user's token instead)."""
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    candidates = [request.headers.get("apikey", ""), bearer if scheme.lower() == "bearer" else ""]
+    for secret in filter(None, (one.strip() for one in candidates)):
+        identity = await recognise(request, secret)
+        if identity:
+            return visit(request, identity, permission)
+    raise Unauthorized("a valid key is needed, in apikey or Authorization")
+
+
+async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    workflow, data = _required(payload, "workflow"), _required(payload, "data")
+    key = payload.get("correlation_id") or None
+    if not isinstance(workflow, str):
+        raise InputInvalid("workflow must be a workflow's name")
+    if not isinstance(data, dict):
+        raise InputInvalid("data must be an object")
+    if key is not None and not isinstance(key, str):
+        raise InputInvalid("correlation_id must be a text")
+    try:
+        started = await guest.engine.executions.trigger(guest.caller, workflow, data, key, triggered_by="frontend")
+    except (NotFound, Conflict) as error:
+        raise InputInvalid(f"Workflow not found: {workflow}") from error
+    execution = started.execution
+    named = {"execution_id": execution.id, "workflow_name": workflow}
+    if started.duplicate:
+        return named | {"status": WORDS[execution.status].steps, "message": DUPLICATE}
+    return named | {"status": "queued", "total_steps": execution.total_steps}
+
+
+async def _status(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    id = _required(payload, "execution_id")
+    try:
+        return _row(await guest.engine.executions.get(guest.workspace, UUID(id)))
+    except (NotFound, ValueError, AttributeError, TypeError) as error:
+        raise InputInvalid(f"Execution not found: {id}") from error
+
+
+def _row(execution: ShownExecution) -> Mapping[str, Any]:
+    """An execution with the columns of 004's table; its results never hide what the caller gave."""
+    return {
+        "id": execution.id,
+        "execution_id": execution.id,
+        "workflow_name": execution.workflow_name,
+        "workflow_version": execution.workflow_version,
+        "status": WORDS[execution.status].steps,
+        "current_step": execution.current_step,
+        "total_steps": execution.total_steps,
+        "input_payload": execution.input_payload,
+        "context": {**execution.vars, **execution.input_payload},
+        "error_message": execution.error_message,
+        "error_step": execution.error_step,
+        "retry_count": execution.retry_count,
+        "correlation_id": execution.idempotency_key,
+        "triggered_by": execution.triggered_by,
+        "created_at": execution.created_at,
+        "started_at": execution.started_at,
+        "completed_at": execution.completed_at,
+    }
+
+
+def _required(fields: Mapping[str, Any], name: str) -> Any:
+    """A field that must say something: null and the empty text do not."""
+    value = fields.get(name)
+    if value is None or value == "":
+        raise InputInvalid(f"{name} is required")
+    return value
+
+
+def _failure(status: int, error: str, headers: Mapping[str, str] | None = None) -> Response:
+    return _envelope(status, {"success": False, "error": error}, headers)
+
+
+def _envelope(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        msgspec.json.encode(body), status, headers={**CORS, **(headers or {})}, media_type="application/json"
+    )

@@ -1,0 +1,45 @@
+"""/v1/health for whoever watches over the process, and /metrics for Prometheus."""
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from tidings import __version__
+from tidings.domain.errors import StorageUnavailable
+from tidings.domain.ids import Shard
+from tidings.http.access import WorkerRunner, api_of
+from tidings.http.metrics import CONTENT_TYPE_LATEST
+from tidings.http.shapes import Health
+
+router = APIRouter(tags=["Administration"])
+LONGEST_LOOK_SECONDS = 2.0
+METRICS_DOCUMENTED = {
+    "description": "The numbers, as Prometheus reads them.",
+    "content": {"text/plain": {"schema": {"type": "string"}, "example": 'tidings_queue{state="due"} 0.0\n'}},
+}
+
+
+@router.get(
+    "/v1/health",
+    response_model=Health,
+    responses={503: {"model": Health, "description": "The database does not answer."}},
+)
+async def get_health(request: Request) -> Response:
+    """Whether the database answers; needs no key."""
+    try:
+        async with asyncio.timeout(LONGEST_LOOK_SECONDS):
+            await api_of(request).engine.next_due(Shard(0))  # a look at the table that everything depends on
+    except (TimeoutError, StorageUnavailable):
+        return _health("unhealthy", 503)
+    return _health("healthy", 200)
+
+
+def _health(status: str, code: int) -> JSONResponse:
+    return JSONResponse({"status": status, "version": __version__}, code, headers={"Cache-Control": "no-store"})
+
+
+@router.get("/metrics", response_class=Response, responses={200: METRICS_DOCUMENTED})
+async def get_metrics(visit: WorkerRunner, request: Request) -> Response:
+    """Requests and their time, the queue, executions and outbox by status."""
+    return Response(await api_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,193 @@
+"""The description of the API: FastAPI's, with the bodies, the hot operations and every error added."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from tidings import __version__
+from tidings.domain.paging import LARGEST_LIMIT
+from tidings.http.errors import PROBLEM_JSON, TITLES
+from tidings.http.shapes import (
+    ChangedWorkflow,
+    GivenDefinition,
+    GivenKey,
+    GivenNamedTrigger,
+    GivenReplay,
+    GivenTrigger,
+    GivenTriggers,
+    GivenWorkflow,
+    Problem,
+    StartedExecution,
+    StartedMany,
+)
+
+Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
+Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
+Described = dict[str, Any]
+
+GIVEN: tuple[type[BaseModel], ...] = (
+    *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey),
+    *(GivenTrigger, GivenNamedTrigger, GivenTriggers),
+)
+ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
+PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
+DESCRIPTION = """
+Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
+
+Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextCursor}`. Errors are
+`application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What starts
+work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
+"""
+
+
+def reference(model: type[BaseModel]) -> Described:
+    """Where a model is described."""
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def takes(model: type[BaseModel]) -> Described:
+    """The part of an operation's description that says what its body is."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
+
+
+def _answers(description: str, schema: Described, media_type: str = "application/json") -> Described:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _starts(name: str, summary: str, model: type[BaseModel], parameters: list[Described]) -> Described:
+    started = reference(StartedExecution)
+    return {
+        "tags": ["Triggers"],
+        "operationId": name,
+        "summary": summary,
+        "parameters": parameters,
+        **takes(model),
+        "responses": {
+            "201": _answers("It was started.", started),
+            "200": _answers("It had been started with this key before.", started),
+        },
+    }
+
+
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid", "title": "Id"}}
+_BULK = {
+    "tags": ["Triggers"],
+    "operationId": "trigger_bulk",
+    "summary": "Start up to 10,000 executions",
+    "description": "Checks all of them before anything is stored; safe to repeat. The body may have 10 MB.",
+    **takes(GivenTriggers),
+    "responses": {"200": _answers("Each was started, or had been.", reference(StartedMany))},
+}
+_ENVELOPE = {
+    "type": "object",
+    "required": ["success"],
+    "properties": {"success": {"type": "boolean"}, "data": {"type": "object"}, "error": {"type": "string"}},
+    "examples": [{"success": True, "data": {"execution_id": "…", "workflow_name": "welcome", "status": "queued"}}],
+}
+_ENQUEUE_BODY = {
+    "type": "object",
+    "required": ["action"],
+    "properties": {
+        "action": {"enum": ["enqueue", "status", "health"]},
+        "payload": {
+            "type": "object",
+            "properties": {
+                "workflow": {"type": "string"},
+                "data": {"type": "object"},
+                "correlation_id": {"type": ["string", "null"]},
+                "execution_id": {"type": "string"},
+            },
+        },
+    },
+    "examples": [{"action": "enqueue", "payload": {"workflow": "welcome", "data": {"email": "ada@example.com"}}}],
+}
+_ENQUEUE = {
+    "tags": ["Triggers"],
+    "operationId": "workflow_enqueue",
+    "summary": "Start a workflow or ask for its status, as existing front ends do",
+    "description": "The key is taken from `apikey` or `Authorization`; `health` needs none.",
+    "security": [{}, {"apikey": []}, {"bearer": []}],
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _ENQUEUE_BODY}}},
+    "responses": {
+        "200": _answers("Done.", _ENVELOPE),
+        **{
+            status: _answers(text, _ENVELOPE)
+            for status, text in {
+                "400": "The caller's mistake.",
+                "401": "A key is needed.",
+                "403": "The key may not.",
+                "413": "The body is too large.",
+                "429": "Too many requests.",
+                "500": "Ours.",
+            }.items()
+        },
+    },
+}
+BY_HAND: Mapping[str, Described] = {
+    "/v1/workflows/{id}/triggers": {
+        "post": _starts("trigger_workflow", "Start an execution of this workflow", GivenTrigger, [_ID])
+    },
+    "/v1/triggers": {"post": _starts("trigger_named", "Start an execution by the workflow's name", GivenNamedTrigger, [])},
+    "/v1/triggers/bulk": {"post": _BULK},
+    "/functions/v1/workflow-enqueue": {"post": _ENQUEUE},
+}
+
+
+def describe(app: FastAPI) -> Described:
+    """The whole description; made once."""
+    if app.openapi_schema is None:
+        found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
+        for path, operations in BY_HAND.items():
+            found["paths"].setdefault(path, {}).update(operations)
+        _add_components(found)
+        for path, method, operation in _operations(found):
+            _add_errors(path, method, operation)
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+def _operations(found: Described) -> Iterator[tuple[str, str, Described]]:
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            yield path, method, operation
+
+
+def _add_components(found: Described) -> None:
+    wanted = [*((model, "validation") for model in GIVEN), *((model, "serialization") for model in ANSWERED)]
+    _, described = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
+    components = found.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas |= {name: schema for name, schema in described["$defs"].items() if name not in schemas}
+    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which is never answered
+        schemas.pop(name, None)
+    components["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer", "description": "An API key."},
+        "apikey": {"type": "apiKey", "in": "header", "name": "apikey"},
+    }
+
+
+def _add_errors(path: str, method: str, operation: Described) -> None:
+    """Declare every error an operation can answer, in one form."""
+    if path == "/functions/v1/workflow-enqueue":
+        return
+    statuses = {500, 503}
+    if path not in PUBLIC:
+        operation["security"] = [{"bearer": []}]
+        statuses |= {401, 403, 422, 429}
+    if "requestBody" in operation:
+        statuses |= {400, 413}
+    if "{id}" in path or path == "/v1/triggers":
+        statuses |= {404}
+    if method != "get":
+        statuses |= {409}
+    operation["responses"].pop("422", None)
+    for status in sorted(statuses):
+        answer = _answers(TITLES[status], reference(Problem), PROBLEM_JSON)
+        if str(status) in operation["responses"]:  # it has a form of its own beside this one
+            operation["responses"][str(status)].setdefault("content", {}).update(answer["content"])
+        else:
+            operation["responses"][str(status)] = answer

@@ -1,0 +1,386 @@
+"""What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tidings.domain.roles import Role
+from tidings.domain.words import ShownStatus
+
+Json = dict[str, Any]
+ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
+AT = "2026-03-02T09:00:00Z"
+EXAMPLE_DEFINITION: Json = {
+    "entryNodeId": "hello",
+    "nodes": [
+        {"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Welcome, {{ name }}", "body": "Good day."},
+        {"id": "wait", "type": "delay", "duration": "P3D"},
+        {"id": "nudge", "type": "sms", "to": "{{ phone }}", "body": "Still there, {{ name }}?"},
+    ],
+    "edges": [{"from": "hello", "to": "wait"}, {"from": "wait", "to": "nudge"}],
+}
+EXAMPLE_WORKFLOW: Json = {"name": "welcome", **EXAMPLE_DEFINITION}
+EXAMPLE_EXECUTION: Json = {
+    "id": ID,
+    "status": "processing",
+    "workflowId": ID,
+    "workflowName": "welcome",
+    "workflowVersion": 1,
+    "cursor": "wait",
+    "currentStep": 1,
+    "totalSteps": 3,
+    "availableAt": AT,
+    "attempts": 0,
+    "inputPayload": {"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"},
+    "vars": {"hello": {"messageId": "m-1", "status": "sent", "at": AT}},
+    "errorMessage": None,
+    "errorStep": None,
+    "retryCount": 0,
+    "triggeredBy": "api",
+    "idempotencyKey": "signup-1",
+    "createdAt": AT,
+    "startedAt": AT,
+    "completedAt": None,
+}
+
+
+def example(value: Json) -> ConfigDict:
+    """A configuration with an example for the documentation."""
+    return ConfigDict(json_schema_extra={"examples": [value]})
+
+
+class Shape(BaseModel):
+    """What goes out."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, from_attributes=True)
+
+
+class Given(BaseModel):
+    """What comes in: nothing is guessed, and nothing that nobody reads is taken."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True)
+
+
+Item = TypeVar("Item", bound=Shape)
+
+
+class List(Shape, Generic[Item]):
+    """A page: ask with `cursor=nextCursor` for the next, until that is null."""
+
+    data: list[Item]
+    next_cursor: str | None
+
+
+class Everything(Shape, Generic[Item]):
+    """A list that is never long."""
+
+    data: list[Item]
+
+
+class ProblemPlace(Shape):
+    """One thing that is wrong, and where."""
+
+    place: str
+    message: str
+
+
+class Problem(Shape):
+    """What is wrong with a request (RFC 9457)."""
+
+    model_config = example(
+        {
+            "type": "urn:tidings:problem:definition_invalid",
+            "title": "Something given is wrong",
+            "status": 422,
+            "code": "definition_invalid",
+            "detail": "edges[0].to: there is no node 'nugde'",
+            "errors": [{"place": "edges[0].to", "message": "there is no node 'nugde'"}],
+            "requestId": "9f2c4e1ab03d77aa",
+        }
+    )
+    type: str
+    title: str
+    status: int
+    code: str = Field(description="Stable: programs may rely on it.")
+    detail: str
+    errors: list[ProblemPlace]
+    request_id: str | None
+
+
+class GivenDefinition(BaseModel):
+    """A definition, either beside the other fields or under `definition`.
+
+    As a graph (`entryNodeId`, `nodes`, `edges`) or as steps (`steps`); camelCase or snake_case.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra={"examples": [EXAMPLE_DEFINITION]})
+    description: str | None = Field(None, max_length=10_000)
+    definition: Json | None = Field(None, description="The definition, when its fields do not stand beside this.")
+
+
+class GivenWorkflow(GivenDefinition):
+    """A workflow to be made: its name and its definition."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_WORKFLOW]})
+    name: str = Field(min_length=1, max_length=200)
+    active: bool = True
+
+
+class ChangedWorkflow(GivenDefinition):
+    """A workflow as it should be; a name, description or `active` that is left out stays as it is."""
+
+    name: str | None = Field(None, min_length=1, max_length=200)
+    active: bool | None = None
+
+
+class Workflow(Shape):
+    """A workflow with the definition of its newest version, whose fields stand beside these as they were written."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    **EXAMPLE_DEFINITION,
+                    "id": ID,
+                    "name": "welcome",
+                    "description": None,
+                    "active": True,
+                    "version": 1,
+                    "form": "graph",
+                    "definition": EXAMPLE_DEFINITION,
+                    "createdAt": AT,
+                    "updatedAt": AT,
+                }
+            ]
+        },
+    )
+    id: UUID
+    name: str
+    description: str | None
+    active: bool
+    version: int
+    form: Literal["graph", "steps"]
+    definition: Json
+    created_at: datetime
+    updated_at: datetime
+
+
+class Version(Shape):
+    """One frozen version."""
+
+    id: UUID
+    number: int
+    definition: Json
+    created_at: datetime
+
+
+class Validated(Shape):
+    """Everything that is wrong with a definition."""
+
+    model_config = example({"valid": False, "errors": [{"place": "entryNodeId", "message": "there is no node 'x'"}]})
+    valid: bool
+    errors: list[ProblemPlace]
+
+
+class Execution(Shape):
+    """One walk through one version of a workflow."""
+
+    model_config = example(EXAMPLE_EXECUTION)
+    id: UUID
+    status: ShownStatus
+    workflow_id: UUID
+    workflow_name: str
+    workflow_version: int
+    cursor: str | None
+    current_step: int
+    total_steps: int
+    available_at: datetime | None
+    attempts: int
+    input_payload: Json
+    vars: Json
+    error_message: str | None
+    error_step: str | None
+    retry_count: int
+    triggered_by: str | None
+    idempotency_key: str
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+
+
+class StartedExecution(Execution):
+    """The execution of a trigger, and whether it was there before."""
+
+    model_config = example({**EXAMPLE_EXECUTION, "duplicate": False})
+    duplicate: bool
+
+
+class GivenTrigger(Given):
+    """Start one execution; without a key each call starts its own."""
+
+    model_config = example({"idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}})
+    idempotency_key: str | None = Field(None, min_length=1, max_length=255)
+    data: Json = Field(default_factory=dict)
+
+
+class GivenNamedTrigger(GivenTrigger):
+    """The same for a workflow named in the body, by its name or id."""
+
+    model_config = example(
+        {"workflow": "welcome", "idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}}
+    )
+    workflow: str = Field(min_length=1, max_length=200)
+
+
+class GivenTriggers(Given):
+    """Start many executions, of one workflow or of several; safe to repeat with the same keys."""
+
+    model_config = example(
+        {"triggers": [{"workflow": "welcome", "idempotencyKey": "signup-1", "data": {"email": "ada@example.com"}}]}
+    )
+    triggers: list[GivenNamedTrigger] = Field(min_length=1, max_length=10_000)
+
+
+class StartedOne(Shape):
+    """One of many that were started."""
+
+    id: UUID
+    duplicate: bool
+
+
+class StartedMany(Shape):
+    """One answer for each trigger, in their order."""
+
+    data: list[StartedOne]
+
+
+class Attempt(Shape):
+    """A call that did not succeed."""
+
+    attempt: int
+    outcome: str
+    error: str
+    started_at: datetime
+    ended_at: datetime
+
+
+class LogItem(Shape):
+    """What became of one message or call of a node."""
+
+    id: UUID
+    channel: str
+    provider: str
+    recipient: str
+    status: str = Field(description="The item's status, or `in_doubt`.")
+    attempts: int
+    saw: Any = Field(description="What was rendered.")
+    produced: Any
+    message_id: str | None
+    error: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    duration_ms: float | None
+    failed_attempts: list[Attempt]
+
+
+class LogLine(Shape):
+    """What one node saw, did and produced."""
+
+    node: str
+    kind: str
+    status: str
+    attempts: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    duration_ms: float | None
+    saw: Any
+    produced: Any
+    error: str | None
+    items: list[LogItem]
+
+
+class GivenFilter(Given):
+    """Which dead letters; what is left out does not matter."""
+
+    workflow: str | None = Field(None, max_length=200, description="Name or id.")
+    error: str | None = Field(None, max_length=2_000, description="Part of the error's text.")
+    node: str | None = Field(None, max_length=200)
+    ids: list[UUID] | None = Field(None, max_length=10_000)
+
+
+class GivenReplay(Given):
+    """Start again what failed; a dry run only says what it would start."""
+
+    model_config = example({"where": {"workflow": "welcome", "error": "timeout"}, "dryRun": True})
+    where: GivenFilter
+    dry_run: bool = False
+
+
+class Replay(Shape):
+    """What was, or would be, started again."""
+
+    model_config = example({"count": 2, "executions": [ID], "byError": {"timed out": 2}, "refused": 0, "dryRun": True})
+    count: int
+    executions: list[UUID] = Field(description="The first hundred.")
+    by_error: dict[str, int]
+    refused: int = Field(description="Left alone: what they tried may have arrived, or somebody works on them.")
+    dry_run: bool
+
+
+class GivenKey(Given):
+    """A key to be made, for a workspace of this tenant; left out, it is the caller's own."""
+
+    model_config = example({"name": "signup form", "role": "triggerOperator"})
+    name: str = Field(min_length=1, max_length=200)
+    role: Role
+    workspace: str | None = Field(None, min_length=1, max_length=200)
+    expires_at: AwareDatetime | None = None
+
+
+class Key(Shape):
+    """A key, without the key itself."""
+
+    id: UUID
+    name: str
+    role: Role
+    tenant: str
+    workspace: str
+    prefix: str = Field(description="Its first characters, to tell keys apart.")
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the minute.")
+    revoked_at: datetime | None
+
+
+class CreatedKey(Key):
+    """A new key with its secret, which is shown this once."""
+
+    secret: str
+
+
+class AuditLine(Shape):
+    """Something that was done."""
+
+    id: UUID
+    workspace: str
+    subject_kind: str
+    subject_id: UUID
+    event: str
+    actor: str
+    detail: Json
+    at: datetime
+
+
+class Health(Shape):
+    """Whether this process can do its work."""
+
+    model_config = example({"status": "healthy", "version": "0.1.0"})
+    status: Literal["healthy", "unhealthy"]
+    version: str

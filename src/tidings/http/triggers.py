@@ -1,0 +1,115 @@
+"""Start executions. The hot way in: plain handlers, decoded by hand, described for OpenAPI in openapi.py."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tidings.domain.errors import Problem
+from tidings.domain.roles import Permission
+from tidings.http.access import let_in
+from tidings.http.bodies import LARGEST_BULK_BODY, read_object
+from tidings.http.errors import FieldsInvalid
+from tidings.http.executions import id_or_name
+from tidings.products.shown import BulkTrigger, ShownExecution, Triggered
+
+MOST_TRIGGERS = 10_000
+MOST_PROBLEMS = 100
+_NAMES = [(field.name, to_camel(field.name)) for field in fields(ShownExecution)]
+_SPELLINGS = {"workflow": "workflow", "idempotencyKey": "key", "idempotency_key": "key", "data": "data"}
+
+
+async def trigger_workflow(request: Request) -> Response:
+    """POST /v1/workflows/{id}/triggers."""
+    visit = await let_in(request, Permission.OPERATE)
+    workflow: UUID = request.path_params["id"]
+    wish = _one_wish(await read_object(request), workflow)
+    return _answer(await visit.engine.executions.trigger(visit.caller, workflow, wish.data, wish.idempotency_key))
+
+
+async def trigger_named(request: Request) -> Response:
+    """POST /v1/triggers."""
+    visit = await let_in(request, Permission.OPERATE)
+    wish = _one_wish(await read_object(request), None)
+    return _answer(await visit.engine.executions.trigger(visit.caller, wish.workflow, wish.data, wish.idempotency_key))
+
+
+async def trigger_bulk(request: Request) -> Response:
+    """POST /v1/triggers/bulk."""
+    visit = await let_in(request, Permission.OPERATE)
+    wishes = _read_wishes(await read_object(request, LARGEST_BULK_BODY))
+    started = await visit.engine.executions.trigger_many(visit.caller, wishes)
+    return _json({"data": [{"id": one.id, "duplicate": one.duplicate} for one in started]}, 200)
+
+
+ROUTES = [
+    Route("/v1/workflows/{id:uuid}/triggers", trigger_workflow, methods=["POST"]),
+    Route("/v1/triggers", trigger_named, methods=["POST"]),
+    Route("/v1/triggers/bulk", trigger_bulk, methods=["POST"]),
+]
+
+
+def _one_wish(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
+    problems: list[Problem] = []
+    wish = _read_wish(raw, "", workflow, problems)
+    if problems:
+        raise FieldsInvalid(problems)
+    return wish
+
+
+def _read_wishes(raw: Mapping[str, Any]) -> list[BulkTrigger]:
+    unknown = [Problem(name, "is no field; there is only triggers") for name in raw if name != "triggers"]
+    triggers = raw.get("triggers")
+    if not isinstance(triggers, list) or not 1 <= len(triggers) <= MOST_TRIGGERS:
+        unknown.append(Problem("triggers", f"must be a list of 1 to {MOST_TRIGGERS:,} triggers"))
+    if unknown or not isinstance(triggers, list):
+        raise FieldsInvalid(unknown)
+    problems: list[Problem] = []
+    wishes = []
+    for number, one in enumerate(triggers):
+        if isinstance(one, dict):
+            wishes.append(_read_wish(one, f"triggers[{number}].", None, problems))
+        else:
+            problems.append(Problem(f"triggers[{number}]", "must be an object"))
+        if len(problems) >= MOST_PROBLEMS:
+            break
+    if problems:
+        raise FieldsInvalid(problems)
+    return wishes
+
+
+def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, problems: list[Problem]) -> BulkTrigger:
+    """One trigger; what is wrong with it is added to the problems."""
+    found: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in _SPELLINGS or (name == "workflow" and workflow):
+            # Taken in silence, a misspelt idempotencyKey would send twice.
+            problems.append(Problem(f"{place}{name}", "is no field of a trigger; use idempotencyKey and data"))
+        found[_SPELLINGS.get(name, "")] = value
+    data, key, named = found.get("data", {}), found.get("key"), found.get("workflow")
+    if not isinstance(data, dict):
+        problems.append(Problem(f"{place}data", "must be an object"))
+    if key is not None and not isinstance(key, str):
+        problems.append(Problem(f"{place}idempotencyKey", "must be a text"))
+    if workflow is None and (not isinstance(named, str) or not named):
+        problems.append(Problem(f"{place}workflow", "must be a workflow's name or id"))
+    return BulkTrigger(workflow or id_or_name(named if isinstance(named, str) else "") or "", data, key)
+
+
+def _answer(triggered: Triggered) -> Response:
+    execution = triggered.execution
+    body = {camel: getattr(execution, name) for name, camel in _NAMES}
+    body["duplicate"] = triggered.duplicate
+    response = _json(body, 200 if triggered.duplicate else 201)
+    response.headers["Location"] = f"/v1/executions/{execution.id}"
+    return response
+
+
+def _json(body: object, status: int) -> Response:
+    return Response(msgspec.json.encode(body), status, media_type="application/json")

@@ -1,0 +1,137 @@
+"""/v1/workflows: define, look up, switch on and off."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from tidings.domain.errors import Problem
+from tidings.http.access import Definer, DefinitionReader
+from tidings.http.bodies import body_of
+from tidings.http.errors import FieldsInvalid
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.shapes import (
+    ChangedWorkflow,
+    Everything,
+    GivenDefinition,
+    GivenWorkflow,
+    List,
+    ProblemPlace,
+    Validated,
+    Version,
+    Workflow,
+)
+from tidings.products.shown import ShownWorkflow
+
+router = APIRouter(tags=["Workflows"])
+READ_ONLY = frozenset(["id", "version", "form", "createdAt", "updatedAt", "created_at", "updated_at"])
+"""What an answer says and a body may repeat, so that what was read can be changed and written back."""
+
+
+def definition_of(body: GivenDefinition) -> dict[str, Any]:
+    """The definition, wherever it stands; given twice it must be the same."""
+    beside = {name: value for name, value in (body.model_extra or {}).items() if name not in READ_ONLY}
+    if body.definition is None:
+        return beside
+    if beside and beside != body.definition:
+        raise FieldsInvalid([Problem("definition", f"differs from {', '.join(beside)} beside it; give it once")])
+    return body.definition
+
+
+def show(workflow: ShownWorkflow) -> Workflow:
+    """A workflow with its definition's fields beside its own."""
+    own = {
+        "id": workflow.id,
+        "name": workflow.name,
+        "description": workflow.description,
+        "active": workflow.active,
+        "version": workflow.version,
+        "form": workflow.form,
+        "definition": dict(workflow.definition),
+        "createdAt": workflow.created_at,
+        "updatedAt": workflow.updated_at,
+    }
+    return Workflow.model_validate({**workflow.definition, **own})
+
+
+@router.post("/v1/workflows", status_code=201, openapi_extra=takes(GivenWorkflow))
+async def create_workflow(
+    visit: Definer, body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow))], response: Response
+) -> Workflow:
+    """Make a workflow; every problem of its definition is reported at once."""
+    made = await visit.engine.workflows.create(
+        visit.caller, body.name, definition_of(body), description=body.description, active=body.active
+    )
+    response.headers["Location"] = f"/v1/workflows/{made.id}"
+    return show(made)
+
+
+@router.get("/v1/workflows")
+async def list_workflows(
+    visit: DefinitionReader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    name: Annotated[str | None, Query(max_length=200)] = None,
+    active: bool | None = None,
+) -> List[Workflow]:
+    """The workflows of the workspace."""
+    page = await visit.engine.workflows.list(visit.workspace, name=name, active=active, limit=limit, cursor=cursor)
+    return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/v1/workflows/validate", openapi_extra=takes(GivenDefinition))
+async def validate_workflow(
+    visit: Definer, body: Annotated[GivenDefinition, Depends(body_of(GivenDefinition))]
+) -> Validated:
+    """Say everything that is wrong with a definition, each with its place; stores nothing."""
+    definition = definition_of(body)
+    if body.definition is None:
+        definition = {name: value for name, value in definition.items() if name not in {"name", "active"}}
+    problems = visit.engine.workflows.validate(definition)
+    return Validated(valid=not problems, errors=[ProblemPlace.model_validate(one) for one in problems])
+
+
+@router.get("/v1/workflows/{id:uuid}")
+async def get_workflow(visit: DefinitionReader, id: UUID) -> Workflow:
+    """One workflow with the definition of its newest version."""
+    return show(await visit.engine.workflows.get(visit.workspace, id))
+
+
+@router.put("/v1/workflows/{id:uuid}", openapi_extra=takes(ChangedWorkflow))
+async def update_workflow(
+    visit: Definer, id: UUID, body: Annotated[ChangedWorkflow, Depends(body_of(ChangedWorkflow))]
+) -> Workflow:
+    """Change a workflow; another definition is a new version, and what was started goes on with its own."""
+    workflows = visit.engine.workflows
+    changed = await workflows.update(
+        visit.caller, id, definition_of(body), name=body.name, description=body.description
+    )
+    if body.active is not None and body.active != changed.active:
+        switch = workflows.activate if body.active else workflows.deactivate
+        changed = await switch(visit.caller, id)
+    return show(changed)
+
+
+@router.delete("/v1/workflows/{id:uuid}", status_code=204)
+async def delete_workflow(visit: Definer, id: UUID) -> None:
+    """Delete a workflow; refused while it is active and has executions."""
+    await visit.engine.workflows.delete(visit.caller, id)
+
+
+@router.post("/v1/workflows/{id:uuid}/activate")
+async def activate_workflow(visit: Definer, id: UUID) -> Workflow:
+    """Let it be triggered."""
+    return show(await visit.engine.workflows.activate(visit.caller, id))
+
+
+@router.post("/v1/workflows/{id:uuid}/deactivate")
+async def deactivate_workflow(visit: Definer, id: UUID) -> Workflow:
+    """Let it be triggered no more; what was started goes on."""
+    return show(await visit.engine.workflows.deactivate(visit.caller, id))
+
+
+@router.get("/v1/workflows/{id:uuid}/versions")
+async def list_versions(visit: DefinitionReader, id: UUID) -> Everything[Version]:
+    """Every version there ever was."""
+    found = await visit.engine.workflows.versions(visit.workspace, id)
+    return Everything(data=[Version.model_validate(one) for one in found])
