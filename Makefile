@@ -26,7 +26,7 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 demo: install ## Send to some thousands, kill a worker half-way, and prove nobody was written to twice
 	@$(BIN)/tidings demo
 
-up: install ## Run a worker on the embedded PostgreSQL until Ctrl-C
+up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
 	@$(BIN)/tidings up
 
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own

@@ -43,6 +43,10 @@ class Config:
     batch: int = 100
     lanes: tuple[Lane, ...] = tuple(Lane)
     poll_seconds: float = 5
+    host: str = "127.0.0.1"
+    port: int = 8080
+    admin_key: str | None = None
+    rate_limit: float = 5_000
     log_format: LogFormat = LogFormat.CONSOLE
 
 
@@ -176,5 +180,9 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "batch": _whole(1, 10_000),
     "lanes": _lanes,
     "poll_seconds": _number(0.05, 300),
+    "host": _text,
+    "port": _whole(0, 65_535),
+    "admin_key": _text,
+    "rate_limit": _number(0, 1_000_000),
     "log_format": _choice(LogFormat),
 }

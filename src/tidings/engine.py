@@ -24,6 +24,7 @@ from tidings.kernel.observe import Check, RunView, Totals
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started, Trigger
+from tidings.products.access import Access
 from tidings.products.executions import Executions
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
@@ -59,6 +60,7 @@ class Engine:
         self.kernel = kernel
         self.workflows = Workflows(kernel)
         self.executions = Executions(kernel)
+        self.access = Access(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
         """Check a workflow and freeze it as a new version; the same definition again changes nothing."""

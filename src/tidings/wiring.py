@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tidings.config import Config
-from tidings.domain.errors import ConfigInvalid, InputInvalid
+from tidings.domain.errors import ConfigInvalid, InputInvalid, StorageUnavailable
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
@@ -21,7 +21,15 @@ from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.clock import Clock, DatabaseClock
 from tidings.storage.database import Database, without_password
 from tidings.storage.directory import FunctionDirectory
-from tidings.storage.migrate import migrate, read_shard_count, require_current, require_safe, reset, schema_state
+from tidings.storage.migrate import (
+    migrate,
+    read_shard_count,
+    require_current,
+    require_safe,
+    reset,
+    rows_are_hidden,
+    schema_state,
+)
 from tidings.storage.vault import Vault, key_kept_in, read_keys
 
 LONGEST_MARGIN = timedelta(seconds=1)
@@ -101,6 +109,11 @@ async def open_engine(
         else:
             await require_current(db)
         shards = await read_shard_count(db)
+        if await rows_are_hidden(db):
+            raise StorageUnavailable(
+                "the database's role does not own Tidings' tables, so row-level security hides their rows; "
+                "connect as their owner, or give the role BYPASSRLS"
+            )
         vault = Vault(keys or _own_keys(config))
     except BaseException:
         await db.close()

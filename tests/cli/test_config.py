@@ -50,6 +50,10 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         batch=7,
         lanes=(Lane.CAMPAIGNS, Lane.RUNS),
         poll_seconds=0.5,
+        host="0.0.0.0",
+        port=9000,
+        admin_key="tid_something",
+        rate_limit=12.5,
         log_format=LogFormat.JSON,
     )
     words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}

@@ -6,7 +6,7 @@ def test_help_lists_every_command(anywhere: Command) -> None:
     shown = anywhere("--help")
 
     assert shown.status == 0
-    for name in ("db", "outbox", "verify", "worker", "up", "demo"):
+    for name in ("db", "outbox", "verify", "worker", "serve", "up", "demo"):
         assert f" {name} " in shown.out
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tidings import __version__
-from tidings.cli import db, outbox, verify, worker
+from tidings.cli import db, outbox, serve, verify, worker
 from tidings.cli.options import AsJson, config_from
 
 app = typer.Typer(
@@ -18,7 +18,8 @@ app.add_typer(db.app, name="db")
 app.add_typer(outbox.app, name="outbox")
 app.command("verify")(verify.verify)
 app.command("worker")(worker.worker)
-app.command("up")(worker.up)
+app.command("serve")(serve.serve)
+app.command("up")(serve.up)
 
 
 def _version(wanted: bool) -> None:

@@ -1,13 +1,16 @@
-"""`tidings worker` and `tidings up`."""
+"""`tidings worker`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
 from tidings.config import Config, variable
 
-Processes = Annotated[int | None, typer.Option(help="Worker processes.  [default: 1]", show_default=False)]
+if TYPE_CHECKING:
+    from tidings.worker.processes import Processes
+
+ProcessCount = Annotated[int | None, typer.Option(help="Worker processes.  [default: 1]", show_default=False)]
 Batch = Annotated[int | None, typer.Option(help="Executions claimed at once.  [default: 100]", show_default=False)]
 Lanes = Annotated[
     str | None,
@@ -20,7 +23,7 @@ AppReference = Annotated[
 
 
 def worker(
-    processes: Processes = None,
+    processes: ProcessCount = None,
     batch: Batch = None,
     lanes: Lanes = None,
     app: AppReference = None,
@@ -35,24 +38,24 @@ def worker(
     raise typer.Exit(run(lambda: _work(config, app)))
 
 
-def up(processes: Processes = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """Start the embedded PostgreSQL if need be, bring its tables up to date, and work until stopped."""
-    config = config_from(processes=processes, database_url=database_url, data_dir=data_dir)
-    raise typer.Exit(run(lambda: _work(config, None)))
-
-
 async def _work(config: Config, app: str | None) -> int:
     from tidings.wiring import load_app, open_engine
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_processes, run_worker
-    from tidings.worker.processes import Processes
 
     engine = await open_engine(config, load_app(app) if app else None)
     if config.processes > 1:
         await engine.close()  # it has checked the settings and the tables; the children open their own
-        return await run_processes(Processes(_arguments(config, app), _environment(config), config.processes))
+        return await run_processes(worker_processes(config, app))
     worker = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
     return await run_worker(engine, worker)
+
+
+def worker_processes(config: Config, app: str | None) -> "Processes":
+    """The children of one command."""
+    from tidings.worker.processes import Processes
+
+    return Processes(_arguments(config, app), _environment(config), config.processes)
 
 
 def _environment(config: Config) -> dict[str, str]:

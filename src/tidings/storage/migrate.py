@@ -125,6 +125,13 @@ async def read_shard_count(db: Database) -> int:
     return row["shards"] if row else 0
 
 
+async def rows_are_hidden(db: Database) -> bool:
+    """Whether this role is shown only what row-level security lets through."""
+    async with db.autocommit() as tx:
+        row = await tx.fetch_one(_SQL["rows_are_hidden"])
+    return bool(row and row["hidden"])
+
+
 async def reset(db: Database) -> None:
     """Remove everything Tidings owns in this database."""
     async with db.transaction(may_be_long=True) as tx:

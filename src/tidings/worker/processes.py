@@ -30,7 +30,7 @@ class Processes:
         codes = await asyncio.gather(*(self._keep_one(number) for number in range(1, self._count + 1)))
         return max(codes)
 
-    def stop(self) -> None:
+    def drain(self) -> None:
         """Have every child drain."""
         self._stopping.set()
         for child in self._children:

@@ -48,6 +48,10 @@ insert into migrations (number, name, checksum, applied_at) values (:number, :na
 -- How many shards this database has.
 select shard_count() as shards;
 
+-- name: rows_are_hidden
+-- Whether row-level security holds for us, too: then a worker would see no work, and no error either.
+select row_security_active('tidings.queue') as hidden;
+
 -- name: read_safety
 -- The settings without which an acknowledged commit may be lost, and the server's version.
 select current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,

@@ -1,0 +1,84 @@
+"""`tidings serve` and `tidings up`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
+from tidings.cli.output import print_line
+from tidings.cli.worker import AppReference, ProcessCount, worker_processes
+from tidings.config import Config
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
+    from tidings.http.server import ApiServer
+    from tidings.worker.main import Part
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
+Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
+
+
+def serve(
+    host: Host = None, port: Port = None, database_url: DatabaseUrl = None, data_dir: DataDir = None
+) -> None:
+    """Answer the HTTP API until stopped; workers run elsewhere.
+
+    The first SIGTERM or Ctrl-C answers what is in the air; the second leaves at once.
+    """
+    config = config_from(host=host, port=port, database_url=database_url, data_dir=data_dir)
+    raise typer.Exit(run(lambda: _serve(config)))
+
+
+def up(
+    host: Host = None,
+    port: Port = None,
+    processes: ProcessCount = None,
+    app: AppReference = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Start everything: the embedded PostgreSQL if need be, the HTTP API, and workers.
+
+    The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
+    """
+    config = config_from(host=host, port=port, processes=processes, database_url=database_url, data_dir=data_dir)
+    raise typer.Exit(run(lambda: _up(config, app)))
+
+
+async def _serve(config: Config) -> int:
+    from tidings.wiring import open_engine
+    from tidings.worker.main import run_together
+
+    engine = await open_engine(config)
+    return await run_together(engine, await _open_api(engine, config))
+
+
+async def _up(config: Config, app: str | None) -> int:
+    from tidings.wiring import load_app, open_engine
+    from tidings.worker.loop import Worker
+    from tidings.worker.main import run_together
+
+    engine = await open_engine(config, load_app(app) if app else None)
+    api = await _open_api(engine, config)
+    workers: Part
+    if config.processes > 1:
+        workers = worker_processes(config, app)
+    else:
+        workers = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
+    return await run_together(engine, api, workers)
+
+
+async def _open_api(engine: "Engine", config: Config) -> "ApiServer":
+    """Listen, and say where and with which key; what is wrong is said before anything runs."""
+    from tidings.http.server import ApiServer
+
+    try:
+        api = ApiServer(engine, config)
+        made = await engine.access.ensure_admin_key(config.admin_key)
+    except BaseException:
+        await engine.close()
+        raise
+    print_line(f"Tidings answers at {api.url} (try {api.url}/docs)")
+    if made:
+        print_line(f"The first administrator's key, shown this once: {made}")
+    return api
