@@ -1,0 +1,158 @@
+"""/v1/executions: looking, deciding, following."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import httpx2
+
+from tests.http.conftest import Person, listening, start
+from tests.http.test_requests import assert_problem
+from tidings.config import Config
+from tidings.engine import Engine
+from tidings.http.executions import with_heartbeats
+from tidings.products.shown import ShownExecution
+
+
+async def test_an_execution_shows_everything_about_itself(admin: Person, engine: Engine, workflow: UUID) -> None:
+    id = await start(engine, key="k")
+    await engine.work_everything()
+
+    shown = (await admin.get(f"/v1/executions/{id}")).json()
+
+    assert shown.keys() >= {
+        *("id", "status", "workflowId", "workflowName", "workflowVersion", "cursor", "currentStep", "totalSteps"),
+        *("availableAt", "attempts", "inputPayload", "vars", "errorMessage", "errorStep", "retryCount", "triggeredBy"),
+        *("createdAt", "startedAt", "completedAt", "idempotencyKey"),
+    }
+    assert (shown["status"], shown["workflowName"], shown["idempotencyKey"]) == ("completed", "welcome", "k")
+    assert shown["createdAt"].endswith("Z")
+
+
+async def test_the_log_says_what_each_node_did(admin: Person, engine: Engine, workflow: UUID) -> None:
+    id = await start(engine)
+    await engine.work_everything()
+
+    lines = (await admin.get(f"/v1/executions/{id}/log")).json()["data"]
+
+    assert [line["node"] for line in lines] == ["hello"]
+    assert lines[0]["items"][0]["recipient"] == "ada@example.com"
+
+
+async def test_executions_are_listed_by_workflow_and_status(admin: Person, engine: Engine, workflow: UUID) -> None:
+    ids = {str(await start(engine)) for _ in range(3)}
+
+    async def listed(**query: str) -> set[str]:
+        return {one["id"] for one in (await admin.get("/v1/executions", params=query)).json()["data"]}
+
+    assert await listed(status="enqueued") == ids
+    assert await listed(workflow="welcome") == ids
+    assert await listed(workflow=str(workflow)) == ids
+    assert await listed(status="completed") == set()
+
+
+async def test_people_pause_resume_and_cancel(admin: Person, engine: Engine, workflow: UUID) -> None:
+    id = await start(engine)
+
+    paused = await admin.post(f"/v1/executions/{id}/pause")
+    resumed = await admin.post(f"/v1/executions/{id}/resume")
+    cancelled = await admin.post(f"/v1/executions/{id}/cancel")
+    await engine.work_everything()
+
+    assert [answer.status_code for answer in (paused, resumed, cancelled)] == [200, 200, 200]
+    assert paused.json()["status"] == "paused"
+    assert (await admin.get(f"/v1/executions/{id}")).json()["status"] == "cancelled"
+    assert_problem(await admin.post(f"/v1/executions/{id}/cancel"), 409, "conflict")
+    assert_problem(await admin.post(f"/v1/executions/{id}/retry"), 409, "conflict")
+
+
+async def test_a_replay_of_nothing_says_so(admin: Person) -> None:
+    answer = await admin.post("/v1/dead-letters/replay", {"where": {}, "dry_run": True})
+
+    assert answer.json() == {"count": 0, "executions": [], "byError": {}, "refused": 0, "dryRun": True}
+
+
+# Following
+
+
+async def events(answer: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    found: dict[str, Any] = {}
+    async for line in answer.aiter_lines():
+        name, _, value = line.partition(": ")
+        if name in {"id", "event", "data"}:
+            found[name] = value
+        elif not line and found:
+            yield found
+            found = {}
+
+
+async def test_an_execution_is_followed_until_it_has_ended(
+    admin: Person, engine: Engine, config: Config, workflow: UUID
+) -> None:
+    id = await start(engine)
+    key = {"Authorization": f"Bearer {admin.secret}"}
+    seen: list[dict[str, Any]] = []
+
+    async with (
+        listening(engine, config) as url,
+        httpx2.AsyncClient(base_url=url, headers=key) as http,
+        asyncio.timeout(10),
+        http.stream("GET", f"/v1/executions/{id}/events") as answer,
+    ):
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        async for event in events(answer):
+            seen.append(event)
+            if len(seen) == 1:
+                await engine.work_everything()
+
+    statuses = [json.loads(event["data"])["status"] for event in seen]
+    assert (statuses[0], statuses[-1]) == ("enqueued", "completed")
+    assert {event["event"] for event in seen} == {"execution"}
+
+
+async def test_whoever_comes_again_is_not_told_twice_and_in_the_end_is_sent_away(
+    admin: Person, engine: Engine, workflow: UUID
+) -> None:
+    id = await start(engine)
+    await engine.work_everything()
+    first = [event async for event in events(await admin.get(f"/v1/executions/{id}/events"))]
+    [last] = first
+
+    again = await admin.get(f"/v1/executions/{id}/events", headers={"Last-Event-ID": last["id"]})
+    stale = await admin.get(f"/v1/executions/{id}/events", headers={"Last-Event-ID": "something old"})
+
+    assert again.status_code == 204
+    assert [event async for event in events(stale)] == first
+
+
+async def test_a_quiet_stream_has_a_heartbeat_and_ends_when_the_process_drains(engine: Engine) -> None:
+    async def never() -> AsyncIterator[ShownExecution]:
+        await asyncio.sleep(60)
+        raise AssertionError("nobody waits that long")
+        yield
+
+    heartbeats = with_heartbeats(never(), engine, seconds=0.01)
+    first = await anext(heartbeats)
+    engine.kernel.draining.set()
+    rest = [one async for one in heartbeats]
+
+    assert first is None
+    assert rest == []
+
+
+async def test_a_process_that_is_asked_to_stop_ends_its_streams(
+    admin: Person, engine: Engine, config: Config, workflow: UUID
+) -> None:
+    id = await start(engine)
+    key = {"Authorization": f"Bearer {admin.secret}"}
+
+    async with httpx2.AsyncClient(headers=key) as http, asyncio.timeout(10):
+        async with listening(engine, config) as url:
+            following = asyncio.create_task(http.get(f"{url}/v1/executions/{id}/events"))
+            await asyncio.sleep(0.2)
+        answer = await following
+
+    assert answer.status_code == 200
+    assert '"status":"enqueued"' in answer.text.replace(" ", "")

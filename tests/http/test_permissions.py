@@ -1,0 +1,184 @@
+"""Every operation × every role × {own, another workspace's, another tenant's, absent}.
+
+The operations are taken from the description itself, so that none can be forgotten. What each role may is written down
+here a second time, from the role table, so that a slip in the domain's table shows.
+"""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, caller, person, start
+from tidings.config import Config
+from tidings.domain.ids import Workspace
+from tidings.domain.roles import Role
+from tidings.engine import Engine
+from tidings.http.app import create_app
+
+MANAGER, OPERATOR, ADMIN, WORKER = (
+    *(Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR),
+    *(Role.SYSTEM_ADMIN, Role.WORKER_SERVICE),
+)
+EVERYBODY = frozenset(Role)
+ALLOWED: dict[str, frozenset[Role]] = {
+    **dict.fromkeys(
+        [
+            *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
+            *("activate_workflow", "deactivate_workflow"),
+        ],
+        frozenset([MANAGER, ADMIN]),
+    ),
+    **dict.fromkeys(["list_workflows", "get_workflow", "list_versions"], EVERYBODY),
+    **dict.fromkeys(
+        [
+            *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
+            *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
+        ],
+        frozenset([OPERATOR, ADMIN]),
+    ),
+    **dict.fromkeys(
+        ["list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"],
+        frozenset([MANAGER, OPERATOR, ADMIN]),
+    ),
+    "get_metrics": frozenset([WORKER, ADMIN]),
+    **dict.fromkeys(["create_key", "list_keys", "revoke_key", "list_audit_log"], frozenset([ADMIN])),
+    "get_health": EVERYBODY,
+}
+OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log"}
+"""An administrator's affair in every workspace of the tenant."""
+PLACES: dict[str, Workspace | None] = {
+    "own": HOME,
+    "other workspace": OTHER_WORKSPACE,
+    "other tenant": OTHER_TENANT,
+    "absent": None,
+}
+BODIES: dict[str, Any] = {
+    "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
+    "update_workflow": lambda: {**WELCOME},
+    "validate_workflow": lambda: {**WELCOME},
+    "trigger_workflow": lambda: {"data": ADA},
+    "trigger_named": lambda: {"workflow": "welcome", "data": ADA},
+    "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
+    "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
+    "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "create_key": lambda: {"name": "another", "role": "workerService"},
+}
+
+
+def operations() -> dict[str, tuple[str, str]]:
+    described = create_app(_NoEngine(), Config()).openapi()  # type: ignore[arg-type]
+    return {
+        operation["operationId"]: (method.upper(), path)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+class _NoEngine:
+    """Describing the API needs none."""
+
+
+OPERATIONS = operations()
+
+
+def test_every_operation_is_in_the_table_of_this_test() -> None:
+    assert OPERATIONS.keys() == ALLOWED.keys()
+
+
+async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
+    """Something of the kind that the path is about."""
+    if workspace is None:
+        return uuid4()
+    if path.startswith("/v1/api-keys"):
+        return (await engine.access.create_key(caller(workspace), "some key", WORKER)).key.id
+    if path.startswith("/v1/workflows"):
+        return (await engine.workflows.create(caller(workspace), f"w-{uuid4()}", WELCOME)).id
+    id = await start(engine, workspace)
+    if path.endswith("/events"):
+        await engine.work_everything()  # its stream ends
+    return id
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_a_role_may_what_its_table_says_and_only_at_home(
+    operation: str, engine: Engine, http: httpx2.AsyncClient, app: FastAPI
+) -> None:
+    method, path = OPERATIONS[operation]
+    for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
+        await engine.workflows.create(caller(workspace), "welcome", WELCOME)
+
+    for role in Role:
+        somebody = await person(engine, http, role)
+        for place, workspace in PLACES.items():
+            if "{id}" not in path and place != "own":
+                continue
+            id = await make(engine, path, workspace)
+            body = BODIES[operation]() if operation in BODIES else None
+            answer = await somebody.ask(method, path.replace("{id}", str(id)), **({"json": body} if body else {}))
+            case = f"{operation} by {role} on {place}: {answer.status_code} {answer.text}"
+
+            if role not in ALLOWED[operation]:
+                assert answer.status_code == 403, case
+            elif workspace == HOME or (workspace == OTHER_WORKSPACE and operation in OF_THE_TENANT):
+                assert answer.status_code in {200, 201, 204, 409}, case
+            else:
+                assert answer.status_code == 404, case
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer tid_nobody"}, {"Authorization": "Basic eDp5"}])
+async def test_without_a_key_nothing_but_health_is_answered(
+    operation: str, headers: dict[str, str], http: httpx2.AsyncClient
+) -> None:
+    method, path = OPERATIONS[operation]
+    body = BODIES[operation]() if operation in BODIES else None
+
+    answer = await http.request(
+        method, path.replace("{id}", str(uuid4())), headers=headers, **({"json": body} if body else {})
+    )
+
+    assert answer.status_code == (200 if operation == "get_health" else 401)
+
+
+async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(
+    engine: Engine, http: httpx2.AsyncClient
+) -> None:
+    reader = await person(engine, http, OPERATOR)
+    await engine.workflows.create(caller(OTHER_TENANT), "welcome", WELCOME)
+    foreign, absent = str(await start(engine, OTHER_TENANT)), str(uuid4())
+
+    answers = [(await reader.get(f"/v1/executions/{id}")).json() | {"requestId": ""} for id in (foreign, absent)]
+
+    assert str(answers[0]).replace(foreign, "ID") == str(answers[1]).replace(absent, "ID")
+
+
+@pytest.mark.parametrize("path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters"])
+async def test_a_list_holds_only_what_is_of_the_workspace(path: str, engine: Engine, http: httpx2.AsyncClient) -> None:
+    ids = {}
+    for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
+        await engine.workflows.create(caller(workspace), "welcome", WELCOME)
+        ids[workspace] = str(await start(engine, workspace))
+    reader = await person(engine, http, ADMIN)
+
+    listed = (await reader.get(path)).json()["data"]
+
+    assert len(listed) == (0 if path == "/v1/dead-letters" else 1)
+    assert ids[OTHER_TENANT] not in str(listed)
+    assert ids[OTHER_WORKSPACE] not in str(listed)
+
+
+async def test_an_administrator_sees_the_keys_and_the_history_of_the_tenant_and_of_no_other(
+    engine: Engine, http: httpx2.AsyncClient
+) -> None:
+    admin = await person(engine, http, ADMIN)
+    await person(engine, http, WORKER, OTHER_WORKSPACE)
+    await person(engine, http, WORKER, OTHER_TENANT)
+
+    keys = (await admin.get("/v1/api-keys")).json()["data"]
+    history = (await admin.get("/v1/audit-log")).json()["data"]
+
+    assert [(key["tenant"], key["workspace"]) for key in keys] == [("acme", "second"), ("acme", "main")]
+    assert [(line["workspace"], line["event"]) for line in history] == [("second", "created"), ("main", "created")]
