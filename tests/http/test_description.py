@@ -1,0 +1,134 @@
+"""What the API says of itself, and whether it is true."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from tests.http.conftest import Person, listening, person, start
+from tidings import __version__
+from tidings.config import Config
+from tidings.domain.ids import Shard
+from tidings.domain.roles import Role
+from tidings.engine import Engine
+
+CHECKED_FOR_SECONDS = 240
+
+
+def described(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, operation)
+        for path, methods in app.openapi()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_it_is_openapi_3_1_and_every_operation_has_a_name_of_its_own(app: FastAPI) -> None:
+    names = [operation["operationId"] for _, _, operation in described(app)]
+
+    assert app.openapi()["openapi"].startswith("3.1")
+    assert len(names) == len(set(names)) > 20
+
+
+def test_every_error_is_declared_in_the_one_form(app: FastAPI) -> None:
+    for path, _, operation in described(app):
+        if path.startswith("/functions"):
+            continue
+        errors = {status: answer for status, answer in operation["responses"].items() if int(status) >= 400}
+        assert {"500", "503"} <= errors.keys()
+        for answer in errors.values():
+            assert answer["content"]["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+        if "requestBody" in operation:
+            assert {"400", "413", "422"} <= errors.keys()
+
+
+def test_every_reference_leads_somewhere_and_nothing_of_the_framework_s_own_errors_is_left(app: FastAPI) -> None:
+    text = str(app.openapi())
+    names = {piece.split("'")[0] for piece in text.split("#/components/schemas/")[1:]}
+
+    assert names <= app.openapi()["components"]["schemas"].keys()
+    assert "HTTPValidationError" not in text
+
+
+def test_every_body_has_an_example(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    for path, _, operation in described(app):
+        if "requestBody" in operation:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            schema = schemas[schema["$ref"].rsplit("/")[-1]] if "$ref" in schema else schema
+            assert schema["examples"], path
+
+
+async def test_the_documentation_loads_nothing_from_elsewhere(http: httpx2.AsyncClient) -> None:
+    page = await http.get("/docs")
+
+    assert page.status_code == 200
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(
+    http: httpx2.AsyncClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy = await http.get("/v1/health")
+
+    async def silence(_: Shard) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(engine, "next_due", silence)
+    monkeypatch.setattr("tidings.http.health.LONGEST_LOOK_SECONDS", 0.05)
+    unhealthy = await http.get("/v1/health")
+
+    assert (healthy.status_code, healthy.json()) == (200, {"status": "healthy", "version": __version__})
+    assert (unhealthy.status_code, unhealthy.json()["status"]) == (503, "unhealthy")
+
+
+async def test_metrics_count_requests_and_show_what_there_is(
+    engine: Engine, http: httpx2.AsyncClient, workflow: UUID
+) -> None:
+    worker = await person(engine, http, Role.WORKER_SERVICE)
+    await start(engine)
+    await worker.get("/v1/workflows")
+
+    text = (await worker.get("/metrics")).text
+
+    assert 'tidings_queue{state="live"} 1.0' in text
+    assert 'tidings_executions{status="enqueued"} 1.0' in text
+    assert 'tidings_http_requests_total{method="GET",operation="list_workflows",status="200"} 1.0' in text
+    assert 'tidings_http_request_seconds_count{operation="list_workflows"} 1.0' in text
+
+
+async def test_metrics_are_not_counted_anew_at_every_look(
+    engine: Engine, http: httpx2.AsyncClient, workflow: UUID
+) -> None:
+    worker = await person(engine, http, Role.WORKER_SERVICE)
+    await worker.get("/metrics")
+    await start(engine)
+
+    assert "tidings_executions{" not in (await worker.get("/metrics")).text
+
+
+async def test_schemathesis_finds_nothing(
+    engine: Engine, config: Config, admin: Person, workflow: UUID, tmp_path: Path
+) -> None:
+    await start(engine)
+    async with listening(engine, config) as url:
+        checking = await asyncio.create_subprocess_exec(
+            *(str(Path(sys.executable).parent / "schemathesis"), "run", f"{url}/openapi.json"),
+            *("--header", f"Authorization: Bearer {admin.secret}", "--max-examples", "8", "--seed", "1"),
+            *("--phases", "examples,coverage,fuzzing", "--exclude-checks", "positive_data_acceptance"),
+            *("--suppress-health-check", "all", "--no-color"),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(CHECKED_FOR_SECONDS):
+            said, _ = await checking.communicate()
+
+    assert checking.returncode == 0, said.decode()[-8_000:]
