@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tidings.config import Config
-from tidings.domain.errors import ConfigInvalid, InputInvalid, StorageUnavailable
+from tidings.domain.errors import ConfigInvalid, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
@@ -25,9 +25,9 @@ from tidings.storage.migrate import (
     migrate,
     read_shard_count,
     require_current,
+    require_every_row,
     require_safe,
     reset,
-    rows_are_hidden,
     schema_state,
 )
 from tidings.storage.vault import Vault, key_kept_in, read_keys
@@ -109,11 +109,7 @@ async def open_engine(
         else:
             await require_current(db)
         shards = await read_shard_count(db)
-        if await rows_are_hidden(db):
-            raise StorageUnavailable(
-                "the database's role does not own Tidings' tables, so row-level security hides their rows; "
-                "connect as their owner, or give the role BYPASSRLS"
-            )
+        await require_every_row(db)
         vault = Vault(keys or _own_keys(config))
     except BaseException:
         await db.close()

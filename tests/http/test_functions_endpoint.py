@@ -39,7 +39,9 @@ async def front_end(engine: Engine, http: httpx2.AsyncClient) -> Person:
 
 
 async def call(somebody: Person, action: str, payload: Any = None) -> httpx2.Response:
-    return await somebody.http.post(PATH, json={"action": action, "payload": payload}, headers={"apikey": somebody.secret})
+    return await somebody.http.post(
+        PATH, json={"action": action, "payload": payload}, headers={"apikey": somebody.secret}
+    )
 
 
 async def enqueue(somebody: Person, data: Any = GUEST, **more: Any) -> httpx2.Response:

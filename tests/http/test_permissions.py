@@ -107,8 +107,8 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
     operation: str, engine: Engine, http: httpx2.AsyncClient, app: FastAPI
 ) -> None:
     method, path = OPERATIONS[operation]
-    for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
-        await engine.workflows.create(caller(workspace), "welcome", WELCOME)
+    for home in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
+        await engine.workflows.create(caller(home), "welcome", WELCOME)
 
     for role in Role:
         somebody = await person(engine, http, role)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -12,9 +13,8 @@ from tests.http.conftest import ADA, WELCOME, Person, listening
 from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http import edge
-from tidings.http.rate import RateLimit
 from tidings.http.errors import TooManyRequests
-from uuid import uuid4
+from tidings.http.rate import RateLimit
 
 POSTS = [
     *("/v1/workflows", "/v1/workflows/validate", "/v1/triggers", "/v1/triggers/bulk"),
@@ -127,7 +127,9 @@ async def test_a_bulk_trigger_names_each_problem_with_its_place(admin: Person) -
     ]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=100000", "cursor=nonsense", "status=lost", "workflow=%00"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=x", "limit=100000", "cursor=nonsense", "status=lost", "workflow=%00"]
+)
 async def test_bad_parameters_are_a_422(query: str, admin: Person) -> None:
     assert_problem(await admin.get(f"/v1/executions?{query}"), 422, "input_invalid")
 
@@ -218,7 +220,20 @@ def anything(dice: random.Random, depth: int = 0) -> Any:
         *("nodes", "edges", "entryNodeId", "steps", "id", "type", "to", "body", "subject", "name", "data", "triggers"),
         *("workflow", "idempotencyKey", "where", "dryRun", "ids", "role", "definition", "delayMs", "duration", "x"),
     ]
-    words = ["", "a", "email", "delay", "{{ x", "{% for i in (1..9) %}", "\x00", "é" * 3, "welcome", "PT", "-1", "systemAdmin"]
+    words = [
+        "",
+        "a",
+        "email",
+        "delay",
+        "{{ x",
+        "{% for i in (1..9) %}",
+        "\x00",
+        "é" * 3,
+        "welcome",
+        "PT",
+        "-1",
+        "systemAdmin",
+    ]
     kind = dice.randrange(8 if depth < 5 else 5)
     if kind < 5:
         return [None, dice.random() < 0.5, dice.choice([0, -1, 2**70, 1.5]), dice.choice(words), []][kind]

@@ -126,9 +126,7 @@ async def test_versions_are_listed(admin: Person, workflow: UUID) -> None:
     assert all(one.keys() == {"id", "number", "definition", "createdAt"} for one in versions)
 
 
-async def test_a_trigger_answers_201_and_its_repeat_200_with_the_same_execution(
-    admin: Person, workflow: UUID
-) -> None:
+async def test_a_trigger_answers_201_and_its_repeat_200_with_the_same_execution(admin: Person, workflow: UUID) -> None:
     first = await admin.post(f"/v1/workflows/{workflow}/triggers", {"idempotencyKey": "k-1", "data": ADA})
     second = await admin.post("/v1/triggers", {"workflow": "welcome", "idempotency_key": "k-1", "data": ADA})
     by_id = await admin.post("/v1/triggers", {"workflow": str(workflow), "idempotencyKey": "k-1", "data": ADA})

@@ -28,7 +28,7 @@ async def test_a_key_is_recognised_and_kept_only_as_its_hash(engine: Engine, sql
     assert identity == access.Identity(ANN.workspace, Role.TRIGGER_OPERATOR, made.key.id, "key:signup form")
     row = await sql.fetchrow("select * from api_keys")
     assert row is not None
-    assert row["hash"] == access._hash(made.secret)
+    assert row["hash"] == access._digest(made.secret)
     assert made.secret not in str(dict(row))
     assert made.secret.startswith(row["prefix"])
     assert len(row["prefix"]) == 12
@@ -54,7 +54,7 @@ async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_after_seco
     made = await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE)
     elsewhere = access.Access(engine.kernel)
     seconds = 0.0
-    monkeypatch.setattr(access.time, "monotonic", lambda: seconds)
+    monkeypatch.setattr("tidings.products.access.time.monotonic", lambda: seconds)
     assert await engine.access.authenticate(made.secret)
     assert await elsewhere.authenticate(made.secret)
 
@@ -75,9 +75,7 @@ async def test_a_key_is_looked_up_once_in_five_seconds(engine: Engine, sql: Sql)
 
 
 async def test_a_key_opens_nothing_once_it_has_expired(engine: Engine, clock: ManualClock) -> None:
-    made = await engine.access.create_key(
-        ANN, "x", Role.WORKER_SERVICE, expires_at=clock.time + timedelta(hours=1)
-    )
+    made = await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE, expires_at=clock.time + timedelta(hours=1))
     fresh = access.Access(engine.kernel)
     clock.advance(minutes=59)
     assert await fresh.authenticate(made.secret)

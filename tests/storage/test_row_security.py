@@ -1,6 +1,7 @@
 """The second line: whoever reads with SQL sees one workspace, whatever they ask for."""
 
 from typing import TypeAlias
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -14,7 +15,6 @@ from tidings.domain.item import Channel
 from tidings.domain.roles import Role
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.wiring import open_engine
-from uuid import uuid4
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 WELCOME = {
@@ -94,7 +94,8 @@ async def test_a_reader_can_neither_write_nor_see_keys(busy: Engine, sql: Sql, s
 
 async def test_every_table_is_under_row_level_security_or_holds_nothing_of_a_tenant(sql: Sql) -> None:
     rows = await sql.fetch(
-        "select relname from pg_class where relnamespace = 'tidings'::regnamespace and relkind = 'r' and not relrowsecurity"
+        "select relname from pg_class"
+        " where relnamespace = 'tidings'::regnamespace and relkind = 'r' and not relrowsecurity"
     )
 
     assert {row["relname"] for row in rows} <= {"shards", "migrations", "provider_pauses", "functions"}
@@ -117,4 +118,5 @@ async def test_an_engine_whose_role_is_not_the_owner_does_not_start_blind(dsn: s
 
 async def test_the_engine_itself_is_not_subject_to_it(busy: Engine) -> None:
     assert (await busy.totals()).executions.total() == len(HOMES)
-    assert await busy.access.create_key(Caller(HOMES[0], "ann"), "x", Role.WORKER_SERVICE)
+    made = await busy.access.create_key(Caller(HOMES[0], "ann"), "x", Role.WORKER_SERVICE)
+    assert await busy.access.authenticate(made.secret) is not None

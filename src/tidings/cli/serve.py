@@ -18,9 +18,7 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default:
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
 
 
-def serve(
-    host: Host = None, port: Port = None, database_url: DatabaseUrl = None, data_dir: DataDir = None
-) -> None:
+def serve(host: Host = None, port: Port = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Answer the HTTP API until stopped; workers run elsewhere.
 
     The first SIGTERM or Ctrl-C answers what is in the air; the second leaves at once.

@@ -6,7 +6,6 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
-from tidings import __version__
 from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http import audit, dead_letters, docs, executions, functions_endpoint, health, keys, triggers, workflows
@@ -14,7 +13,7 @@ from tidings.http.access import Api
 from tidings.http.edge import Edge
 from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
-from tidings.http.openapi import describe
+from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
 
 RESOURCES = (workflows, executions, dead_letters, keys, audit, health, docs)
@@ -24,7 +23,7 @@ def create_app(engine: Engine, config: Config) -> FastAPI:
     """The HTTP API on an engine; the caller closes the engine."""
     app = FastAPI(
         title="Tidings",
-        version=__version__,
+        version=VERSION,
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere; docs.py has its own
         redoc_url=None,
         redirect_slashes=False,

@@ -24,7 +24,9 @@ STREAM = "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 STREAM_DOCUMENTED = {
     "description": "One event `execution` for each change, its data an Execution; ends with the execution.",
-    "content": {STREAM: {"schema": {"type": "string"}, "example": 'id: 5f1c\nevent: execution\ndata: {"status": "…"}\n'}},
+    "content": {
+        STREAM: {"schema": {"type": "string"}, "example": 'id: 5f1c\nevent: execution\ndata: {"status": "…"}\n'}
+    },
 }
 
 

@@ -2,14 +2,15 @@
 
 import asyncio
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
-from tidings import __version__
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.ids import Shard
-from tidings.http.access import WorkerRunner, api_of
+from tidings.domain.roles import Permission
+from tidings.http.access import allowed, api_of
 from tidings.http.metrics import CONTENT_TYPE_LATEST
+from tidings.http.openapi import VERSION
 from tidings.http.shapes import Health
 
 router = APIRouter(tags=["Administration"])
@@ -36,10 +37,15 @@ async def get_health(request: Request) -> Response:
 
 
 def _health(status: str, code: int) -> JSONResponse:
-    return JSONResponse({"status": status, "version": __version__}, code, headers={"Cache-Control": "no-store"})
+    return JSONResponse({"status": status, "version": VERSION}, code, headers={"Cache-Control": "no-store"})
 
 
-@router.get("/metrics", response_class=Response, responses={200: METRICS_DOCUMENTED})
-async def get_metrics(visit: WorkerRunner, request: Request) -> Response:
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: METRICS_DOCUMENTED},
+    dependencies=[Depends(allowed(Permission.RUN_WORKERS))],
+)
+async def get_metrics(request: Request) -> Response:
     """Requests and their time, the queue, executions and outbox by status."""
     return Response(await api_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)

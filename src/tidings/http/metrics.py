@@ -56,7 +56,7 @@ class Metrics:
         ended = time.monotonic()
         self._count_again_at = ended + max(COUNTED_FOR_SECONDS, (ended - started) * SHARE_OF_TIME)
         _set(self._queue, _queue_states(totals))
-        _set(self._executions, totals.executions)
+        _set(self._executions, {str(status): count for status, count in totals.executions.items()})
         _set(self._outbox, totals.items)
 
 

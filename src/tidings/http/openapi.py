@@ -1,14 +1,14 @@
 """The description of the API: FastAPI's, with the bodies, the hot operations and every error added."""
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from tidings import __version__
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.shapes import (
@@ -28,6 +28,7 @@ from tidings.http.shapes import (
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
 Described = dict[str, Any]
+VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey),
@@ -39,8 +40,8 @@ DESCRIPTION = """
 Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
 
 Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextCursor}`. Errors are
-`application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What starts
-work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
+`application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What
+starts work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
 """
 
 
@@ -131,7 +132,9 @@ BY_HAND: Mapping[str, Described] = {
     "/v1/workflows/{id}/triggers": {
         "post": _starts("trigger_workflow", "Start an execution of this workflow", GivenTrigger, [_ID])
     },
-    "/v1/triggers": {"post": _starts("trigger_named", "Start an execution by the workflow's name", GivenNamedTrigger, [])},
+    "/v1/triggers": {
+        "post": _starts("trigger_named", "Start an execution by the workflow's name", GivenNamedTrigger, [])
+    },
     "/v1/triggers/bulk": {"post": _BULK},
     "/functions/v1/workflow-enqueue": {"post": _ENQUEUE},
 }
@@ -140,7 +143,7 @@ BY_HAND: Mapping[str, Described] = {
 def describe(app: FastAPI) -> Described:
     """The whole description; made once."""
     if app.openapi_schema is None:
-        found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
+        found = get_openapi(title="Tidings", version=VERSION, description=DESCRIPTION, routes=app.routes)
         for path, operations in BY_HAND.items():
             found["paths"].setdefault(path, {}).update(operations)
         _add_components(found)
@@ -157,7 +160,8 @@ def _operations(found: Described) -> Iterator[tuple[str, str, Described]]:
 
 
 def _add_components(found: Described) -> None:
-    wanted = [*((model, "validation") for model in GIVEN), *((model, "serialization") for model in ANSWERED)]
+    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in GIVEN]
+    wanted += [(model, "serialization") for model in ANSWERED]
     _, described = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
     components = found.setdefault("components", {})
     schemas = components.setdefault("schemas", {})

@@ -225,7 +225,7 @@ class GivenTrigger(Given):
     """Start one execution; without a key each call starts its own."""
 
     model_config = example({"idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}})
-    idempotency_key: str | None = Field(None, min_length=1, max_length=255)
+    idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     data: Json = Field(default_factory=dict)
 
 

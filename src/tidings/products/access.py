@@ -82,7 +82,7 @@ class Access:
         _check_expiry(expires_at, now)
         secret = PREFIX + secrets.token_urlsafe(32)
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
-        await self._kernel.db.persist(partial(self._insert, key=key, hash=_hash(secret), actor=caller.actor))
+        await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
         return NewKey(key, secret)
 
     async def list_keys(self, caller: Caller, *, limit: int = 50, cursor: str | None = None) -> Page[ShownKey]:
@@ -108,27 +108,27 @@ class Access:
             return key
 
         key = await self._kernel.db.persist(write)
-        self._known = {hash: known for hash, known in self._known.items() if known[1].key_id != id}
+        self._known = {digest: known for digest, known in self._known.items() if known[1].key_id != id}
         return key
 
     async def authenticate(self, secret: str) -> Identity | None:
         """Whose key this is; None when it is nobody's, revoked or expired."""
-        hash = _hash(secret)
-        until, identity = self._known.get(hash, (0.0, None))
+        digest = _digest(secret)
+        until, identity = self._known.get(digest, (0.0, None))
         if identity and until > time.monotonic():
             return identity
-        self._known.pop(hash, None)
-        key = await self._kernel.db.persist(lambda tx: access.find_key(tx, hash=hash), alone=True)
+        self._known.pop(digest, None)
+        key = await self._kernel.db.persist(lambda tx: access.find_key(tx, digest=digest), alone=True)
         now = await self._kernel.clock.now()
         if key is None or key.revoked_at or (key.expires_at and key.expires_at <= now):
             return None
         await self._note_use(key, now)
         identity = Identity(key.workspace, key.role, key.id, f"key:{key.name}")
-        self._remember(hash, identity, key, now)
+        self._remember(digest, identity, key, now)
         return identity
 
     async def ensure_admin_key(self, given: str | None) -> str | None:
-        """Let an administrator in: by the given key, or by one that is made if there is none, and returned to be shown."""
+        """Let an administrator in: by the given key, or else by one that is made the first time and given to be shown."""
         if given is not None and len(given) < SHORTEST_ADMIN_KEY:
             raise ConfigInvalid(f"TIDINGS_ADMIN_KEY is too short; use {SHORTEST_ADMIN_KEY} characters or more")
         secret = given or PREFIX + secrets.token_urlsafe(32)
@@ -137,13 +137,13 @@ class Access:
 
         async def write(tx: Tx) -> bool:
             await access.lock_admin_key(tx)
-            found = await access.find_key(tx, hash=_hash(secret))
+            found = await access.find_key(tx, digest=_digest(secret))
             if found:
                 _require_live(found, now)
                 return found.id == key.id
             if given is None and await access.count_admin_keys(tx):
                 return False
-            await self._insert(tx, key=key, hash=_hash(secret), actor="tidings")
+            await self._insert(tx, key=key, digest=_digest(secret), actor="tidings")
             return True
 
         made = await self._kernel.db.persist(write)
@@ -195,14 +195,14 @@ class Access:
             revoked_at=None,
         )
 
-    async def _insert(self, tx: Tx, *, key: ShownKey, hash: bytes, actor: str) -> None:
+    async def _insert(self, tx: Tx, *, key: ShownKey, digest: bytes, actor: str) -> None:
         await access.insert_key(
             tx,
             id=key.id,
             workspace=key.workspace,
             role=key.role,
             name=key.name,
-            hash=hash,
+            digest=digest,
             prefix=key.prefix,
             now=key.created_at,
             created_by=key.created_by,
@@ -232,16 +232,16 @@ class Access:
                 lambda tx: access.touch_key(tx, id=key.id, now=now, before=before), alone=True
             )
 
-    def _remember(self, hash: bytes, identity: Identity, key: ShownKey, now: datetime) -> None:
+    def _remember(self, digest: bytes, identity: Identity, key: ShownKey, now: datetime) -> None:
         seconds = KNOWN_SECONDS
         if key.expires_at:
             seconds = min(seconds, (key.expires_at - now).total_seconds())
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[hash] = (time.monotonic() + seconds, identity)
+        self._known[digest] = (time.monotonic() + seconds, identity)
 
 
-def _hash(secret: str) -> bytes:
+def _digest(secret: str) -> bytes:
     return sha256(secret.encode(errors="replace")).digest()
 
 

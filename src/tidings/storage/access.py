@@ -61,7 +61,7 @@ async def insert_key(
     workspace: Workspace,
     role: Role,
     name: str,
-    hash: bytes,
+    digest: bytes,
     prefix: str,
     now: datetime,
     created_by: str,
@@ -75,7 +75,7 @@ async def insert_key(
         workspace=workspace.name,
         role=role,
         name=name,
-        hash=hash,
+        digest=digest,
         prefix=prefix,
         now=now,
         created_by=created_by,
@@ -83,9 +83,9 @@ async def insert_key(
     )
 
 
-async def find_key(tx: Tx, *, hash: bytes) -> ShownKey | None:
+async def find_key(tx: Tx, *, digest: bytes) -> ShownKey | None:
     """The key with this hash, revoked and expired ones too."""
-    row = await tx.fetch_one(_SQL["find_key"], hash=hash)
+    row = await tx.fetch_one(_SQL["find_key"], digest=digest)
     return _shown(row) if row else None
 
 

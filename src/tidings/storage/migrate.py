@@ -125,11 +125,15 @@ async def read_shard_count(db: Database) -> int:
     return row["shards"] if row else 0
 
 
-async def rows_are_hidden(db: Database) -> bool:
-    """Whether this role is shown only what row-level security lets through."""
+async def require_every_row(db: Database) -> None:
+    """Refuse a role from which row-level security hides rows: a worker would see no work, and no error either."""
     async with db.autocommit() as tx:
-        row = await tx.fetch_one(_SQL["rows_are_hidden"])
-    return bool(row and row["hidden"])
+        row = await tx.fetch_one(_SQL["require_every_row"])
+    if row is None or row["hidden"]:
+        raise StorageUnavailable(
+            "the database's role does not own Tidings' tables, so row-level security hides their rows; "
+            "connect as their owner, or give the role BYPASSRLS"
+        )
 
 
 async def reset(db: Database) -> None:

@@ -9,14 +9,14 @@ select count(*) as keys from api_keys where role = 'systemAdmin' and revoked_at 
 -- name: insert_key
 -- A new key; what it is, only its hash tells.
 insert into api_keys (id, tenant_id, workspace_id, role, name, hash, prefix, created_at, created_by, expires_at)
-values (:id, :tenant, :workspace, :role, :name, :hash, :prefix, :now, :created_by, :expires_at)
+values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created_by, :expires_at)
     on conflict do nothing;
 
 -- name: find_key
 -- Whose key this is, whatever became of it.
 select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
   from api_keys
- where hash = :hash;
+ where hash = :digest;
 
 -- name: list_keys
 -- A tenant's keys, newest first.

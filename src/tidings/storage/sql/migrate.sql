@@ -48,8 +48,8 @@ insert into migrations (number, name, checksum, applied_at) values (:number, :na
 -- How many shards this database has.
 select shard_count() as shards;
 
--- name: rows_are_hidden
--- Whether row-level security holds for us, too: then a worker would see no work, and no error either.
+-- name: require_every_row
+-- Whether row-level security holds for us, too.
 select row_security_active('tidings.queue') as hidden;
 
 -- name: read_safety
