@@ -128,7 +128,7 @@ class Access:
         return identity
 
     async def ensure_admin_key(self, given: str | None) -> str | None:
-        """Let an administrator in: by the given key, or else by one that is made the first time and given to be shown."""
+        """Let an administrator in: by the given key, or by one that is made the first time, to be shown once."""
         if given is not None and len(given) < SHORTEST_ADMIN_KEY:
             raise ConfigInvalid(f"TIDINGS_ADMIN_KEY is too short; use {SHORTEST_ADMIN_KEY} characters or more")
         secret = given or PREFIX + secrets.token_urlsafe(32)
