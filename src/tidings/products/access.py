@@ -94,22 +94,20 @@ class Access:
         )
         return page_of(found, limit, lambda key: key.id)
 
-    async def revoke_key(self, caller: Caller, id: UUID) -> ShownKey:
+    async def revoke_key(self, caller: Caller, id: UUID) -> None:
         """End a key: here at once, in other processes after a few seconds."""
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
-        async def write(tx: Tx) -> ShownKey:
-            key = await access.revoke_key(tx, tenant=caller.workspace.tenant, id=id, now=now)
+        async def write(tx: Tx) -> None:
+            key = await access.read_key(tx, tenant=caller.workspace.tenant, id=id)
             if key is None:
                 raise NotFound(f"there is no key {id}")
-            if key.revoked_at == now:
+            if await access.revoke_key(tx, id=id, now=now):
                 await self._audit(tx, entry, key, "revoked", caller.actor, now)
-            return key
 
-        key = await self._kernel.db.persist(write)
+        await self._kernel.db.persist(write)
         self._known = {digest: known for digest, known in self._known.items() if known[1].key_id != id}
-        return key
 
     async def authenticate(self, secret: str) -> Identity | None:
         """Whose key this is; None when it is nobody's, revoked or expired."""

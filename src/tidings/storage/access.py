@@ -94,10 +94,15 @@ async def list_keys(tx: Tx, *, tenant: str, before: UUID | None, limit: int) -> 
     return [_shown(row) for row in await tx.fetch(_SQL["list_keys"], tenant=tenant, before=before, limit=limit)]
 
 
-async def revoke_key(tx: Tx, *, tenant: str, id: UUID, now: datetime) -> ShownKey | None:
-    """End a key; None when the tenant has no such key."""
-    row = await tx.fetch_one(_SQL["revoke_key"], tenant=tenant, id=id, now=now)
+async def read_key(tx: Tx, *, tenant: str, id: UUID) -> ShownKey | None:
+    """One key; None when the tenant has no such key."""
+    row = await tx.fetch_one(_SQL["read_key"], tenant=tenant, id=id)
     return _shown(row) if row else None
+
+
+async def revoke_key(tx: Tx, *, id: UUID, now: datetime) -> bool:
+    """End a key; False when it had ended before."""
+    return await tx.fetch_one(_SQL["revoke_key"], id=id, now=now) is not None
 
 
 async def touch_key(tx: Tx, *, id: UUID, now: datetime, before: datetime) -> None:

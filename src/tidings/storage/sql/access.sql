@@ -26,11 +26,15 @@ select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, 
  order by id desc
  limit :limit;
 
+-- name: read_key
+-- One key of a tenant.
+select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+  from api_keys
+ where tenant_id = :tenant and id = :id;
+
 -- name: revoke_key
 -- Ends a key for good; the first time stays written.
-update api_keys set revoked_at = coalesce(revoked_at, :now)
- where tenant_id = :tenant and id = :id
-returning id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at;
+update api_keys set revoked_at = :now where id = :id and revoked_at is null returning id;
 
 -- name: touch_key
 -- When a key was last used, to the minute: more would be a write for every request.
