@@ -1,6 +1,7 @@
 """Puts the API together."""
 
 import time
+from itertools import chain
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -33,10 +34,11 @@ def create_app(engine: Engine, config: Config) -> FastAPI:
     app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics)
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
-    app.router.routes += triggers.ROUTES
-    app.router.routes.append(Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue()))
+    plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
+    app.router.routes += plain
     for resource in RESOURCES:
         app.include_router(resource.router)
+    app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app
 

@@ -210,7 +210,7 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
 def _allowed_methods(request: Request) -> list[str]:
     """Every method that any route has for this path; the router itself names only those of the first."""
     found: set[str] = set()
-    for route in request.app.routes:
+    for route in request.app.state.routes:
         match, _ = route.matches({**request.scope, "method": "OPTIONS"})
         if match is not Match.NONE:
             found |= set(getattr(route, "methods", None) or ())

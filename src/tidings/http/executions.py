@@ -22,11 +22,19 @@ HEARTBEAT_SECONDS = 15.0
 HEARTBEAT = b": still here\n\n"
 STREAM = "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-STREAM_DOCUMENTED = {
-    "description": "One event `execution` for each change, its data an Execution; ends with the execution.",
-    "content": {
-        STREAM: {"schema": {"type": "string"}, "example": 'id: 5f1c\nevent: execution\ndata: {"status": "…"}\n'}
+EVENT = {
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"const": "execution"},
+        "data": {"type": "string", "contentMediaType": "application/json", "description": "An Execution."},
     },
+    "examples": [{"id": "5f1c0a7be2d94431", "event": "execution", "data": '{"status": "processing"}'}],
+}
+STREAM_DOCUMENTED = {
+    "description": "An event for each change; the stream ends with the execution.",
+    "content": {STREAM: {"schema": EVENT}},
 }
 
 

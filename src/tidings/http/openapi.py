@@ -36,6 +36,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
+NAME_A_WORKFLOW = frozenset(["/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay"])
 DESCRIPTION = """
 Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
 
@@ -184,7 +185,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         statuses |= {401, 403, 422, 429}
     if "requestBody" in operation:
         statuses |= {400, 413}
-    if "{id}" in path or path == "/v1/triggers":
+    if "{id}" in path or path in NAME_A_WORKFLOW:
         statuses |= {404}
     if method != "get":
         statuses |= {409}
