@@ -41,6 +41,18 @@ CATALOG = {
     "types": """
         select typname from pg_type where typnamespace = 'tidings'::regnamespace and typtype in ('e', 'd')
     """,
+    "row security": """
+        select relname, relrowsecurity, relforcerowsecurity from pg_class
+         where relnamespace = 'tidings'::regnamespace and relkind = 'r'
+    """,
+    "policies": """
+        select tablename, policyname, permissive, roles::text, cmd, qual, with_check from pg_policies
+         where schemaname = 'tidings'
+    """,
+    "rights": """
+        select relname, grantee::regrole::text, privilege_type
+          from pg_class, aclexplode(relacl) where relnamespace = 'tidings'::regnamespace
+    """,
     "shards": "select shard from shards",
 }
 
@@ -97,6 +109,9 @@ async def test_schema_sql_equals_all_migrations(sql: Sql, from_schema: Sql) -> N
         ("create table stray (id integer)", "tables"),
         ("create sequence numbers", "tables"),
         ("delete from shards where shard = 3", "shards"),
+        ("alter table jobs disable row level security", "row security"),
+        ("drop policy own_workspace on jobs", "policies"),
+        ("grant delete on jobs to tidings_reader", "rights"),
     ],
 )
 async def test_the_comparison_notices(sql: Sql, change: str, noticed: str) -> None:
