@@ -26,6 +26,7 @@ from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started, Trigger
 from tidings.products.access import Access
 from tidings.products.executions import Executions
+from tidings.products.functions import Functions
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
 from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
@@ -60,6 +61,7 @@ class Engine:
         self.kernel = kernel
         self.workflows = Workflows(kernel)
         self.executions = Executions(kernel)
+        self.functions = Functions(kernel)
         self.access = Access(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:

@@ -44,7 +44,13 @@ ALLOWED: dict[str, frozenset[Role]] = {
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
     "get_metrics": frozenset([WORKER, ADMIN]),
-    **dict.fromkeys(["create_key", "list_keys", "revoke_key", "list_audit_log"], frozenset([ADMIN])),
+    **dict.fromkeys(
+        [
+            *("create_key", "list_keys", "revoke_key", "list_audit_log"),
+            *("list_functions", "set_function", "delete_function"),
+        ],
+        frozenset([ADMIN]),
+    ),
     "get_health": EVERYBODY,
 }
 OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log"}
@@ -64,6 +70,7 @@ BODIES: dict[str, Any] = {
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
     "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
 }
 
@@ -94,12 +101,16 @@ async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
         return uuid4()
     if path.startswith("/v1/api-keys"):
         return (await engine.access.create_key(caller(workspace), "some key", WORKER)).key.id
+    if path.startswith("/v1/functions"):
+        id = uuid4()
+        await engine.functions.set(caller(workspace), str(id), "https://example.com/f")
+        return id
     if path.startswith("/v1/workflows"):
         return (await engine.workflows.create(caller(workspace), f"w-{uuid4()}", WELCOME)).id
-    id = await start(engine, workspace)
+    execution = await start(engine, workspace)
     if path.endswith("/events"):
         await engine.work_everything()  # its stream ends
-    return id
+    return execution
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -113,16 +124,21 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
     for role in Role:
         somebody = await person(engine, http, role)
         for place, workspace in PLACES.items():
-            if "{id}" not in path and place != "own":
+            if "{" not in path and place != "own":
                 continue
             id = await make(engine, path, workspace)
+            path_of_it = path.replace("{id}", str(id)).replace("{name}", str(id))
             body = BODIES[operation]() if operation in BODIES else None
-            answer = await somebody.ask(method, path.replace("{id}", str(id)), **({"json": body} if body else {}))
+            answer = await somebody.ask(method, path_of_it, **({"json": body} if body else {}))
             case = f"{operation} by {role} on {place}: {answer.status_code} {answer.text}"
 
             if role not in ALLOWED[operation]:
                 assert answer.status_code == 403, case
-            elif workspace == HOME or (workspace == OTHER_WORKSPACE and operation in OF_THE_TENANT):
+            elif (
+                workspace == HOME
+                or operation == "set_function"  # a name is one's own, whoever else has it
+                or (workspace == OTHER_WORKSPACE and operation in OF_THE_TENANT)
+            ):
                 assert answer.status_code in {200, 201, 204, 409}, case
             else:
                 assert answer.status_code == 404, case
@@ -137,7 +153,10 @@ async def test_without_a_key_nothing_but_health_is_answered(
     body = BODIES[operation]() if operation in BODIES else None
 
     answer = await http.request(
-        method, path.replace("{id}", str(uuid4())), headers=headers, **({"json": body} if body else {})
+        method,
+        path.replace("{id}", str(uuid4())).replace("{name}", "f"),
+        headers=headers,
+        **({"json": body} if body else {}),
     )
 
     assert answer.status_code == (200 if operation == "get_health" else 401)

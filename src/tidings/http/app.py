@@ -9,7 +9,18 @@ from starlette.routing import Route
 
 from tidings.config import Config
 from tidings.engine import Engine
-from tidings.http import audit, dead_letters, docs, executions, functions_endpoint, health, keys, triggers, workflows
+from tidings.http import (
+    audit,
+    dead_letters,
+    docs,
+    executions,
+    functions,
+    functions_endpoint,
+    health,
+    keys,
+    triggers,
+    workflows,
+)
 from tidings.http.access import Api
 from tidings.http.edge import Edge
 from tidings.http.errors import handle_errors
@@ -17,7 +28,7 @@ from tidings.http.metrics import Metrics
 from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
 
-RESOURCES = (workflows, executions, dead_letters, keys, audit, health, docs)
+RESOURCES = (workflows, executions, dead_letters, keys, functions, audit, health, docs)
 
 
 def create_app(engine: Engine, config: Config) -> FastAPI:

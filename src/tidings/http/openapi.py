@@ -14,6 +14,7 @@ from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.shapes import (
     ChangedWorkflow,
     GivenDefinition,
+    GivenFunction,
     GivenKey,
     GivenNamedTrigger,
     GivenReplay,
@@ -31,7 +32,7 @@ Described = dict[str, Any]
 VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
-    *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey),
+    *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
@@ -185,7 +186,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         statuses |= {401, 403, 422, 429}
     if "requestBody" in operation:
         statuses |= {400, 413}
-    if "{id}" in path or path in NAME_A_WORKFLOW:
+    if "{" in path or path in NAME_A_WORKFLOW:
         statuses |= {404}
     if method != "get":
         statuses |= {409}

@@ -365,6 +365,24 @@ class CreatedKey(Key):
     secret: str
 
 
+class GivenFunction(Given):
+    """Where a function is, and the secret that its calls carry."""
+
+    model_config = example({"url": "https://example.com/functions/v1/send-email", "secret": "…"})
+    url: str = Field(min_length=1, max_length=2_000)
+    secret: str | None = Field(None, min_length=1, max_length=4_000, description="Write-only; stored encrypted.")
+
+
+class Function(Shape):
+    """Where a function is."""
+
+    name: str
+    url: str
+    has_secret: bool
+    created_at: datetime
+    updated_at: datetime
+
+
 class AuditLine(Shape):
     """Something that was done."""
 

@@ -1,0 +1,38 @@
+"""/v1/functions: where a workspace's functions are."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+
+from tidings.domain.errors import NotFound
+from tidings.domain.storable import is_storable
+from tidings.http.access import Administrator
+from tidings.http.bodies import body_of
+from tidings.http.openapi import takes
+from tidings.http.shapes import Everything, Function, GivenFunction
+
+router = APIRouter(tags=["Administration"])
+Name = Annotated[str, Path(min_length=1, max_length=200, description="Or `*` for the base of all others.")]
+
+
+@router.get("/v1/functions")
+async def list_functions(visit: Administrator) -> Everything[Function]:
+    """The addresses that the workspace has set; a secret is never shown."""
+    found = await visit.engine.functions.list(visit.workspace)
+    return Everything(data=[Function.model_validate(one) for one in found])
+
+
+@router.put("/v1/functions/{name}", openapi_extra=takes(GivenFunction))
+async def set_function(
+    visit: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
+) -> Function:
+    """Say where a function is; without a new secret the old one stays as long as the address does."""
+    return Function.model_validate(await visit.engine.functions.set(visit.caller, name, body.url, body.secret))
+
+
+@router.delete("/v1/functions/{name}", status_code=204)
+async def delete_function(visit: Administrator, name: Name) -> None:
+    """Forget where a function is, and its secret."""
+    if not is_storable(name):
+        raise NotFound("there is no function of this name")
+    await visit.engine.functions.delete(visit.caller, name)

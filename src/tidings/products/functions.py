@@ -1,0 +1,99 @@
+"""Where a workspace's functions are: set, list, forget. Every change is in the audit log, and no secret ever comes out.
+
+storage/directory.py looks them up when one is called. The name `*` is the base of all that have no address of theirs.
+"""
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import NotFound
+from tidings.domain.function import Endpoint, check_name
+from tidings.domain.ids import Workspace, make_id
+from tidings.kernel.kernel import Kernel
+from tidings.storage import functions, resolve
+from tidings.storage.database import Tx
+from tidings.storage.directory import place_of
+from tidings.storage.functions import ListedFunction
+
+__all__ = ["Functions", "ListedFunction"]
+
+
+class Functions:
+    """The functions of every workspace."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> ListedFunction:
+        """Say where a function is; without a new secret the old one stays as long as the address does."""
+        check_name(name)
+        Endpoint(url, secret)  # refuses what no call could use
+        here = caller.workspace
+        sealed = None if secret is None else self._kernel.vault.seal(secret, place_of(here, name))
+        now = await self._kernel.clock.now()
+        entry = self._entry(here, name, now)
+
+        async def write(tx: Tx) -> ListedFunction:
+            await functions.upsert_function(
+                tx, tenant=here.tenant, workspace=here.name, name=name, url=url, sealed=sealed, now=now
+            )
+            await self._audit(tx, entry, caller, name, "set", {"name": name, "url": url, "secret": bool(secret)}, now)
+            listed = await functions.list_functions(tx, tenant=here.tenant, workspace=here.name)
+            return next(one for one in listed if one.name == name)
+
+        return await self._kernel.db.persist(write)
+
+    async def list(self, workspace: Workspace) -> "list[ListedFunction]":
+        """Every function of a workspace, by name."""
+        return await self._kernel.db.persist(
+            lambda tx: functions.list_functions(tx, tenant=workspace.tenant, workspace=workspace.name), alone=True
+        )
+
+    async def delete(self, caller: Caller, name: str) -> None:
+        """Forget where a function is, and its secret."""
+        here, now = caller.workspace, await self._kernel.clock.now()
+        entry = self._entry(here, name, now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), id=entry):
+                return  # done, by a commit whose answer was lost
+            if not await functions.delete_function(tx, tenant=here.tenant, workspace=here.name, name=name):
+                raise NotFound(f"there is no function {name!r}")
+            await self._audit(tx, entry, caller, name, "deleted", {"name": name}, now)
+
+        await self._kernel.db.persist(write)
+
+    def _entry(self, workspace: Workspace, name: str, now: datetime) -> UUID:
+        return self._kernel.new_id(workspace.bucket_of(name), now)
+
+    async def _audit(
+        self,
+        tx: Tx,
+        entry: UUID,
+        caller: Caller,
+        name: str,
+        event: str,
+        detail: "dict[str, object]",
+        now: datetime,
+    ) -> None:
+        await resolve.insert_audit(
+            tx,
+            shard=self._kernel.shard_of(entry),
+            id=entry,
+            tenant=caller.workspace.tenant,
+            workspace=caller.workspace.name,
+            subject_kind="function",
+            subject_id=subject_of(caller.workspace, name),
+            event=event,
+            actor=caller.actor,
+            detail=detail,
+            now=now,
+        )
+
+
+def subject_of(workspace: Workspace, name: str) -> UUID:
+    """The id under which the audit log knows a function, which has only a name."""
+    bits = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
+    return make_id(workspace.bucket_of(name), datetime.fromtimestamp(0, UTC), bits)
