@@ -1,0 +1,56 @@
+"""Tidings over HTTP, for Python programs that do not hold the database themselves.
+
+    from tidings.client import Client
+
+    async with Client("http://127.0.0.1:8080", key) as client:
+        started = await client.trigger("proposal_accepted", {"guest_email": "ada@example.com"}, "proposal-17")
+        ended = await client.wait(started.execution.id, on_progress=print)
+
+Imports nothing else of Tidings, so that it can be lifted out.
+"""
+
+from tidings.client.answers import (
+    ApiKey,
+    Applied,
+    Execution,
+    LogLine,
+    NewKey,
+    Problem,
+    Replay,
+    Triggered,
+    Version,
+    Workflow,
+)
+from tidings.client.client import Client
+from tidings.client.errors import (
+    ApiError,
+    Conflict,
+    Invalid,
+    NotFound,
+    ServerUnreachable,
+    Unauthorized,
+    WaitTimeout,
+)
+from tidings.client.transport import Retrying
+
+__all__ = [
+    "ApiError",
+    "ApiKey",
+    "Applied",
+    "Client",
+    "Conflict",
+    "Execution",
+    "Invalid",
+    "LogLine",
+    "NewKey",
+    "NotFound",
+    "Problem",
+    "Replay",
+    "Retrying",
+    "ServerUnreachable",
+    "Triggered",
+    "Unauthorized",
+    "Version",
+    "WaitTimeout",
+    "Workflow",
+]

@@ -1,0 +1,141 @@
+"""What the API answers, as typed records; fields that a newer server adds are left out.
+
+JSON's camelCase is snake_case here.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+Json = Mapping[str, Any]
+ENDED = frozenset({"completed", "failed", "cancelled"})
+"""The states an execution does not leave by itself."""
+
+
+class Problem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing wrong with what was sent, and where."""
+
+    place: str = ""
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class Workflow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A workflow with the definition of its current version."""
+
+    id: UUID
+    name: str
+    version: int
+    active: bool
+    definition: Json
+    description: str | None = None
+    form: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Version(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One frozen version of a workflow."""
+
+    number: int
+    definition: Json
+    id: UUID | None = None
+    created_at: datetime | None = None
+
+
+class Applied(Struct, frozen=True, kw_only=True):
+    """A workflow that is now as asked for, and what had to be done."""
+
+    workflow: Workflow
+    change: Literal["created", "updated", "unchanged"]
+
+
+class Execution(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One walk through a workflow."""
+
+    id: UUID
+    status: str
+    workflow_id: UUID | None = None
+    workflow_name: str | None = None
+    workflow_version: int | None = None
+    cursor: str | None = None
+    current_step: int | None = None
+    total_steps: int | None = None
+    available_at: datetime | None = None
+    attempts: int = 0
+    input_payload: Json = {}
+    vars: Json = {}
+    error_message: str | None = None
+    error_step: str | None = None
+    retry_count: int = 0
+    triggered_by: str | None = None
+    idempotency_key: str | None = None
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """True once nothing more happens unless somebody asks for it."""
+        return self.status in ENDED
+
+
+class Triggered(Struct, frozen=True, kw_only=True):
+    """The execution of a key, and whether the key had started it before."""
+
+    execution: Execution
+    idempotency_key: str
+    duplicate: bool = False
+
+
+class LogLine(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one node of an execution did."""
+
+    node: str
+    kind: str | None = None
+    status: str | None = None
+    attempts: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    duration_ms: float | None = None
+    saw: Any = None
+    produced: Any = None
+    error: str | None = None
+    items: list[Any] = []
+
+
+class Replay(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What was started again, or would be: how many, the first of them, and how many of each error."""
+
+    count: int
+    executions: list[UUID] = []
+    by_error: Mapping[str, int] = {}
+    refused: int = 0
+
+
+class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A key as it may be shown: never its secret."""
+
+    id: UUID
+    name: str
+    role: str
+    tenant: str | None = None
+    workspace: str | None = None
+    prefix: str | None = None
+    created_at: datetime | None = None
+    created_by: str | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class NewKey(Struct, frozen=True, kw_only=True):
+    """A new key and its secret, which is shown this once."""
+
+    key: ApiKey
+    secret: str

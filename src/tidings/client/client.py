@@ -1,0 +1,101 @@
+"""The client: trigger, look, wait; the rest by resource."""
+
+import asyncio
+import inspect
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID, uuid4
+
+import msgspec
+
+from tidings.client.answers import Execution, Triggered
+from tidings.client.errors import WaitTimeout
+from tidings.client.executions import DeadLetters, Executions
+from tidings.client.keys import Keys
+from tidings.client.transport import Request, Retrying, Transport, read
+from tidings.client.workflows import Workflows
+
+OnProgress = Callable[[Execution], Awaitable[None] | None]
+
+
+class _Duplicate(msgspec.Struct):
+    """What a trigger's answer says beside the execution."""
+
+    duplicate: bool = False
+
+
+class Client:
+    """Tidings over HTTP, with one key; safe to use from many tasks at once.
+
+    What may be repeated without harm is tried again when the connection breaks or the server is away for a moment; the
+    rest only when the request cannot have arrived. `url` and `key` default to TIDINGS_URL and TIDINGS_KEY.
+    """
+
+    def __init__(
+        self, url: str | None = None, key: str | None = None, *, timeout: float = 30.0, retrying: Retrying | None = None
+    ) -> None:
+        url = url or os.environ.get("TIDINGS_URL")
+        if not url or not url.startswith(("http://", "https://")):
+            raise ValueError(f"the API's address is {url!r}: give a url like http://host:port, or set TIDINGS_URL")
+        transport = Transport(url, key or os.environ.get("TIDINGS_KEY"), timeout, retrying or Retrying())
+        self._transport = transport
+        self.workflows = Workflows(transport)
+        self.executions = Executions(transport)
+        self.dead_letters = DeadLetters(transport)
+        self.keys = Keys(transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._transport.close()
+
+    async def trigger(
+        self, workflow: UUID | str, data: Mapping[str, Any], idempotency_key: str | None = None
+    ) -> Triggered:
+        """Start one execution of a workflow, by name or id; the same key again gives the same execution.
+
+        Without a key each call starts its own, and still only once, however often the connection breaks.
+        """
+        # Made before the first try, so that a second try cannot start another.
+        key = str(uuid4()) if idempotency_key is None else idempotency_key
+        body = {"workflow": str(workflow), "idempotencyKey": key, "data": data}
+        answer = await self._transport.send(Request("POST", "/v1/triggers", body))
+        # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
+        duplicate = idempotency_key is not None and read(answer, _Duplicate).duplicate
+        return Triggered(execution=read(answer, Execution), idempotency_key=key, duplicate=duplicate)
+
+    async def status(self, execution_id: UUID | str) -> Execution:
+        """How an execution stands now."""
+        return await self.executions.get(execution_id)
+
+    async def wait(
+        self,
+        execution_id: UUID | str,
+        poll: float = 2.0,
+        timeout: float = 60.0,
+        on_progress: OnProgress | None = None,
+    ) -> Execution:
+        """The execution once it is completed, failed or cancelled; WaitTimeout when that takes longer (seconds)."""
+        deadline = time.monotonic() + timeout
+        while True:
+            execution = await self.status(execution_id)
+            if on_progress is not None:
+                told = on_progress(execution)
+                if inspect.isawaitable(told):
+                    await told
+            left = deadline - time.monotonic()
+            if execution.has_ended:
+                return execution
+            if left <= 0:
+                raise WaitTimeout(execution_id, timeout, execution.status)
+            await asyncio.sleep(min(poll, left))

@@ -1,0 +1,126 @@
+"""`client.executions` and `client.dead_letters`: what was triggered, and what became of it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from uuid import UUID
+
+import httpx2
+import msgspec
+
+from tidings.client.answers import Execution, LogLine, Replay
+from tidings.client.errors import ApiError
+from tidings.client.pages import pages
+from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, read
+
+PATH = "/v1/executions"
+DEAD_LETTERS = "/v1/dead-letters"
+
+
+class _Log(msgspec.Struct, rename="camel"):
+    """What each node did."""
+
+    data: list[LogLine]
+
+
+class Executions:
+    """Look at executions, and stop, continue or repeat them."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self, *, workflow: UUID | str | None = None, status: str | None = None, page_size: int = 50
+    ) -> AsyncIterator[Execution]:
+        """Executions, newest first, page by page as the iterator is used."""
+        query = {"workflow": None if workflow is None else str(workflow), "status": status, "limit": page_size}
+        return pages(self._transport, PATH, query, Execution)
+
+    async def get(self, id: UUID | str) -> Execution:
+        """One execution."""
+        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Execution)
+
+    async def log(self, id: UUID | str) -> Sequence[LogLine]:
+        """What each node saw and did, in order."""
+        return (await self._transport.ask(Request("GET", f"{PATH}/{id}/log"), _Log)).data
+
+    async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
+        """The execution now and whenever it has changed, until it has ended; a lost connection is opened again."""
+        seen: str | None = None
+        failures = 0
+        while True:
+            try:
+                async with aclosing(self._events(id, seen)) as events:
+                    async for event, execution in events:
+                        seen, failures = event, 0
+                        yield execution
+                        if execution.has_ended:
+                            return
+            except ApiError as error:
+                failures += 1
+                if error.status not in {TOO_MANY, *PASSING} or failures >= self._transport.retrying.attempts:
+                    raise
+            except httpx2.TransportError as error:
+                failures += 1
+                if failures >= self._transport.retrying.attempts:
+                    raise self._transport.unreachable(error, failures) from error
+            await asyncio.sleep(self._transport.retrying.wait(max(failures, 1)))
+
+    async def _events(self, id: UUID | str, seen: str | None) -> AsyncGenerator[tuple[str | None, Execution], None]:
+        """The executions in one stream of server-sent events after the one seen last, each with its event's id."""
+        headers = {"accept": "text/event-stream"} | ({"last-event-id": seen} if seen else {})
+        data: list[str] = []
+        async with self._transport.stream(Request("GET", f"{PATH}/{id}/events", headers=headers)) as lines:
+            async for line in lines:
+                name, _, value = line.partition(":")  # a line that begins with the colon is a heartbeat
+                if name == "data":
+                    data.append(value.removeprefix(" "))
+                elif name == "id":
+                    seen = value.strip()
+                elif not line and data:
+                    yield seen, read("\n".join(data).encode(), Execution)
+                    data.clear()
+
+    async def cancel(self, id: UUID | str) -> Execution:
+        """End it; what was not called for is skipped."""
+        return await self._change(id, "cancel", repeatable=True)
+
+    async def pause(self, id: UUID | str) -> Execution:
+        """Let nothing more of it leave until it is resumed."""
+        return await self._change(id, "pause", repeatable=True)
+
+    async def resume(self, id: UUID | str) -> Execution:
+        """Let it go on."""
+        return await self._change(id, "resume", repeatable=True)
+
+    async def retry(self, id: UUID | str) -> Execution:
+        """Start a failed execution again where it failed."""
+        return await self._change(id, "retry", repeatable=False)
+
+    async def _change(self, id: UUID | str, verb: str, *, repeatable: bool) -> Execution:
+        return await self._transport.ask(Request("POST", f"{PATH}/{id}/{verb}", repeatable=repeatable), Execution)
+
+
+class DeadLetters:
+    """Executions that failed for good."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self,
+        *,
+        workflow: UUID | str | None = None,
+        error: str | None = None,
+        node: str | None = None,
+        page_size: int = 50,
+    ) -> AsyncIterator[Execution]:
+        """Failed executions, newest first, page by page as the iterator is used."""
+        name = None if workflow is None else str(workflow)
+        query = {"workflow": name, "error": error, "node": node, "limit": page_size}
+        return pages(self._transport, DEAD_LETTERS, query, Execution)
+
+    async def replay(self, where: Mapping[str, str | Sequence[UUID | str]], *, dry_run: bool = False) -> Replay:
+        """Start again what failed, as `workflow`, `error`, `node` and `ids` choose; a dry run only tells."""
+        body = {"where": where, "dryRun": dry_run}
+        return await self._transport.ask(Request("POST", f"{DEAD_LETTERS}/replay", body, repeatable=dry_run), Replay)

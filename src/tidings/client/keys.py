@@ -1,0 +1,36 @@
+"""`client.keys`: who may call."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tidings.client.answers import ApiKey, NewKey
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport, read
+
+PATH = "/v1/api-keys"
+
+
+class Keys:
+    """Create, list and revoke API keys."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(
+        self, name: str, role: str, *, workspace: str | None = None, expires_at: datetime | None = None
+    ) -> NewKey:
+        """A new key; its secret is in this answer and in no other."""
+        given = {"name": name, "role": role, "workspace": workspace, "expiresAt": expires_at}
+        body = {key: value for key, value in given.items() if value is not None}
+        answer = await self._transport.send(Request("POST", PATH, body, repeatable=False))
+        return NewKey(key=read(answer, ApiKey), secret=read(answer, dict[str, Any])["secret"])
+
+    def list(self, *, page_size: int = 50) -> AsyncIterator[ApiKey]:
+        """Every key of the workspace, without its secret."""
+        return pages(self._transport, PATH, {"limit": page_size}, ApiKey)
+
+    async def revoke(self, id: UUID | str) -> None:
+        """Let a key open nothing from now on."""
+        await self._transport.send(Request("DELETE", f"{PATH}/{id}"))

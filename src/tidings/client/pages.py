@@ -1,0 +1,29 @@
+"""Lists that come in pages, as one iterator."""
+
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from tidings.client.transport import Query, Request, Transport
+
+Item = TypeVar("Item")
+
+
+class _Page(msgspec.Struct, rename="camel"):
+    """One page: its items as they came, and where the next begins."""
+
+    data: list[Any]
+    next_cursor: str | None = None
+
+
+async def pages(transport: Transport, path: str, query: Query, kind: type[Item]) -> AsyncIterator[Item]:
+    """Every item of a list; a page is asked for when the one before is used up."""
+    cursor: str | None = None
+    while True:
+        page = await transport.ask(Request("GET", path, query={**query, "cursor": cursor}), _Page)
+        for item in page.data:
+            yield msgspec.convert(item, kind)
+        cursor = page.next_cursor
+        if cursor is None:
+            return

@@ -1,0 +1,177 @@
+"""One request to the API: tried again where that is safe, and its answer read or turned into an error."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+
+from tidings.client.answers import Problem
+from tidings.client.errors import ERROR_BY_STATUS, ApiError, ServerUnreachable
+
+Answer = TypeVar("Answer")
+Query = Mapping[str, str | int | bool | None]
+
+PASSING = frozenset({502, 503, 504})
+"""Answers of a server, or of a proxy before it, that is away for a moment."""
+NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""What happens before the first byte, so that any request may be tried again."""
+TOO_MANY = 429
+LONGEST_SILENCE_SECONDS = 60.0
+"""A stream without even a heartbeat for this long is dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """How often a request is tried, and the waits between: doubled each time, with a random half."""
+
+    attempts: int = 5
+    base_seconds: float = 0.25
+    cap_seconds: float = 8.0
+    longest_retry_after_seconds: float = 60.0
+
+    def wait(self, attempt: int, asked: float | None = None) -> float:
+        """The seconds to wait after an attempt (from 1 on); never less than the server asked for."""
+        doubled = min(self.cap_seconds, self.base_seconds * 2.0 ** (attempt - 1))
+        wait = doubled * (0.5 + secrets.randbelow(1001) / 2000)
+        return max(wait, min(asked or 0.0, self.longest_retry_after_seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to ask. One that is `repeatable` has the same effect however often it arrives."""
+
+    method: str
+    path: str
+    body: object = None
+    query: Query | None = None
+    headers: Mapping[str, str] | None = None
+    repeatable: bool = True
+
+    def arguments(self) -> dict[str, Any]:
+        """The request as httpx2 takes it."""
+        given = {name: _text(value) for name, value in (self.query or {}).items() if value is not None}
+        headers = dict(self.headers or {})
+        arguments: dict[str, Any] = {"method": self.method, "url": self.path, "params": given, "headers": headers}
+        if self.body is not None:
+            headers["content-type"] = "application/json"
+            arguments["content"] = msgspec.json.encode(self.body)
+        return arguments
+
+
+class Transport:
+    """Connections to one server, with one key."""
+
+    def __init__(self, url: str, key: str | None, timeout: float, retrying: Retrying) -> None:
+        headers = {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        self.url = url.rstrip("/")
+        self.timeout = timeout
+        self.retrying = retrying
+        # Redirects are not followed: the key goes to the server it was given for, and to no other.
+        self.http = httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=timeout, follow_redirects=False)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.http.aclose()
+
+    async def ask(self, request: Request, kind: type[Answer]) -> Answer:
+        """The answer, as the record that it is."""
+        return read(await self.send(request), kind)
+
+    async def send(self, request: Request) -> bytes:
+        """The body of a successful answer; tries again what may be tried again."""
+        attempt = 0
+        while True:
+            attempt += 1
+            is_last = attempt >= self.retrying.attempts
+            try:
+                answer = await self._try(request)
+            except httpx2.TransportError as error:
+                if is_last or not (request.repeatable or isinstance(error, NOT_SENT)):
+                    raise self.unreachable(error, attempt) from error
+                await asyncio.sleep(self.retrying.wait(attempt))
+                continue
+            if answer.is_success:
+                return answer.content
+            if is_last or not _may_try_again(request, answer.status_code):
+                raise error_of(answer.status_code, answer.content)
+            await asyncio.sleep(self.retrying.wait(attempt, _retry_after(answer.headers)))
+
+    async def _try(self, request: Request) -> httpx2.Response:
+        try:
+            # httpx2 limits each read; a server that drips bytes would hold a caller for ever.
+            async with asyncio.timeout(self.timeout):
+                return await self.http.request(**request.arguments())
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout(f"no answer within {self.timeout:g} s") from error
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of an answer that goes on."""
+        timeout = httpx2.Timeout(self.timeout, read=LONGEST_SILENCE_SECONDS)
+        async with self.http.stream(**request.arguments(), timeout=timeout) as answer:
+            if not answer.is_success:
+                raise error_of(answer.status_code, await answer.aread())
+            yield answer.aiter_lines()
+
+    def unreachable(self, error: httpx2.TransportError, attempts: int) -> ServerUnreachable:
+        """What to tell whoever waits for an answer that does not come."""
+        tries = "once" if attempts == 1 else f"{attempts} times"
+        reason = str(error) or type(error).__name__
+        return ServerUnreachable(f"no answer from {self.url}, tried {tries}: {reason}; check TIDINGS_URL")
+
+
+def read(body: bytes, kind: type[Answer]) -> Answer:
+    """A body as the record that it is; what the record does not name is left out."""
+    try:
+        return msgspec.json.decode(body or b"null", type=kind)
+    except msgspec.DecodeError as error:
+        raise ApiError(200, "answer_unreadable", f"this is not what the API answers: {error}") from error
+
+
+class _ProblemDetails(msgspec.Struct):
+    """An error as `application/problem+json` has it."""
+
+    code: str = ""
+    title: str = ""
+    detail: str = ""
+    errors: list[Problem] = []
+
+
+def error_of(status: int, body: bytes) -> ApiError:
+    """The error that an answer is, whoever gave it: a proxy's page has a status and no more."""
+    try:
+        found = msgspec.json.decode(body, type=_ProblemDetails)
+    except msgspec.DecodeError:
+        found = _ProblemDetails(detail=body[:200].decode(errors="replace"))
+    kind = ERROR_BY_STATUS.get(status, ApiError)
+    return kind(status, found.code or "error", found.detail or found.title or "no reason given", found.errors)
+
+
+def _may_try_again(request: Request, status: int) -> bool:
+    return status == TOO_MANY or (request.repeatable and status in PASSING)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that `Retry-After` asks for: it is a number, or a date."""
+    given = headers.get("retry-after")
+    if not given:
+        return None
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(value: str | int | bool | None) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,102 @@
+"""`client.workflows`: what may be triggered."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tidings.client.answers import Applied, Problem, Version, Workflow
+from tidings.client.errors import Conflict
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport
+
+PATH = "/v1/workflows"
+Definition = Mapping[str, Any]
+
+
+class _Validated(msgspec.Struct, rename="camel"):
+    """What the server says of a definition that it was only asked to check."""
+
+    errors: list[Problem] = []
+
+
+class _Versions(msgspec.Struct, rename="camel"):
+    """Every version of a workflow."""
+
+    data: list[Version]
+
+
+class Workflows:
+    """Create, change and look up workflows."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(
+        self, name: str, definition: Definition, *, description: str | None = None, active: bool = True
+    ) -> Workflow:
+        """A new workflow; Conflict when the name is taken."""
+        body = {"name": name, "description": description, "active": active, "definition": definition}
+        return await self._transport.ask(Request("POST", PATH, body, repeatable=False), Workflow)
+
+    async def get(self, id: UUID | str) -> Workflow:
+        """One workflow."""
+        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Workflow)
+
+    async def find(self, name: str) -> Workflow | None:
+        """The workflow of this name, or None."""
+        async for workflow in self.list(name=name):
+            if workflow.name == name:
+                return workflow
+        return None
+
+    def list(
+        self, *, name: str | None = None, active: bool | None = None, page_size: int = 50
+    ) -> AsyncIterator[Workflow]:
+        """Every workflow, page by page as the iterator is used."""
+        return pages(self._transport, PATH, {"name": name, "active": active, "limit": page_size}, Workflow)
+
+    async def update(
+        self, id: UUID | str, definition: Definition, *, name: str | None = None, description: str | None = None
+    ) -> Workflow:
+        """The workflow with this definition; a new version if it is another than before."""
+        given = {"name": name, "description": description}
+        body = {key: value for key, value in given.items() if value is not None} | {"definition": definition}
+        return await self._transport.ask(Request("PUT", f"{PATH}/{id}", body), Workflow)
+
+    async def apply(self, name: str, definition: Definition, *, description: str | None = None) -> Applied:
+        """Make the workflow of this name be so, whether it exists or not; safe to repeat."""
+        before = await self.find(name)
+        if before is None:
+            try:
+                created = await self.create(name, definition, description=description)
+                return Applied(workflow=created, change="created")
+            except Conflict:  # somebody was faster, or the answer to our own first try was lost
+                before = await self.find(name)
+                if before is None:
+                    raise
+        after = await self.update(before.id, definition, description=description)
+        is_same = (before.version, before.description) == (after.version, after.description)
+        return Applied(workflow=after, change="unchanged" if is_same else "updated")
+
+    async def delete(self, id: UUID | str) -> None:
+        """Remove a workflow; Conflict while it is active and has executions."""
+        await self._transport.send(Request("DELETE", f"{PATH}/{id}", repeatable=False))
+
+    async def activate(self, id: UUID | str) -> Workflow:
+        """Let it be triggered."""
+        return await self._transport.ask(Request("POST", f"{PATH}/{id}/activate"), Workflow)
+
+    async def deactivate(self, id: UUID | str) -> Workflow:
+        """Let it be triggered no more; what was started goes on."""
+        return await self._transport.ask(Request("POST", f"{PATH}/{id}/deactivate"), Workflow)
+
+    async def versions(self, id: UUID | str) -> Sequence[Version]:
+        """Every version."""
+        return (await self._transport.ask(Request("GET", f"{PATH}/{id}/versions"), _Versions)).data
+
+    async def validate(self, definition: Definition) -> Sequence[Problem]:
+        """Everything wrong with a definition, each with its place; stores nothing."""
+        request = Request("POST", f"{PATH}/validate", {"definition": definition})
+        return (await self._transport.ask(request, _Validated)).errors

@@ -1,0 +1,168 @@
+"""The client and the real API, over a real connection."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.conftest import ManualClock
+from tidings.client import Client, Conflict, Invalid, NotFound, Retrying, Unauthorized, WaitTimeout
+from tidings.config import Config
+from tidings.domain.caller import Caller
+from tidings.domain.outcome import Rejected
+from tidings.domain.roles import Role
+from tidings.engine import Engine, Workspace
+from tidings.http.server import ApiServer
+from tidings.providers.fake import FakeProvider
+
+WELCOME = {
+    "entryNodeId": "hello",
+    "nodes": [
+        {"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Hi", "body": "Welcome, {{ name }}"},
+        {"id": "wait", "type": "delay", "duration": "PT1H"},
+    ],
+    "edges": [{"from": "hello", "to": "wait"}],
+}
+ANN = {"email": "ann@example.com", "name": "Ann"}
+
+
+@pytest.fixture
+async def api(engine: Engine) -> AsyncIterator[ApiServer]:
+    api = ApiServer(engine, Config(port=0))
+    running = asyncio.create_task(api.run())
+    yield api
+    api.drain()
+    await running
+
+
+@pytest.fixture
+async def client(engine: Engine, api: ApiServer) -> AsyncIterator[Client]:
+    """A client that may do everything."""
+    made = await engine.access.create_key(Caller(Workspace(), "test"), "client", Role.SYSTEM_ADMIN)
+    async with Client(api.url, made.secret, retrying=Retrying(attempts=2, base_seconds=0.01)) as client:
+        yield client
+
+
+async def test_a_workflow_is_applied_triggered_and_waited_for(
+    client: Client, engine: Engine, clock: ManualClock
+) -> None:
+    created = await client.workflows.apply("welcome", WELCOME, description="Says hello")
+    again = await client.workflows.apply("welcome", WELCOME)
+    started = await client.trigger("welcome", ANN, "signup-1")
+    repeated = await client.trigger(created.workflow.id, ANN, "signup-1")
+    await engine.work_everything()
+    with pytest.raises(WaitTimeout):
+        await client.wait(started.execution.id, poll=0.05, timeout=0.1)
+    clock.advance(hours=1)
+    await engine.work_everything()
+    ended = await client.wait(started.execution.id, timeout=5.0)
+
+    assert (created.change, again.change) == ("created", "unchanged")
+    assert (repeated.execution.id, repeated.duplicate) == (started.execution.id, True)
+    assert (ended.status, ended.input_payload, ended.total_steps) == ("completed", ANN, 2)
+    assert ended.vars["hello"]["status"] == "sent"
+    assert [line.node for line in await client.executions.log(ended.id)] == ["hello", "wait"]
+
+
+async def test_an_execution_is_followed_while_it_walks(client: Client, engine: Engine, clock: ManualClock) -> None:
+    await client.workflows.create("welcome", WELCOME)
+    started = await client.trigger("welcome", ANN)
+    seen: list[str] = []
+
+    async def follow() -> None:
+        async for one in client.executions.follow(started.execution.id):
+            seen.append(one.status)
+
+    async with asyncio.timeout(20):
+        following = asyncio.create_task(follow())
+        while not following.done():
+            await asyncio.sleep(0.1)
+            await engine.work_everything()
+            clock.advance(hours=1)
+        await following
+
+    assert seen[0] in {"enqueued", "processing"}
+    assert seen[-1] == "completed"
+
+
+async def test_everything_about_workflows(client: Client) -> None:
+    made = await client.workflows.create("welcome", WELCOME, active=False)
+    changed = await client.workflows.update(made.id, {**WELCOME, "requiredFields": ["name"]})
+    active = await client.workflows.activate(made.id)
+    problems = await client.workflows.validate({**WELCOME, "entryNodeId": "nowhere"})
+
+    assert (made.active, active.active, changed.version) == (False, True, 2)
+    assert sorted(one.number for one in await client.workflows.versions(made.id)) == [1, 2]
+    assert [one.name async for one in client.workflows.list(active=True)] == ["welcome"]
+    assert "entryNodeId" in [one.place for one in problems]
+    with pytest.raises(Conflict):
+        await client.workflows.create("welcome", WELCOME)
+    assert not (await client.workflows.deactivate(made.id)).active
+    await client.workflows.delete(made.id)
+    with pytest.raises(NotFound):
+        await client.workflows.get(made.id)
+
+
+async def test_what_is_wrong_has_its_class_and_every_place(client: Client, api: ApiServer) -> None:
+    await client.workflows.create("welcome", WELCOME)
+
+    with pytest.raises(Invalid) as missing:
+        await client.trigger("welcome", {})
+    with pytest.raises(NotFound):
+        await client.trigger("nowhere", {})
+    async with Client(api.url, "tid_wrong") as stranger:
+        with pytest.raises(Unauthorized):
+            await stranger.trigger("welcome", ANN)
+
+    assert missing.value.code == "data_missing"
+    assert {one.place for one in missing.value.errors} == {"data.email", "data.name"}
+
+
+async def test_what_failed_is_listed_and_replayed(client: Client, engine: Engine, provider: FakeProvider) -> None:
+    provider.answer = Rejected("no such mailbox")
+    await client.workflows.create("welcome", WELCOME)
+    started = await client.trigger("welcome", ANN)
+    await engine.work_everything()
+
+    letters = [one async for one in client.dead_letters.list(workflow="welcome", error="mailbox")]
+    dry = await client.dead_letters.replay({"workflow": "welcome"}, dry_run=True)
+    done = await client.dead_letters.replay({"ids": [one.id for one in letters]})
+
+    assert [(one.id, one.error_step) for one in letters] == [(started.execution.id, "hello")]
+    assert (dry.count, done.count, done.executions) == (1, 1, [started.execution.id])
+    assert [one async for one in client.dead_letters.list()] == []
+
+
+async def test_an_execution_is_paused_resumed_and_cancelled(client: Client, engine: Engine) -> None:
+    await client.workflows.create("welcome", WELCOME)
+    started = await client.trigger("welcome", ANN)
+
+    assert (await client.executions.pause(started.execution.id)).status == "paused"
+    await client.executions.resume(started.execution.id)
+    await client.executions.cancel(started.execution.id)
+    await engine.work_everything()
+
+    assert (await client.status(started.execution.id)).status == "cancelled"
+    assert [one.id async for one in client.executions.list(status="cancelled")] == [started.execution.id]
+    with pytest.raises(Conflict):
+        await client.executions.retry(started.execution.id)
+
+
+async def test_long_lists_come_page_by_page(client: Client) -> None:
+    await client.workflows.create("welcome", WELCOME)
+    started = {(await client.trigger("welcome", ANN)).execution.id for _ in range(5)}
+
+    assert {one.id async for one in client.executions.list(page_size=2)} == started
+
+
+async def test_keys_are_made_listed_and_revoked(client: Client, api: ApiServer) -> None:
+    made = await client.keys.create("form", "triggerOperator")
+    async with Client(api.url, made.secret) as other:
+        with pytest.raises(Unauthorized):
+            await other.workflows.create("welcome", WELCOME)
+    await client.keys.revoke(made.key.id)
+
+    keys = {key.name: key async for key in client.keys.list()}
+
+    assert keys["form"].revoked_at is not None
+    assert keys["client"].revoked_at is None
