@@ -6,12 +6,20 @@ def test_help_lists_every_command(anywhere: Command) -> None:
     shown = anywhere("--help")
 
     assert shown.status == 0
-    for name in ("db", "outbox", "verify", "worker", "serve", "up", "demo"):
+    names = ("db", "outbox", "verify", "worker", "serve", "up", "demo")
+    for name in (*names, "workflows", "trigger", "executions", "dead-letters", "keys"):
         assert f" {name} " in shown.out
 
 
 def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
-    groups = {"db": ("migrate", "status", "reset", "url", "stop"), "outbox": ("in-doubt", "show", "resolve")}
+    groups = {
+        "db": ("migrate", "status", "reset", "url", "stop"),
+        "outbox": ("in-doubt", "show", "resolve"),
+        "workflows": ("apply", "list", "show", "validate", "activate", "deactivate", "delete"),
+        "executions": ("list", "show", "watch", "cancel", "pause", "resume", "retry"),
+        "dead-letters": ("list", "replay"),
+        "keys": ("create", "list", "revoke"),
+    }
 
     for group, names in groups.items():
         shown = anywhere(group, "--help").out

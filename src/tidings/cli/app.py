@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tidings import __version__
-from tidings.cli import db, outbox, serve, verify, worker
+from tidings.cli import db, dead_letters, executions, keys, outbox, serve, trigger, verify, worker, workflows
 from tidings.cli.options import AsJson, config_from
 
 app = typer.Typer(
@@ -15,7 +15,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(db.app, name="db")
+app.add_typer(workflows.app, name="workflows")
+app.command("trigger")(trigger.trigger)
+app.add_typer(executions.app, name="executions")
+app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(outbox.app, name="outbox")
+app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)
 app.command("worker")(worker.worker)
 app.command("serve")(serve.serve)

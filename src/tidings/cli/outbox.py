@@ -1,20 +1,19 @@
 """`tidings outbox`: what was sent, and what nobody knows."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
-from tidings.config import Config
-from tidings.engine import Engine, FoundItem, Resolution
+from tidings.cli.opened import Actor, Limit, with_engine
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from
+
+if TYPE_CHECKING:
+    from tidings.engine import FoundItem
 
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
-Result = TypeVar("Result")
 
 ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
 
 
 @app.command("in-doubt")
@@ -25,7 +24,7 @@ def in_doubt(
     from tidings.cli.output import print_json, print_table
 
     config = config_from(database_url=database_url, data_dir=data_dir)
-    items = _with_engine(config, lambda engine: engine.in_doubt(limit=limit))
+    items = with_engine(config, lambda engine: engine.in_doubt(limit=limit))
     if as_json:
         print_json(items)
     else:
@@ -38,7 +37,7 @@ def show(item_id: ItemId, database_url: DatabaseUrl = None, data_dir: DataDir = 
     from tidings.cli.output import print_json, print_table
 
     config = config_from(database_url=database_url, data_dir=data_dir)
-    item, attempts, history = _with_engine(config, lambda engine: engine.item(item_id))
+    item, attempts, history = with_engine(config, lambda engine: engine.item(item_id))
     if as_json:
         print_json({"item": item, "attempts": attempts, "history": history})
         return
@@ -65,39 +64,27 @@ def resolve(
     sent: Annotated[bool, typer.Option("--sent", help="It arrived.")] = False,
     resend: Annotated[bool, typer.Option("--resend", help="It did not arrive: send it once more.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="It did not arrive, and shall not.")] = False,
-    actor: Annotated[str, typer.Option(help="Who says so.", envvar="USER")] = "cli",
+    actor: Actor = "cli",
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """End the doubt about one item by a person's word (audited)."""
     from tidings.cli.output import print_json, print_line
+    from tidings.engine import Resolution
 
     chosen = [kind for kind, given in zip(Resolution, (sent, resend, failed), strict=True) if given]
     if len(chosen) != 1:
         raise typer.BadParameter("choose one of --sent, --resend and --failed")
     config = config_from(database_url=database_url, data_dir=data_dir)
-    _with_engine(config, lambda engine: engine.resolve(item_id, chosen[0], note, actor))
+    with_engine(config, lambda engine: engine.resolve(item_id, chosen[0], note, actor))
     if as_json:
         print_json({"id": item_id, "resolution": chosen[0]})
     else:
         print_line(f"{item_id} is no longer in doubt: {chosen[0]}")
 
 
-def _with_engine(config: Config, work: Callable[[Engine], Awaitable[Result]]) -> Result:
-    async def do() -> Result:
-        from tidings.wiring import open_engine
-
-        engine = await open_engine(config, may_migrate=False)
-        try:
-            return await work(engine)
-        finally:
-            await engine.close()
-
-    return run(do)
-
-
-def _shown(item: FoundItem) -> dict[str, object]:
+def _shown(item: "FoundItem") -> dict[str, object]:
     return {
         "id": item.id,
         "status": "in doubt" if item.in_doubt else item.status,

@@ -23,6 +23,12 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")
 
 
+def print_json_line(value: object) -> None:
+    """Print a value as one line at once, for scripts that read a stream."""
+    sys.stdout.write(json.dumps(value, default=_plain) + "\n")
+    sys.stdout.flush()
+
+
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
     """Print rows for people, or say that there are none."""
     if not rows:

@@ -1,0 +1,227 @@
+"""Workflow definitions in files: YAML or JSON, one workflow or several in each."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.constructor import ConstructorError
+
+from tidings.domain.errors import InputInvalid, Problem
+
+JSON_SUFFIX = ".json"
+SUFFIXES = frozenset({".yaml", ".yml", JSON_SUFFIX})
+ABOUT = frozenset({"name", "description", "active"})
+"""What a document says of the workflow; the rest is its definition."""
+
+_CAPITAL = re.compile(r"[A-Z]")
+_PLACE = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One workflow as a file has it."""
+
+    file: Path
+    name: str
+    description: str | None
+    active: bool | None
+    definition: Mapping[str, Any]
+    node: yaml.Node | None = None
+
+    def line_of(self, place: str) -> int | None:
+        """The line of a place such as `nodes[2].to`, or of what is nearest to it; None in JSON."""
+        node = self.node
+        if node is None:
+            return None
+        for match in _PLACE.finditer(place):
+            inner = _item(node, int(match[1])) if match[1] else _field(node, match[2])
+            if inner is None:
+                break
+            node = inner
+        return int(node.start_mark.line) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """One thing wrong in a file, and where."""
+
+    file: str
+    line: int | None
+    workflow: str | None
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(part for part in (where, self.workflow, self.place, self.message) if part)
+
+
+class FilesInvalid(InputInvalid):
+    """Files that cannot be applied, with every problem in them."""
+
+    code = "files_invalid"
+
+    def __init__(self, problems: Sequence[FileProblem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+@dataclass
+class _Found:
+    """What a file holds before it is known to be a workflow."""
+
+    value: object
+    node: yaml.Node | None = None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as people expect it: a time stays the text that was written, and no key may be there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            text = key.value if isinstance(key, yaml.ScalarNode) else None
+            if text in seen and text != "<<":
+                raise ConstructorError(None, None, f"{text!r} is there twice", key.start_mark)
+            seen.add(text)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_definitions(files: Sequence[Path]) -> tuple[list[Document], list[FileProblem]]:
+    """Every workflow in these files, and everything that keeps one from being read."""
+    documents: list[Document] = []
+    problems: list[FileProblem] = []
+    for file in files:
+        try:
+            found = list(_read(file))
+        except FilesInvalid as error:
+            problems += error.problems
+            continue
+        if not found:
+            problems.append(FileProblem(str(file), None, None, "", "there is no workflow in it"))
+        for one in found:
+            read = _document(file, one)
+            if isinstance(read, FileProblem):
+                problems.append(read)
+            else:
+                documents.append(read)
+    return documents, problems + list(_repeated(documents))
+
+
+def problems_of(document: Document, problems: Sequence[Problem]) -> list[FileProblem]:
+    """What is wrong with a definition, where it stands in its file."""
+    file, name = str(document.file), document.name
+    return [FileProblem(file, document.line_of(one.place), name, one.place, one.message) for one in problems]
+
+
+def _read(file: Path) -> Iterator[_Found]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FilesInvalid([FileProblem(str(file), None, None, "", f"cannot be read: {reason}")]) from error
+    found = _read_json(file, text) if file.suffix.lower() == JSON_SUFFIX else _read_yaml(file, text)
+    for one in found:
+        if isinstance(one.value, list):
+            inner = one.node.value if isinstance(one.node, yaml.SequenceNode) else [None] * len(one.value)
+            yield from (_Found(value, node) for value, node in zip(one.value, inner, strict=True))
+        elif one.value is not None:  # nothing between two `---` is nothing
+            yield one
+
+
+def _read_json(file: Path, text: str) -> list[_Found]:
+    try:
+        return [_Found(json.loads(text))]
+    except json.JSONDecodeError as error:
+        problem = FileProblem(str(file), error.lineno, None, "", f"is no JSON: {error.msg} (column {error.colno})")
+        raise FilesInvalid([problem]) from error
+    except RecursionError as error:
+        raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
+
+
+def _read_yaml(file: Path, text: str) -> list[_Found]:
+    loader = _Loader(text)
+    found: list[_Found] = []
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            found.append(_Found(loader.construct_document(node), node))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        reason = error.problem or error.context or "it cannot be understood"
+        raise FilesInvalid([FileProblem(str(file), line, None, "", f"is no YAML: {reason}")]) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise FilesInvalid([FileProblem(str(file), None, None, "", f"is no YAML: {error}")]) from error
+    except RecursionError as error:
+        raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
+    finally:
+        loader.dispose()
+    return found
+
+
+def _document(file: Path, found: _Found) -> Document | FileProblem:
+    value, line = found.value, found.node.start_mark.line + 1 if found.node else None
+    if not isinstance(value, dict):
+        return FileProblem(str(file), line, None, "", f"a workflow is an object with a name, not {_kind(value)}")
+    name = value.get("name")
+    if not isinstance(name, str) or not name:
+        return FileProblem(str(file), line, None, "name", "give the workflow a name")
+    if wrong := _wrong_in(value):
+        return FileProblem(str(file), line, name, wrong.place, wrong.message)
+    definition = {key: inner for key, inner in value.items() if key not in ABOUT}
+    return Document(file, name, value.get("description"), value.get("active"), definition, found.node)
+
+
+def _wrong_in(value: Mapping[Any, Any]) -> Problem | None:
+    """What keeps an object from being a workflow, whatever its definition says."""
+    description, active = value.get("description"), value.get("active")
+    if description is not None and not isinstance(description, str):
+        return Problem("description", f"{description!r} is not a text")
+    if active is not None and not isinstance(active, bool):
+        return Problem("active", f"{active!r} is neither true nor false")
+    if odd := [key for key in value if not isinstance(key, str)]:
+        return Problem("", f"{odd[0]!r} is not the name of a field; put it in quotes")
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):  # a set, bytes, an alias inside itself: YAML can say more than JSON
+        return Problem("", "has something in it that JSON cannot say")
+    return None
+
+
+def _repeated(documents: Sequence[Document]) -> Iterator[FileProblem]:
+    first: dict[str, Path] = {}
+    for one in documents:
+        if one.name in first:
+            message = f"{one.name!r} is defined twice, first in {first[one.name]}"
+            yield FileProblem(str(one.file), one.line_of("name"), one.name, "name", message)
+        first.setdefault(one.name, one.file)
+
+
+def _field(node: yaml.Node, name: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    names = {name, _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)}
+    if name == "payload":  # a step's is written payload_template
+        names |= {"payload_template", "payloadTemplate"}
+    return next((value for key, value in node.value if key.value in names), None)
+
+
+def _item(node: yaml.Node, place: int) -> yaml.Node | None:
+    if not isinstance(node, yaml.SequenceNode) or place >= len(node.value):
+        return None
+    inner = node.value[place]
+    return inner if isinstance(inner, yaml.Node) else None
+
+
+def _kind(value: object) -> str:
+    return "a text" if isinstance(value, str) else f"a {type(value).__name__}"

@@ -1,0 +1,99 @@
+"""`tidings keys`: who may call the API."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.domain.roles import Role
+
+if TYPE_CHECKING:
+    from tidings.products.access import ShownKey
+
+app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    role: Annotated[Role, typer.Option(help="What it may do.")],
+    expires: Annotated[
+        datetime | None, typer.Option(help="When it ends, in UTC.  [default: never]", show_default=False)
+    ] = None,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and print its secret: this once, it is not stored."""
+    from tidings.cli.output import errors, print_json
+
+    by = caller(tenant, workspace, actor)
+    ends = expires.replace(tzinfo=UTC) if expires else None
+    made = on_database(database_url, data_dir, lambda engine: engine.access.create_key(by, name, role, expires_at=ends))
+    if as_json:
+        print_json({**_row(made.key), "secret": made.secret})
+        return
+    errors.print(f"key {made.key.id} may do what a {role} may; its secret is shown this once:", style="dim")
+    typer.echo(made.secret)
+
+
+@app.command("list")
+def list_keys(
+    limit: Limit = 50,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tenant's keys, newest first; never their secrets."""
+    from tidings.cli.output import print_json, print_table
+
+    by = caller(tenant, workspace, "cli")
+    page = on_database(database_url, data_dir, lambda engine: engine.access.list_keys(by, limit=limit))
+    rows = [_row(key) for key in page.items]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table("keys", rows, empty="there is no key")
+
+
+@app.command()
+def revoke(
+    key_id: Annotated[UUID, typer.Argument(help="The key's id.")],
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a key open nothing from now on."""
+    from tidings.cli.output import print_json, print_line
+
+    by = caller(tenant, workspace, actor)
+    on_database(database_url, data_dir, lambda engine: engine.access.revoke_key(by, key_id))
+    if as_json:
+        print_json({"revoked": key_id})
+    else:
+        print_line(f"key {key_id} opens nothing any more")
+
+
+def _row(key: "ShownKey") -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": key.role,
+        "workspace": key.workspace.name,
+        "prefix": key.prefix,
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    }

@@ -1,0 +1,60 @@
+"""An opened engine for one command, and on whose behalf the command acts."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from tidings.cli.options import config_from, run
+from tidings.config import Config
+from tidings.domain.caller import Caller
+from tidings.domain.ids import Workspace
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
+
+Result = TypeVar("Result")
+
+Tenant = Annotated[str, typer.Option(help="The tenant.")]
+WorkspaceName = Annotated[str, typer.Option("--workspace", help="The tenant's workspace.")]
+Actor = Annotated[str, typer.Option(help="Who does it, for the audit log.", envvar="USER")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
+WorkflowReference = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's name or id.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]]) -> Result:
+    """Do something on an engine that is opened for it; the tables must be up to date."""
+
+    async def do() -> Result:
+        from tidings.wiring import open_engine
+
+        engine = await open_engine(config, may_migrate=False)
+        try:
+            return await work(engine)
+        finally:
+            await engine.close()
+
+    return run(do)
+
+
+def on_database(
+    database_url: str | None, data_dir: Path | None, work: Callable[["Engine"], Awaitable[Result]]
+) -> Result:
+    """Do something on the engine of the database that the flags, the environment or tidings.toml name."""
+    return with_engine(config_from(database_url=database_url, data_dir=data_dir), work)
+
+
+def caller(tenant: str, workspace: str, actor: str) -> Caller:
+    """Who acts, and where."""
+    return Caller(Workspace(tenant, workspace), actor)
+
+
+def reference(text: str) -> UUID | str:
+    """What was given to name a workflow: its id, or else its name."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return text

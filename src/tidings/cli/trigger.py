@@ -1,0 +1,84 @@
+"""`tidings trigger`: start one execution of a workflow."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidings.cli.opened import Actor, Tenant, WorkflowReference, WorkspaceName, caller, on_database, reference
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.domain.errors import InputInvalid
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
+    from tidings.products.shown import ShownExecution, Triggered
+
+
+def trigger(
+    workflow: WorkflowReference,
+    data: Annotated[
+        str, typer.Option(help="What the workflow is given: a JSON object, @FILE, or @- for standard input.")
+    ] = "{}",
+    key: Annotated[
+        str | None,
+        typer.Option(help="The same key again gives the same execution.  [default: a new one]", show_default=False),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended; exits 1 unless it completed.")] = False,
+    timeout: Annotated[float, typer.Option(min=0, help="How many seconds to wait at most.")] = 60.0,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start one execution; workers move it."""
+    given = read_data(data)
+    by = caller(tenant, workspace, actor)
+
+    async def work(engine: "Engine") -> "tuple[Triggered, ShownExecution]":
+        from tidings.cli.timeline import wait_for
+
+        started = await engine.executions.trigger(by, reference(workflow), given, key, triggered_by="cli")
+        if not wait:
+            return started, started.execution
+        return started, await wait_for(engine, by.workspace, started.execution.id, timeout)
+
+    started, execution = on_database(database_url, data_dir, work)
+    _print(started, execution, waited=wait, as_json=as_json)
+    raise typer.Exit(0 if not wait or execution.status == "completed" else 1)
+
+
+def read_data(text: str) -> Mapping[str, object]:
+    """A JSON object as it was given: itself, a file's name after @, or @- for standard input."""
+    source = text if not text.startswith("@") else _read(text[1:])
+    try:
+        data = json.loads(source)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputInvalid(f'--data is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
+    if not isinstance(data, dict):
+        raise InputInvalid('--data is no JSON object; write it like \'{"name": "Ada"}\'')
+    return data
+
+
+def _read(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputInvalid(f"--data @{name} cannot be read: {error}") from error
+
+
+def _print(started: "Triggered", execution: "ShownExecution", *, waited: bool, as_json: bool) -> None:
+    from tidings.cli.output import print_json, print_line
+    from tidings.cli.timeline import STYLES, ended_words
+
+    if as_json:
+        print_json({"execution": execution, "duplicate": started.duplicate})
+        return
+    again = " (this key had started it before)" if started.duplicate else ""
+    print_line(f"{execution.id}  {execution.workflow_name} version {execution.workflow_version}{again}")
+    if waited:
+        print_line(ended_words(execution), style=STYLES.get(execution.status, ""))
