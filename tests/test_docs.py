@@ -1,0 +1,49 @@
+"""What the documents show is what the engine takes."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tidings.products.workflows import Workflows
+
+TEXT = (Path(__file__).parents[1] / "docs" / "workflows.md").read_text()
+BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
+ABOUT = {"name", "description", "active"}
+NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
+TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "function", "delay", "branch"}
+
+
+def graph(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """These nodes one after the other, or as the edges say."""
+    chain = [{"from": one["id"], "to": other["id"]} for one, other in pairwise(nodes)]
+    return {"entryNodeId": nodes[0]["id"], "nodes": list(nodes), "edges": chain if edges is None else edges}
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if "name" in block], ids=lambda block: block["name"])
+def test_a_workflow_in_the_documentation_is_valid(block: dict[str, Any]) -> None:
+    assert Workflows.validate({key: value for key, value in block.items() if key not in ABOUT}) == []
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if "name" not in block], ids=lambda block: type(block).__name__
+)
+def test_a_part_of_a_workflow_in_the_documentation_is_valid(block: Any) -> None:
+    definition = graph(*block) if isinstance(block, list) else graph(*block["nodes"], edges=block["edges"])
+
+    assert Workflows.validate(definition) == []
+
+
+def test_every_type_of_node_has_an_example() -> None:
+    assert {node["type"] for node in NODES} == TYPES
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node["type"])
+def test_an_example_of_a_node_is_valid(node: dict[str, Any]) -> None:
+    after = {"id": "b", "type": "delay", "delayMs": 1}
+    condition = {"condition": {"path": "x", "op": "exists"}} if node["type"] == "branch" else {}
+
+    assert Workflows.validate(graph(node, after, edges=[{"from": "a", "to": "b", **condition}])) == []
