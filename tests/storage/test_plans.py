@@ -157,9 +157,11 @@ WHOLE_SHARD = {
     "observe": {"list_items", "list_doubtful_items", "count_doubtful_items", "count_queue", "count_items"}
     | {"count_executions"},
     "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
+    "executions": {"list_live_executions"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = ("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe")
+HOT_FILES += ("replay", "executions", "workflows")
 
 
 async def whole_shard_readers(session: Sql, file: str) -> dict[str, list[str]]:
@@ -229,6 +231,52 @@ async def test_the_newest_items_are_listed_without_reading_the_others(session: S
         plan = await explain(session, load("observe")["list_items"], values, mode)
         assert plan["Actual Rows"] == 50
         assert buffers(plan) < 200, mode
+
+
+async def give_them_a_workflow(session: Sql) -> None:
+    """One version of one workflow for all; a tenth is in our workspace, a hundredth failed, and few of them go on."""
+    id = "00000000-0000-7001-8000-000000000001"
+    await session.execute(
+        "insert into workflows (id, tenant_id, workspace_id, name, created_at, updated_at)"
+        f" values ('{id}', 't', 'w', 'flow', '2026-01-01', '2026-01-01')"
+    )
+    await session.execute(
+        "insert into workflow_versions (id, workflow_id, number, definition, created_at, form, entry, total_steps)"
+        f" values ('{id}', '{id}', 1, '{{}}', '2026-01-01', 'graph', 'n', 1)"
+    )
+    failed = "idempotency_key::integer % 100 = 0"
+    await session.execute(
+        f"update executions set workflow_id = '{id}', version_id = '{id}', ended_at = '2026-01-01', error = 'e',"
+        f" status = case when {failed} then 'failed' else 'completed' end,"
+        f" error_node = case when {failed} then 'n' end where idempotency_key::integer > 1000"
+    )
+    await session.execute(f"update executions set workflow_id = '{id}', version_id = '{id}' where ended_at is null")
+    await session.execute("update executions set workspace_id = 'x' where idempotency_key::integer % 10 <> 0")
+    await session.execute("delete from queue q using executions e where e.id = q.id and e.ended_at is not null")
+    await session.execute("vacuum analyze")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "rows", "most"),
+    [
+        ("list_executions", None, 50, 600),
+        ("list_executions", "completed", 50, 600),
+        ("list_failed_executions", None, 50, 600),
+        ("list_live_executions", "enqueued", 50, 5_000),
+        ("list_live_executions", "paused", 0, 600),
+    ],
+)
+async def test_the_newest_executions_are_listed_without_reading_the_others(
+    session: Sql, name: str, status: str | None, rows: int, most: int
+) -> None:
+    await fill(session, 20_000)
+    await give_them_a_workflow(session)
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", "status": status}
+
+    for mode in MODES:
+        plan = await explain(session, load("executions")[name], values, mode)
+        assert plan["Actual Rows"] == rows
+        assert buffers(plan) < most, mode
 
 
 def some(value: str | None, count: int = BATCH) -> str:
