@@ -1,8 +1,11 @@
 """Migrations: once, in one piece, and never on a database that must not be used."""
 
 import asyncio
+import json
 import sys
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -228,3 +231,36 @@ async def test_a_database_that_is_not_there_is_named(server: str) -> None:
         await Database.open(with_database(server, "nowhere"))
 
     assert 'database "nowhere" does not exist' in one_line_without(refused.value, str(urlsplit(server).password))
+
+
+@pytest.mark.parametrize(
+    ("entry", "wait"),
+    [
+        ({"id": "a", "type": "email"}, None),
+        (
+            {"id": "a", "type": "delay", "duration": "P1W2DT3H4M5.5S"},
+            timedelta(days=9, hours=3, minutes=4, seconds=5.5),
+        ),
+        ({"id": "a", "type": "delay", "duration": "P1.5D"}, timedelta(days=1.5)),
+        ({"id": "a", "type": "delay", "delayMs": 1500}, timedelta(seconds=1.5)),
+        ({"id": "a", "type": "delay", "delay_ms": 0.5}, timedelta(microseconds=500)),
+    ],
+)
+async def test_versions_frozen_before_the_third_migration_can_be_started_after_it(
+    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch, entry: dict[str, object], wait: timedelta | None
+) -> None:
+    monkeypatch.setattr(module, "migrations", lambda: migrations()[:2])
+    await migrate(empty)
+    monkeypatch.undo()
+    connection = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
+    definition = {"entryNodeId": "a", "nodes": [{"id": "b", "type": "delay", "delayMs": 1}, entry]}
+    id, at = UUID(int=7 << 76), datetime(2026, 1, 1, tzinfo=UTC)
+    await connection.execute("insert into workflows values ($1, 't', 'w', 'n', true, $2, $2)", id, at)
+    await connection.execute("insert into workflow_versions values ($1, $1, 1, $2, $3)", id, json.dumps(definition), at)
+
+    await migrate(empty)
+
+    found = await connection.fetchrow("select form, entry, entry_wait, total_steps, lane from workflow_versions")
+    assert found is not None
+    assert tuple(found) == ("graph", "a", wait, 2, 0)
+    await connection.close()
