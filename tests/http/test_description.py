@@ -114,6 +114,24 @@ async def test_metrics_are_not_counted_anew_at_every_look(
     assert "tidings_executions{" not in (await worker.get("/metrics")).text
 
 
+async def test_metrics_do_not_wait_for_a_slow_count(
+    engine: Engine, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slow() -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(engine, "totals", slow)
+    monkeypatch.setattr("tidings.http.metrics.LONGEST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("tidings.http.metrics.LONGEST_COUNT_SECONDS", 0.05)
+    worker = await person(engine, http, Role.WORKER_SERVICE)
+
+    answers = [await worker.get("/metrics") for _ in range(2)]
+    await asyncio.sleep(0.1)
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert 'operation="get_metrics"' in (await worker.get("/metrics")).text
+
+
 async def test_schemathesis_finds_nothing(
     engine: Engine, config: Config, admin: Person, workflow: UUID, tmp_path: Path
 ) -> None:

@@ -4,16 +4,22 @@ import asyncio
 import time
 from collections.abc import Mapping
 
+import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from tidings.engine import Engine, Totals
+from tidings.domain.errors import StorageUnavailable
+from tidings.engine import Engine
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
+log = structlog.get_logger()
 COUNTED_FOR_SECONDS = 15.0
 SHARE_OF_TIME = 20
 """Counting a large database is slow: it gets at most one part in twenty of the time, however often it is asked for."""
+LONGEST_COUNT_SECONDS = 20.0
+LONGEST_WAIT_SECONDS = 2.0
+"""How long an answer waits for a count; after that it gives the last one's numbers."""
 LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -35,7 +41,7 @@ class Metrics:
         self._queue = Gauge("tidings_queue", "Live work: all of it, due, leased.", ("state",), registry=self._registry)
         self._executions = Gauge("tidings_executions", "Executions by status.", ("status",), registry=self._registry)
         self._outbox = Gauge("tidings_outbox", "Items by status.", ("status",), registry=self._registry)
-        self._counting = asyncio.Lock()
+        self._counting: asyncio.Task[None] | None = None
         self._count_again_at = 0.0
 
     def answered(self, operation: str, method: str, status: int, seconds: float) -> None:
@@ -45,23 +51,26 @@ class Metrics:
 
     async def text(self) -> bytes:
         """Everything, as Prometheus reads it."""
-        async with self._counting:
-            if time.monotonic() >= self._count_again_at:
-                await self._count()
+        if self._counting is None and time.monotonic() >= self._count_again_at:
+            self._counting = asyncio.create_task(self._count())
+        if self._counting:
+            await asyncio.wait({self._counting}, timeout=LONGEST_WAIT_SECONDS)
         return generate_latest(self._registry)
 
     async def _count(self) -> None:
         started = time.monotonic()
-        totals = await self._engine.totals()
-        ended = time.monotonic()
-        self._count_again_at = ended + max(COUNTED_FOR_SECONDS, (ended - started) * SHARE_OF_TIME)
-        _set(self._queue, _queue_states(totals))
-        _set(self._executions, {str(status): count for status, count in totals.executions.items()})
-        _set(self._outbox, totals.items)
-
-
-def _queue_states(totals: Totals) -> Mapping[str, int]:
-    return {"live": totals.live, "due": totals.due, "leased": totals.leased}
+        try:
+            async with asyncio.timeout(LONGEST_COUNT_SECONDS):
+                totals = await self._engine.totals()
+            _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
+            _set(self._executions, {str(status): count for status, count in totals.executions.items()})
+            _set(self._outbox, totals.items)
+        except (TimeoutError, StorageUnavailable) as error:
+            log.warning("count_failed", reason=str(error) or "it took too long")
+        finally:
+            ended = time.monotonic()
+            self._count_again_at = ended + max(COUNTED_FOR_SECONDS, (ended - started) * SHARE_OF_TIME)
+            self._counting = None
 
 
 def _set(gauge: Gauge, values: Mapping[str, int]) -> None:
