@@ -1,9 +1,15 @@
 """/v1/workflows and /v1/triggers, as their users see them."""
 
+import asyncio
+from time import monotonic
 from uuid import UUID
+
+import pytest
 
 from tests.http.conftest import ADA, WELCOME, Person
 from tests.http.test_requests import assert_problem
+from tidings.engine import Engine
+from tidings.providers.fake import FakeProvider
 
 STEPS = {
     "required_fields": ["guest_email"],
@@ -178,3 +184,61 @@ async def test_a_bulk_trigger_with_one_mistake_stores_nothing(admin: Person, wor
     assert refused.status_code == 422
     assert "email" in refused.text
     assert (await admin.get("/v1/executions")).json()["data"] == []
+
+
+async def test_a_hundred_parallel_duplicates_are_one_execution_and_the_same_answer(
+    admin: Person, workflow: UUID
+) -> None:
+    given = {"workflow": "welcome", "idempotencyKey": "once", "data": ADA}
+
+    answers = await asyncio.gather(*(admin.post("/v1/triggers", given) for _ in range(100)))
+
+    assert sorted(answer.status_code for answer in answers) == [200] * 99 + [201]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert len((await admin.get("/v1/executions")).json()["data"]) == 1
+
+
+def chain(length: int, **more: object) -> dict[str, object]:
+    nodes = [{"id": f"n{number}", "type": "delay", "delayMs": 1, **more} for number in range(length)]
+    edges = [{"from": f"n{number}", "to": f"n{number + 1}"} for number in range(length - 1)]
+    return {"entryNodeId": "n0", "nodes": nodes, "edges": edges}
+
+
+@pytest.mark.parametrize("length", [1_000, 10_000])
+async def test_a_huge_graph_is_taken_or_refused_in_a_moment(admin: Person, length: int) -> None:
+    started = monotonic()
+
+    answer = await admin.post("/v1/workflows", {"name": "huge", **chain(length)})
+
+    assert answer.status_code in {201, 413, 422}, answer.text[:500]
+    assert monotonic() - started < 10
+    assert (await admin.get("/v1/health")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{% for i in (1..100000000) %}{% for j in (1..100000000) %}x{% endfor %}{% endfor %}",
+        "{% assign s = 'x' %}{% for i in (1..100) %}{% assign s = s | append: s %}{% endfor %}{{ s }}",
+        "{% " * 10_000,
+        "{{ a" + " | upcase" * 50_000 + " }}",
+        "{% if a %}" * 5_000 + "{% endif %}" * 5_000,
+    ],
+    ids=["loop", "grow", "open tags", "filters", "nesting"],
+)
+async def test_a_template_without_end_harms_nobody_but_itself(
+    admin: Person, engine: Engine, provider: FakeProvider, body: str
+) -> None:
+    node = {"id": "a", "type": "sms", "to": "+442071838750", "body": body}
+    definition = {"name": "endless", "entryNodeId": "a", "nodes": [node], "edges": []}
+
+    made = await admin.post("/v1/workflows", definition)
+    if made.status_code == 201:
+        started = await admin.post("/v1/triggers", {"workflow": "endless", "data": {"a": "x"}})
+        async with asyncio.timeout(60):
+            await engine.work_everything()
+        shown = (await admin.get(f"/v1/executions/{started.json()['id']}")).json()
+        assert (shown["status"], provider.calls) == ("failed", [])
+
+    assert made.status_code in {201, 422}
+    assert (await admin.get("/v1/health")).status_code == 200
