@@ -160,8 +160,10 @@ WHOLE_SHARD = {
     "executions": {"list_live_executions"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
-HOT_FILES = ("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe")
-HOT_FILES += ("replay", "executions", "workflows")
+HOT_FILES = (
+    *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
+    *("replay", "executions", "workflows"),
+)
 
 
 async def whole_shard_readers(session: Sql, file: str) -> dict[str, list[str]]:

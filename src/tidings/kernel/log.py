@@ -19,15 +19,15 @@ def log_entries(case: Case, execution: Execution, now: datetime) -> Iterator[Log
     for name, result in execution.vars.items():
         node = case.graph.nodes.get(name)
         if name not in known and isinstance(node, Delay | Branch):
-            error = failure_in(result)
+            error, at = failure_in(result), _passed_at(case, name, now)
             yield LogEntry(
                 execution_id=case.hand.lease.id,
                 node=name,
                 status="failed" if error else "completed",
                 output=result if isinstance(result, Mapping) else {},
-                at=now,
+                at=at,
                 saw=_saw(node, execution, seen),
-                started_at=_started_at(case, node, now),
+                started_at=_started_at(case, node, at),
                 error=error,
             )
         seen[name] = result
@@ -40,6 +40,11 @@ def _saw(node: Delay | Branch, execution: Execution, seen: Mapping[str, object])
     return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
 
 
+def _passed_at(case: Case, node: str, now: datetime) -> datetime:
+    """Before the calls of this step, or after them."""
+    return case.walked_at if case.walked_at and node in case.walked else now
+
+
 def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | None:
     """When its turn came; a node that was reached in this very step took no time."""
     ready = next((one for one in case.loaded.execution.frontier.ready if one.node == node.id), None)
@@ -47,6 +52,5 @@ def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | N
         return now
     if isinstance(node, Branch):
         return min(ready.due_at, now)
-    return (
-        None if node.until is not None else ready.due_at - node.wait
-    )  # the time to wait for took the place of its own
+    # The time that it waited for took the place of its own.
+    return None if node.until is not None else ready.due_at - node.wait

@@ -3,7 +3,7 @@
 Reached from executions.py after claim.py; hands over to reserve.py. What to do is decided by domain/execution.py alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -35,7 +35,9 @@ class Case:
     hand: Hand
     loaded: LoadedExecution
     graph: Graph
-    at: str | None = None  # the send it stands at, once plan() has decided
+    at: str | None = None  # the node it stands at, once plan() has decided
+    walked: Collection[str] = ()  # the nodes it had passed by then
+    walked_at: datetime | None = None
 
     @property
     def deadline(self) -> datetime | None:
@@ -95,6 +97,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     to_plan = []
     for case in cases:
         execution, action = case.decide(now)
+        case.walked, case.walked_at = execution.vars.keys(), now
         if isinstance(action, Plan | Deliver):
             case.at = action.node.id
         if isinstance(action, Plan):
