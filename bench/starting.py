@@ -2,7 +2,8 @@
 
 The ceiling inserts an execution and its row in the queue by ONE plain statement in its own implicit transaction: for
 many, one statement for each shard of a batch, as the kernel has one transaction for each. It looks for no workflow,
-checks no data and finds no duplicates. All of it runs in this process; no worker runs.
+checks no data and finds no duplicates. All of it runs in this process, but the API, which has one of its own; no worker
+runs.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from uuid import UUID
 
 import asyncpg
 
+from bench.api import Api
 from bench.bench import Bench
 from bench.database import STORE_AT_ONCE, Fresh, Tell, person
 from bench.meter import Meter
@@ -58,6 +60,13 @@ class Scene:
     pool: Pool
     workflow_id: UUID
     version_id: UUID
+    api: Api | None = None
+
+    async def post(self, path: str, body: object) -> None:
+        """Ask the API."""
+        if self.api is None:
+            raise AssertionError("this way asks no API")
+        await self.api.post(path, body)
 
     async def insert(self, shard: int, numbers: Sequence[int]) -> None:
         """The rows of so many triggers, plainly."""
@@ -75,6 +84,7 @@ class Way:
     title: str
     start: Callable[[Scene, int, Tell], Awaitable[None]]
     session: Mapping[str, str] = field(default_factory=dict)
+    asks_api: bool = False
 
 
 async def _insert_many(scene: Scene, count: int, tell: Tell) -> None:
@@ -107,6 +117,24 @@ async def _call_one_by_one(scene: Scene, count: int, tell: Tell) -> None:
     await _one_by_one(call, count, tell)
 
 
+async def _post_one_by_one(scene: Scene, count: int, tell: Tell) -> None:
+    async def post(number: int) -> None:
+        await scene.post("/v1/triggers", _wish(number))
+
+    await _one_by_one(post, count, tell)
+
+
+async def _post_many(scene: Scene, count: int, tell: Tell) -> None:
+    for first in range(0, count, STORE_AT_ONCE):
+        numbers = range(first, min(first + STORE_AT_ONCE, count))
+        await scene.post("/v1/triggers/bulk", {"triggers": [_wish(number) for number in numbers]})
+        tell(numbers.stop)
+
+
+def _wish(number: int) -> Mapping[str, object]:
+    return {"workflow": "one", "idempotencyKey": f"k-{number}", "data": person(number)}
+
+
 async def _one_by_one(start: Callable[[int], Awaitable[None]], count: int, tell: Tell) -> None:
     """Several callers, each waiting for its answer before it asks again."""
 
@@ -126,12 +154,15 @@ ONE = Way("triggers one by one", _trigger_one_by_one)
 FUNCTION = Way("tidings.trigger() one by one", _call_one_by_one)
 QUIET_FUNCTION = Way("tidings.trigger() one by one, no notification", _call_one_by_one, {"tidings.notify": "off"})
 
+POST = Way("POST /v1/triggers one by one", _post_one_by_one, asks_api=True)
+POST_MANY = Way(f"POST /v1/triggers/bulk, {STORE_AT_ONCE:,} at once", _post_many, asks_api=True)
+
 
 async def measure_starting(bench: Bench) -> AsyncIterator[Result]:
     """Each way on a database of its own, beside the ceiling of its kind."""
     for raw, ways, count in (
-        (RAW_MANY, (MANY,), bench.settings.items),
-        (RAW_ONE, (ONE, FUNCTION, QUIET_FUNCTION), max(bench.settings.items // ONE_BY_ONE, CALLERS)),
+        (RAW_MANY, (MANY, POST_MANY), bench.settings.items),
+        (RAW_ONE, (ONE, FUNCTION, QUIET_FUNCTION, POST), max(bench.settings.items // ONE_BY_ONE, CALLERS)),
     ):
         ceiling = await _measure(bench, raw, count, None)
         yield ceiling
@@ -146,7 +177,7 @@ async def _measure(bench: Bench, way: Way, count: int, ceiling: float | None) ->
         await way.start(scene, CALLERS, lambda _: None)  # connections, plans and caches
         await scene.fresh.sql.execute("truncate executions, queue")
         await scene.fresh.settle()
-        meter = Meter(scene.fresh.sql, bench.postmaster, [os.getpid()])
+        meter = Meter(scene.fresh.sql, bench.postmaster, [scene.api.process.pid if scene.api else os.getpid()])
         before, began = await meter.read(), time.monotonic()
         await way.start(scene, count, tell)
         seconds = time.monotonic() - began
@@ -168,4 +199,5 @@ async def open_scene(stack: AsyncExitStack, dsn: str, way: Way, *, allow_unsafe:
     version = await fresh.sql.fetchrow(VERSION)
     if version is None:
         raise AssertionError("the benchmark's own workflow is not there")
-    return Scene(fresh, pool, **version)
+    api = await stack.enter_async_context(Api(fresh, CALLERS)) if way.asks_api else None
+    return Scene(fresh, pool, **version, api=api)
