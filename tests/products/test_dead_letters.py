@@ -330,6 +330,8 @@ async def test_while_a_worker_is_at_it_a_retry_is_refused_and_afterwards_it_is_n
 
     with pytest.raises(Conflict, match="a worker is at it"):
         await engine.executions.retry(caller, id)
+    dry = await engine.executions.replay(caller, DeadLetterFilter(), dry_run=True)
+    assert (dry.count, dry.refused) == (0, 1)
     clock.advance(minutes=6)
     await work(engine)
     assert leases
