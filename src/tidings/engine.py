@@ -18,6 +18,7 @@ from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.kernel import define, observe, resolve, start
 from tidings.kernel.claim import claim_due, give_back, next_due
 from tidings.kernel.executions import work_executions
+from tidings.kernel.intake import Door, Intake
 from tidings.kernel.jobs import work_jobs
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.observe import Check, RunView, Totals
@@ -59,8 +60,9 @@ class Engine:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.intake = Intake(kernel)
         self.workflows = Workflows(kernel)
-        self.executions = Executions(kernel)
+        self.executions = Executions(kernel, self.intake)
         self.functions = Functions(kernel)
         self.access = Access(kernel)
 
@@ -72,8 +74,8 @@ class Engine:
         self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
     ) -> Started:
         """Start one execution; the same key again gives the same execution."""
-        [started] = await self.trigger_many(workflow, [Trigger(idempotency_key, data)], workspace)
-        return started
+        door = Door(workspace, workflow, Lane.TRANSACTIONAL, None)
+        return await self.intake.start(door, Trigger(idempotency_key, data))
 
     async def trigger_many(
         self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = DEFAULT

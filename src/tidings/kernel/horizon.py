@@ -13,7 +13,7 @@ from tidings.domain.queue import Lane
 
 Place = tuple[Shard, Lane]
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-SLACK = timedelta(seconds=2)
+SLACK = timedelta(seconds=5)
 """How long a row may take from its due time to its commit without having to wait for the look from the beginning."""
 LOOK_EVERYWHERE = timedelta(seconds=10)
 

@@ -3,6 +3,7 @@
 The unique index decides, never a check before an insert. Reached from engine.py; claim.py finds what is due.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -201,8 +202,15 @@ async def store_triggers(
 ) -> list[Started]:
     """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
     started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
-    for shard, buckets in _by_shard(kernel, workspace, checked.fresh).items():
-        started |= await _store_shard(kernel, shard, workspace, checked, buckets, lane, triggered_by)
+    shares = _by_shard(kernel, workspace, checked.fresh)
+    stored = await asyncio.gather(
+        *(
+            _store_shard(kernel, shard, workspace, checked, buckets, lane, triggered_by)
+            for shard, buckets in shares.items()
+        )
+    )
+    for shard, share in zip(shares, stored, strict=True):
+        started |= share
         kernel.notifier.tell(shard, lane)
     return _in_order(checked.wishes, started)
 

@@ -16,9 +16,10 @@ from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
-from tidings.domain.queue import Stop
+from tidings.domain.queue import Lane, Stop
 from tidings.domain.words import ShownStatus
 from tidings.kernel import resolve, start
+from tidings.kernel.intake import Door, Intake
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
 from tidings.kernel.replay import replay_executions
@@ -51,8 +52,9 @@ FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
 class Executions:
     """The executions of every workspace; what is another's is not found."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, intake: Intake) -> None:
         self._kernel = kernel
+        self._intake = intake
 
     async def trigger(
         self,
@@ -65,7 +67,8 @@ class Executions:
     ) -> Triggered:
         """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
         wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data)
-        [started] = await start.trigger(self._kernel, caller.workspace, workflow, [wish], triggered_by=triggered_by)
+        door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by)
+        started = await self._intake.start(door, wish)
         return Triggered(await self.get(caller.workspace, started.id), started.duplicate)
 
     async def trigger_many(
