@@ -43,6 +43,10 @@ def test_a_rule_waits_1_2_4_8_minutes_and_fails_at_the_fifth_attempt() -> None:
     assert results[4] == Exhausted("gave up after 5 attempts: busy")
 
 
+def test_a_first_failure_that_is_the_last_speaks_for_itself() -> None:
+    assert refuse(replace(RULE, attempts=1), BUSY, 1) == Exhausted("busy")
+
+
 def test_a_rule_whose_maximum_is_raised_waits_16_and_then_an_hour_at_most() -> None:
     assert minutes(RULE, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
