@@ -410,3 +410,16 @@ def test_garbage_is_refused_or_rendered_but_raises_nothing_else(source: str, htm
 
     assert place is None or min(place) >= 1
     assert isinstance(result, str | RenderFailed)
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("Good day\n{{ name | }}", (2, 1)),
+        ("{{ name }}\n{% for x %}{% endfor %}", (2, 1)),
+        ("{% if name %}\n {{ name | }}{% endif %}", (2, 2)),
+        ("{% if name %}{% endif %}\n{% if name %}x", (2, 15)),
+    ],
+)
+def test_an_expression_that_ends_too_early_has_a_place(source: str, place: tuple[int, int]) -> None:
+    assert place_of_refusal(source, html=False) == place

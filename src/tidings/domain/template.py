@@ -22,6 +22,7 @@ from tidings.domain.errors import TemplateInvalid
 if TYPE_CHECKING:
     from liquid import BoundTemplate, Node
     from liquid.builtin.expressions import Path
+    from liquid.exceptions import LiquidError
     from liquid.expression import Expression
 
 MAX_SOURCE_CHARS = 200_000
@@ -150,7 +151,31 @@ def _parsed(source: str, html: bool) -> "BoundTemplate":
         if isinstance(error.__cause__, MemoryError):
             raise error.__cause__ from None
         reason = TOO_DEEP if isinstance(error.__cause__, RecursionError) else str(error.message)
-        raise _invalid(reason, source, error.token.start_index if error.token else 0) from None
+        raise _invalid(reason, source, _index_of(error, source, html)) from None
+
+
+def _index_of(error: "LiquidError", source: str, html: bool) -> int:
+    """Where an error is. An expression that ends too early does not know its place: then it is the first tag that is
+    wrong by itself in the same way, or else the end, where something is still open."""
+    if error.token is not None and error.token.start_index >= 0:
+        return error.token.start_index
+    for start, end in _tags(source):
+        if _error_in(source[start : end + 2], html) == error.message:
+            return start
+    return len(source)
+
+
+def _error_in(tag: str, html: bool) -> str | None:
+    """What is wrong with a tag by itself; that it is not closed by itself is nothing wrong."""
+    from liquid.exceptions import LiquidError
+
+    from tidings.domain.liquid_environment import environment_for
+
+    try:
+        environment_for(html).from_string(tag)
+    except LiquidError as error:
+        return None if str(error.message).startswith("expected tag end") else str(error.message)
+    return None
 
 
 def _check_markup(source: str) -> None:
