@@ -7,8 +7,10 @@ import httpx2
 import pytest
 
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, WELCOME, Person, caller, person
+from tidings.domain.outcome import Accepted, RetryLater
 from tidings.domain.roles import Role
 from tidings.engine import Engine
+from tidings.providers.fake import FakeProvider
 
 PATH = "/functions/v1/workflow-enqueue"
 PROPOSAL = {
@@ -123,6 +125,32 @@ async def test_status_answers_the_row_of_the_execution(front_end: Person) -> Non
     assert (row["input_payload"], row["context"]) == (GUEST, GUEST)
     assert (row["correlation_id"], row["triggered_by"], row["retry_count"]) == ("c-2", "frontend", 0)
     assert row.keys() >= {"workflow_version", "error_message", "error_step", "created_at", "started_at", "completed_at"}
+
+
+async def test_the_context_of_a_status_has_the_results_by_the_number_of_their_step(
+    front_end: Person, engine: Engine, provider: FakeProvider
+) -> None:
+    provider.script = {"send-email": [Accepted(None, {"message_id": "m-7", "guest_name": "Eve"})]}
+    id = (await enqueue(front_end)).json()["data"]["execution_id"]
+    await engine.work_everything()
+
+    context = (await call(front_end, "status", {"execution_id": id})).json()["data"]["context"]
+
+    assert context["step_0_result"] == {"message_id": "m-7", "guest_name": "Eve"}
+    assert {name: context[name] for name in GUEST} == GUEST
+
+
+async def test_a_status_tells_why_a_step_is_tried_again(
+    front_end: Person, engine: Engine, provider: FakeProvider
+) -> None:
+    provider.answer = RetryLater("busy")
+    id = (await enqueue(front_end)).json()["data"]["execution_id"]
+    await engine.work_everything()
+
+    row = (await call(front_end, "status", {"execution_id": id})).json()["data"]
+
+    assert (row["status"], row["error_message"], row["error_step"]) == ("pending", "busy", "send_acceptance_email")
+    assert row["completed_at"] is None
 
 
 @pytest.mark.parametrize("id", ["019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f", "nonsense", 5, {"a": 1}])

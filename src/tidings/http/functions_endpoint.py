@@ -114,12 +114,12 @@ async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any
 async def _status(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     id = _required(payload, "execution_id")
     try:
-        return _row(await guest.engine.executions.get(guest.workspace, UUID(id)))
+        return _row(*await guest.engine.executions.get_with_context(guest.workspace, UUID(id)))
     except (NotFound, ValueError, AttributeError, TypeError) as error:
         raise InputInvalid(f"Execution not found: {id}") from error
 
 
-def _row(execution: ShownExecution) -> Mapping[str, Any]:
+def _row(execution: ShownExecution, context: Mapping[str, object]) -> Mapping[str, Any]:
     """An execution with the columns of 004's table; its results never hide what the caller gave."""
     return {
         "id": execution.id,
@@ -130,7 +130,7 @@ def _row(execution: ShownExecution) -> Mapping[str, Any]:
         "current_step": execution.current_step,
         "total_steps": execution.total_steps,
         "input_payload": execution.input_payload,
-        "context": {**execution.vars, **execution.input_payload},
+        "context": {**execution.vars, **_without_vars(context), **execution.input_payload},
         "error_message": execution.error_message,
         "error_step": execution.error_step,
         "retry_count": execution.retry_count,
@@ -140,6 +140,10 @@ def _row(execution: ShownExecution) -> Mapping[str, Any]:
         "started_at": execution.started_at,
         "completed_at": execution.completed_at,
     }
+
+
+def _without_vars(context: Mapping[str, object]) -> Mapping[str, object]:
+    return {name: value for name, value in context.items() if name != "vars"}
 
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:

@@ -81,6 +81,13 @@ class Executions:
         """One execution, or NotFound."""
         return _shown(await self._find(workspace, id))
 
+    async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
+        """One execution, and what its next node would see: the data, `vars`, and of steps `step_N_result`."""
+        execution = await self._find(workspace, id)
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            graph = await self._graph(tx, execution.version_id)
+        return _shown(execution), graph.context(execution.input, execution.vars)
+
     async def list(
         self,
         workspace: Workspace,

@@ -1,13 +1,18 @@
 -- name: show_executions
--- Executions of a workspace by id, as a person sees them.
+-- Executions of a workspace by id, as a person sees them; one that is tried again shows what went wrong the last time.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
        shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
-       q.leased, q.stop
+       coalesce(e.error, f.error) as error, coalesce(e.error_node, f.node) as error_node, e.triggered_by,
+       e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at, q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
   left join queue q on q.shard = :shard and q.id = e.id
+  left join (
+      select distinct on (o.execution_id) o.execution_id, o.node, o.error from outbox o
+       where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and o.status = 'queued' and o.error is not null
+       order by o.execution_id, o.retry_at, o.id
+  ) f on f.execution_id = e.id and e.ended_at is null and e.attempts > 0
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace;
 
 -- name: list_executions
