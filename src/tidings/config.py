@@ -25,13 +25,13 @@ class LogFormat(StrEnum):
 class Config:
     """Every setting, checked."""
 
-    database_url: str | None = None
+    database_url: str | None = field(default=None, repr=False)
     data_dir: Path | None = None
     pg_bin: Path | None = None
     allow_unsafe_storage: bool = False
     shards: int = 4
     connections: int = 10
-    smtp_url: str | None = None
+    smtp_url: str | None = field(default=None, repr=False)
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
     allow_private_addresses: bool = False
@@ -45,7 +45,7 @@ class Config:
     poll_seconds: float = 5
     host: str = "127.0.0.1"
     port: int = 8080
-    admin_key: str | None = None
+    admin_key: str | None = field(default=None, repr=False)
     rate_limit: float = 5_000
     log_format: LogFormat = LogFormat.CONSOLE
 
@@ -162,13 +162,13 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
 
 
 _READERS: Mapping[str, Callable[[str, object], object]] = {
-    "database_url": _text,
+    "database_url": _secret,
     "data_dir": _path,
     "pg_bin": _path,
     "allow_unsafe_storage": _flag,
     "shards": _whole(1, 4096),
     "connections": _whole(2, 1000),
-    "smtp_url": _text,
+    "smtp_url": _secret,
     "functions_url": _text,
     "functions_key": _secret,
     "allow_private_addresses": _flag,
@@ -182,7 +182,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "poll_seconds": _number(0.05, 300),
     "host": _text,
     "port": _whole(0, 65_535),
-    "admin_key": _text,
+    "admin_key": _secret,
     "rate_limit": _number(0, 1_000_000),
     "log_format": _choice(LogFormat),
 }

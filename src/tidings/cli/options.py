@@ -42,7 +42,9 @@ def configure_logs(config: Config) -> None:
     # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     as_json = config.log_format is LogFormat.JSON
-    renderer = structlog.processors.JSONRenderer(default=str) if as_json else structlog.dev.ConsoleRenderer()
+    # The fine tracebacks of the default show local variables, and so the key of whoever asked.
+    for_people = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer(default=str) if as_json else for_people
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
