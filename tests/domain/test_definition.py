@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.domain.condition import Compare, Either, Every, Never, Op
-from tidings.domain.definition import CONTENT_FIELDS, MAX_NODES, check_content, parse_workflow
+from tidings.domain.definition import CONTENT_FIELDS, MAX_EDGES, MAX_NODES, check_content, parse_workflow
+from tidings.domain.definition_reader import MOST_PROBLEMS
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
 from tidings.domain.item import Channel
@@ -631,3 +632,49 @@ def test_no_steps_and_no_condition_raise_anything_but_problems(steps: Any, condi
     for raw in ({"steps": steps, "retry": options}, {"steps": [options]}, branching(condition, None)):
         with suppress(DefinitionInvalid):
             parse_workflow(raw)
+
+
+def one_send(**fields: object) -> dict[str, Any]:
+    node = {"id": "a", "type": "email", "to": "ada@example.com", "subject": "Hi", "body": "Hello"}
+    return {"entryNodeId": "a", "nodes": [node], "edges": [], **fields}
+
+
+def test_too_many_edges_are_refused_without_reading_them() -> None:
+    with pytest.raises(DefinitionInvalid) as refused:
+        parse_workflow(one_send(edges=[{}] * (MAX_EDGES + 1)))
+
+    assert [problem.place for problem in refused.value.problems] == ["edges"]
+
+
+def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None:
+    with pytest.raises(DefinitionInvalid) as refused:
+        parse_workflow(one_send(edges=[{}] * 5_000))
+
+    *told, rest = refused.value.problems
+    assert len(told) == MOST_PROBLEMS
+    # Each has two ends that are nowhere; all but the first are the same edge again.
+    assert rest == Problem("", f"and {3 * 5_000 - 1 - MOST_PROBLEMS} problems more")
+
+
+def test_a_shape_is_not_looked_at_when_edges_are_wrong_however_much_else_is() -> None:
+    junk: dict[str, object] = {f"field{number}": 1 for number in range(MOST_PROBLEMS)}
+
+    with pytest.raises(DefinitionInvalid):
+        parse_workflow(one_send(edges=[{"from": "a", "to": "nowhere"}], **junk))
+
+
+@pytest.mark.parametrize("payload", [{"k" * 1_001: "x"}, {"k" * 400_000: [""] * 100_000}], ids=["long", "huge"])
+def test_a_payload_s_names_have_an_end(payload: object) -> None:
+    node = {"id": "a", "type": "function", "function": "f", "payload": payload}
+
+    with pytest.raises(DefinitionInvalid) as refused:
+        parse_workflow(one_send(nodes=[node]))
+
+    assert [problem.place for problem in refused.value.problems] == ["nodes[0].payload"]
+
+
+def test_a_required_field_s_name_has_an_end() -> None:
+    with pytest.raises(DefinitionInvalid) as refused:
+        parse_workflow(one_send(requiredFields=["name", "." * 1_001]))
+
+    assert [problem.place for problem in refused.value.problems] == ["requiredFields[1]"]

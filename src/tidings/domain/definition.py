@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, Raw, Reader
+from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, LONGEST_KEY, Raw, Reader
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
@@ -22,6 +22,7 @@ from tidings.domain.timing import LONGEST_WAIT, parse_time
 __all__ = ["CONTENT_FIELDS", "HTML_FIELDS", "check_content", "parse_workflow"]
 
 MAX_NODES = 10_000
+MAX_EDGES = 50_000
 MAX_FIELDS = 1_000
 STEPS_TIMEOUT = timedelta(seconds=300)
 
@@ -72,10 +73,10 @@ class _Workflow(Reader):
         self.known_fields(self.raw, _GRAPH_FIELDS, "")
         retry = self.default_retry(GRAPH)
         nodes = self.nodes(self.get(self.raw, "nodes"), retry)
-        found = len(self.problems)
+        found = self.found
         edges = self.edges(self.get(self.raw, "edges", ()), nodes)
         entry = self.entry(self.get(self.raw, "entryNodeId"), nodes)
-        if len(self.problems) == found:
+        if self.found == found:
             self.check_shape(entry, nodes, edges)
         timeout = self.timeout(None)
         self.check_waits(nodes, timeout)
@@ -110,6 +111,9 @@ class _Workflow(Reader):
             return ()
         if len(raw) > MAX_FIELDS:
             self.add("requiredFields", f"{len(raw)} names are more than the {MAX_FIELDS} there may be")
+        for place, one in enumerate(raw):
+            if len(one) > LONGEST_KEY:
+                self.add(f"requiredFields[{place}]", f"a name has at most {LONGEST_KEY} characters")
         return tuple(dict.fromkeys(raw))
 
     def timeout(self, default: timedelta | None) -> timedelta | None:
@@ -242,6 +246,9 @@ class _Workflow(Reader):
         if not isinstance(raw, Sequence) or isinstance(raw, str):
             self.add("edges", "edges are a list of {from, to}")
             return ()
+        if len(raw) > MAX_EDGES:
+            self.add("edges", f"{len(raw)} edges are more than the {MAX_EDGES} a workflow may have")
+            return ()
         edges: dict[tuple[str, str], Edge] = {}
         for place, one in enumerate(raw):
             edge = self.edge(one, nodes, f"edges[{place}]")
@@ -310,5 +317,5 @@ def _reachable(entry: str, targets: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def _some(nodes: Mapping[str, Node]) -> str:
-    names = [repr(name) for name in nodes][:5]
+    names = [repr(name) for name in islice(nodes, 5)]
     return ", ".join(names) + (", …" if len(nodes) > len(names) else "") if names else "(there are none)"

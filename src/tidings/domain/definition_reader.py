@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import TypeVar
 
 from tidings.domain import template
@@ -15,6 +16,7 @@ from tidings.domain.graph import OnFailure
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import Channel
 from tidings.domain.retry import RetryPolicy
+from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
 CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
@@ -32,6 +34,9 @@ LONGEST_NAME = 200
 MAX_CONDITIONS = 100
 MAX_DEPTH = 20
 MAX_TEXTS = 1_000
+LONGEST_KEY = 1_000
+MOST_PROBLEMS = 1_000
+"""How many are told; the rest are counted."""
 
 Raw = Mapping[str, object]
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -43,13 +48,18 @@ class Reader:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.found = 0
 
     def add(self, place: str, message: str) -> None:
-        """Keep a problem."""
-        self.problems.append(Problem(place, message))
+        """Keep a problem, or count it when very many are kept already."""
+        self.found += 1
+        if self.found <= MOST_PROBLEMS:
+            self.problems.append(Problem(place, message))
 
     def raise_if_any(self) -> None:
         """Raise DefinitionInvalid with all of them."""
+        if self.found > MOST_PROBLEMS:
+            raise DefinitionInvalid([*self.problems, Problem("", f"and {self.found - MOST_PROBLEMS} problems more")])
         if self.problems:
             raise DefinitionInvalid(self.problems)
 
@@ -135,12 +145,16 @@ class Reader:
         if not isinstance(raw, Mapping):
             self.add(where, f"{raw!r} is not an object")
             return {}
-        texts = _texts(raw, where, MAX_DEPTH)
-        if texts is None or len(texts) > MAX_TEXTS:
-            self.add(where, f"nested deeper than {MAX_DEPTH} levels, or of more than {MAX_TEXTS} texts")
+        texts = list(islice(_texts(raw, (where,), MAX_DEPTH), MAX_TEXTS + 1))
+        if None in texts or len(texts) > MAX_TEXTS:
+            self.add(
+                where,
+                f"nested deeper than {MAX_DEPTH} levels, of more than {MAX_TEXTS} texts, or with a name of more than "
+                f"{LONGEST_KEY} characters",
+            )
             return {}
-        for text_place, source in texts:
-            self.check_template(source, text_place, html=False)
+        for steps, source in filter(None, texts):
+            self.check_template(source, place_of(steps), html=False)
         return raw
 
     def check_template(self, source: str, place: str, *, html: bool) -> None:
@@ -262,22 +276,15 @@ def _below(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
-def _texts(raw: object, place: str, depth: int) -> list[tuple[str, str]] | None:
-    """Every text in a payload with its place; None where it is too deep."""
+def _texts(raw: object, steps: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], str] | None]:
+    """Every text in a payload with the steps to it; None where it is too deep, or a name too long."""
     if isinstance(raw, str):
-        return [(place, raw)]
-    if isinstance(raw, Mapping):
-        parts = [(f"{place}.{name}", value) for name, value in raw.items()]
-    elif isinstance(raw, list | tuple):
-        parts = [(f"{place}[{number}]", value) for number, value in enumerate(raw)]
-    else:
-        return []
-    if not depth:
-        return None
-    found: list[tuple[str, str]] = []
-    for where, value in parts:
-        texts = _texts(value, where, depth - 1)
-        if texts is None:
-            return None
-        found += texts
-    return found
+        yield steps, raw
+        return
+    if not isinstance(raw, Mapping | list | tuple):
+        return
+    if not depth or (isinstance(raw, Mapping) and any(len(str(name)) > LONGEST_KEY for name in raw)):
+        yield None
+        return
+    for step, value in raw.items() if isinstance(raw, Mapping) else enumerate(raw):
+        yield from _texts(value, (*steps, step), depth - 1)

@@ -6,11 +6,13 @@ requirements never change; kernel/start.py computes them once, and they are stor
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import assert_never
 
 from tidings.domain.errors import DataMissing
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
-from tidings.domain.template import missing_variables, required_variables
+from tidings.domain.template import has_path, missing_variables, required_variables
 
 GIVEN_BY_CONTACT = "contact"
 """The name under which templates see the contact: it is looked up, the trigger's data need not hold it."""
@@ -22,6 +24,10 @@ class Requirements:
 
     fields: frozenset[str]
     variables: frozenset[str]
+
+    def are_met_by(self, data: Mapping[str, object]) -> bool:
+        """Whether nothing is missing; looks no further than the first thing that is."""
+        return all(map(partial(has_path, data), chain(self.fields, self.variables)))
 
     def missing(self, data: Mapping[str, object]) -> DataMissing | None:
         """Everything that the data lacks, or None; what is a required field is not named a second time."""

@@ -34,15 +34,32 @@ def is_storable(text: str) -> bool:
 
 def unstorable_places(raw: object, place: str = "") -> Iterator[str]:
     """The places in given data whose texts cannot be kept as they are."""
+    for steps in _unstorable_steps(raw, []):
+        yield place_of([place, *steps] if place else steps)
+
+
+def place_of(steps: Iterable[str | int]) -> str:
+    """A place as people read it, `triggers[3].data`, made only when it is told: names may be long, and values many."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
+def _unstorable_steps(raw: object, steps: list[str | int]) -> Iterator[list[str | int]]:
     if isinstance(raw, str) and not is_storable(raw):
-        yield place
+        yield steps
     if isinstance(raw, Mapping):
         for name, value in raw.items():
-            yield from unstorable_places(name, place)
-            yield from unstorable_places(value, f"{place}.{name}".lstrip("."))
+            if isinstance(name, str) and not is_storable(name):
+                yield steps
+            yield from _below(value, name, steps)
     elif isinstance(raw, list | tuple):
         for number, value in enumerate(raw):
-            yield from unstorable_places(value, f"{place}[{number}]")
+            yield from _below(value, number, steps)
+
+
+def _below(value: object, step: str | int, steps: list[str | int]) -> Iterator[list[str | int]]:
+    steps.append(step)
+    yield from _unstorable_steps(value, steps)
+    steps.pop()
 
 
 def is_surely_storable(encoded: bytes) -> bool:

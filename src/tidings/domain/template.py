@@ -10,7 +10,7 @@ kernel/render.py adds the hard limits of a process. Rendering is deterministic: 
 # ruff: noqa: PLC0415
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_SOURCE_CHARS = 200_000
 MAX_TAGS = 5_000
 MAX_TAG_SPACES = 200
+MAX_TAG_BRACKETS = 200
 MAX_REASON_CHARS = 500
 CACHED_TEMPLATES = 256
 TOO_DEEP = "nested too deeply"
@@ -91,7 +92,7 @@ def required_variables(source: str) -> frozenset[str]:
 
 def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> frozenset[str]:
     """Return the paths that the data does not have; a null at the end of a path counts as present."""
-    return frozenset(path for path in required if not _has_path(data, path.split(".")))
+    return frozenset(path for path in required if not has_path(data, path))
 
 
 def render(source: str, data: Mapping[str, object], *, html: bool, now: datetime) -> str | RenderFailed:
@@ -179,7 +180,8 @@ def _error_in(tag: str, html: bool) -> str | None:
 
 
 def _check_markup(source: str) -> None:
-    """Refuse what makes the lexer quadratic: unclosed tags, long blanks in a tag, very many tags, or a huge source."""
+    """Refuse what makes the lexer quadratic: unclosed tags, long blanks or many brackets in a tag, very many tags, or a
+    huge source."""
     if len(source) > MAX_SOURCE_CHARS:
         raise _invalid(f"the template has {len(source)} characters; the most is {MAX_SOURCE_CHARS}", source, 0)
     for count, (start, end) in enumerate(_tags(source)):
@@ -187,6 +189,9 @@ def _check_markup(source: str) -> None:
             raise _invalid(f"more than {MAX_TAGS} tags", source, start)
         if _LONG_SPACE.search(source, start, end):
             raise _invalid(f"more than {MAX_TAG_SPACES} blanks in a row inside a tag", source, start)
+        # At each of them the lexer looks ahead to the end of the tag: for the dots of a range, for a closing quote.
+        if source.count("(", start, end) + source.count("[", start, end) > MAX_TAG_BRACKETS:
+            raise _invalid(f"more than {MAX_TAG_BRACKETS} brackets inside a tag", source, start)
 
 
 def _tags(source: str) -> Iterator[tuple[int, int]]:
@@ -293,8 +298,9 @@ def _dotted(path: "Path") -> str:
     return ".".join(names)
 
 
-def _has_path(data: object, names: Sequence[str]) -> bool:
-    for name in names:
+def has_path(data: object, path: str) -> bool:
+    """Whether data has a dotted path; a null at its end counts."""
+    for name in path.split("."):
         if not isinstance(data, Mapping) or name not in data:
             return False
         data = data[name]

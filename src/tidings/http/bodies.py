@@ -1,7 +1,7 @@
 """Read what was sent: within its size, as JSON, not nested too deeply, and as the operation's model."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from tidings.http.errors import BodyMalformed, BodyTooLarge, FieldsInvalid, prob
 LARGEST_BODY = 1_000_000
 LARGEST_BULK_BODY = 10_000_000
 DEEPEST = 64
+MOST_PROBLEMS = 100
 _OPENINGS = (b"{", b"[")
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -51,7 +52,8 @@ def decode(body: bytes) -> Any:
     if sum(body.count(one) for one in _OPENINGS) > DEEPEST:  # else it cannot be deeper
         _check_depth(found)
     if b"\\u0000" in body or b"\\ud" in body.lower():
-        problems = [Problem(place or "body", UNSTORABLE) for place in unstorable_places(found)]
+        places = islice(unstorable_places(found), MOST_PROBLEMS)
+        problems = [Problem(place or "body", UNSTORABLE) for place in places]
         if problems:
             raise FieldsInvalid(problems)
     return found
