@@ -181,7 +181,8 @@ async def test_a_bulk_trigger_with_one_mistake_stores_nothing(admin: Person, wor
 
     refused = await admin.post("/v1/triggers/bulk", given)
 
-    assert refused.status_code == 422
+    assert (refused.status_code, refused.json()["code"]) == (422, "triggers_invalid")
+    assert [one["place"] for one in refused.json()["errors"]] == ["triggers[1]"]
     assert "email" in refused.text
     assert (await admin.get("/v1/executions")).json()["data"] == []
 

@@ -89,6 +89,21 @@ async def test_a_trigger_that_cannot_be_is_refused_before_anything_is_stored(
 # Many at once
 
 
+async def test_of_very_many_that_are_wrong_the_first_are_told_so(engine: Engine, caller: Caller) -> None:
+    """Each may lack thousands of names: an answer with all of them once was larger than the machine."""
+    names = "".join(f"{{{{ n{number} }}}}" for number in range(2_000))
+    workflow = await engine.workflows.create(caller, "flow", graph(email(body=names)))
+    wishes = [BulkTrigger("flow" if number % 2 else workflow.id) for number in range(2_000)]
+
+    with pytest.raises(TriggersInvalid) as refused:
+        await engine.executions.trigger_many(caller, wishes)
+    with pytest.raises(TriggersInvalid) as unknown:
+        await engine.executions.trigger_many(caller, [BulkTrigger("none")] * 10_000)
+
+    assert len(refused.value.problems) == len(unknown.value.problems) == 100
+    assert "n1999" in refused.value.problems[0].message
+
+
 async def test_many_are_started_in_the_order_they_were_given(engine: Engine, caller: Caller, sql: Sql) -> None:
     one = await engine.workflows.create(caller, "one", SLOW)
     await engine.workflows.create(caller, "two", SLOW)

@@ -22,6 +22,7 @@ from tidings.domain.errors import (
     RendererUnavailable,
     StorageUnavailable,
     TidingsError,
+    TriggersInvalid,
 )
 
 log = structlog.get_logger()
@@ -146,7 +147,7 @@ def problem(
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
     """Everything that is wrong, each with its place, as far as the error knows."""
-    if isinstance(error, DefinitionInvalid | FieldsInvalid):
+    if isinstance(error, DefinitionInvalid | TriggersInvalid | FieldsInvalid):
         return error.problems
     if isinstance(error, DataMissing):
         names = dict.fromkeys([*error.required, *error.variables])

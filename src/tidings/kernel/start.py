@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from uuid import UUID
 
 import msgspec
@@ -39,6 +40,8 @@ from tidings.storage.load import frontier_to_json
 
 LONGEST_KEY = 500
 AUDIENCE_CHUNK = 5_000
+MOST_PROBLEMS = 100
+"""How many of a call's triggers are told what is wrong with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ async def check_triggers(
 
     A repeat is answered even if the workflow was deactivated since or the data lacks something now, so those that fall
     short are looked up by their keys. That refuses or answers them; what starts them once is still the unique index.
+    Of very many that are wrong, only the first are told so: each may lack thousands of names.
     """
     wrong: dict[int, InputInvalid | Conflict] = {
         place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))
@@ -140,9 +144,11 @@ async def check_triggers(
         if place not in wrong:
             first.setdefault(one.idempotency_key, place)
     needs = _requirements(kernel, workflow.version)
-    missing = {key: error for key, place in first.items() if (error := needs.missing(triggers[place].data))}
-    known = await _find_known(kernel, workspace, workflow, missing if workflow.active else first)
-    wrong |= {first[key]: error for key, error in missing.items() if key not in known}
+    lacking = [key for key, place in first.items() if not needs.are_met_by(triggers[place].data)]
+    known = await _find_known(kernel, workspace, workflow, lacking if workflow.active else first)
+    for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
+        if error := needs.missing(triggers[place].data):
+            wrong[place] = error
     if not workflow.active:
         inactive = Conflict("the workflow is not active, so it cannot be triggered; activate it first")
         wrong |= {place: inactive for key, place in first.items() if key not in known}
@@ -170,7 +176,9 @@ def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputI
     conflict = next((error for error in wrong.values() if isinstance(error, Conflict)), None)
     if conflict or count == 1:
         return conflict or wrong[0]
-    return TriggersInvalid([Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)])
+    return TriggersInvalid(
+        [Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)[:MOST_PROBLEMS]]
+    )
 
 
 async def _find_known(

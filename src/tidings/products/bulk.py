@@ -7,7 +7,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.kernel import start
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.start import Checked, Trigger
+from tidings.kernel.start import MOST_PROBLEMS, Checked, Trigger
 from tidings.products.shown import BulkResult, BulkTrigger
 
 MOST_TRIGGERS = 10_000
@@ -23,16 +23,18 @@ async def trigger_many(
     checked: dict[UUID | str, Checked] = {}
     problems: dict[int, Problem] = {}
     for workflow, places in groups.items():
+        if len(problems) >= MOST_PROBLEMS:
+            break
         wishes = [_with_key(triggers[place]) for place in places]
         try:
             found = await start.find_workflow(kernel, caller.workspace, workflow)
         except NotFound as error:
-            problems |= {place: Problem(f"triggers[{place}].workflow", str(error)) for place in places}
+            problems |= {place: Problem(f"triggers[{place}].workflow", str(error)) for place in places[:MOST_PROBLEMS]}
             continue
         checked[workflow], wrong = await start.check_triggers(kernel, caller.workspace, found, wishes)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
     if problems:
-        raise TriggersInvalid([problems[place] for place in sorted(problems)])
+        raise TriggersInvalid([problems[place] for place in sorted(problems)[:MOST_PROBLEMS]])
     results: dict[int, BulkResult] = {}
     for workflow, places in groups.items():
         started = await start.store_triggers(kernel, caller.workspace, checked[workflow], triggered_by=triggered_by)
