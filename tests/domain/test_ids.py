@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import (
     BUCKETS,
     Bucket,
@@ -114,7 +115,16 @@ def test_python_computes_the_bucket_of_the_vector(vector: dict[str, Any]) -> Non
     tenant, workspace, unique = vector["tenant"], vector["workspace"], vector["unique"] * vector.get("repeat", 1)
 
     assert bucket_of(tenant, workspace, unique) == vector["bucket"]
-    assert Workspace(tenant, workspace).bucket_of(unique) == vector["bucket"]
+    if tenant and workspace:
+        assert Workspace(tenant, workspace).bucket_of(unique) == vector["bucket"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "é" * 101, "a\x00", "\ud800"])
+def test_a_name_that_no_index_could_hold_is_no_workspace(name: str) -> None:
+    with pytest.raises(InputInvalid, match="tenant"):
+        Workspace(name, "main")
+    with pytest.raises(InputInvalid, match="workspace"):
+        Workspace("acme", name)
 
 
 def test_python_counts_a_missing_part_as_empty() -> None:

@@ -1,13 +1,17 @@
 """/v1/workflows and /v1/triggers, as their users see them."""
 
 import asyncio
+import random
 from time import monotonic
 from uuid import UUID
 
+import httpx2
 import pytest
 
-from tests.http.conftest import ADA, WELCOME, Person
+from tests.http.conftest import ADA, WELCOME, Person, person
 from tests.http.test_requests import assert_problem
+from tidings.domain.ids import Workspace
+from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 
@@ -243,3 +247,18 @@ async def test_a_template_without_end_harms_nobody_but_itself(
 
     assert made.status_code in {201, 422}
     assert (await admin.get("/v1/health")).status_code == 200
+
+
+async def test_the_longest_names_and_key_there_may_be_find_their_place(
+    engine: Engine, http: httpx2.AsyncClient
+) -> None:
+    """They share an entry of an index, which holds 2,704 bytes."""
+    dice = random.Random(4)
+    room = Workspace("t" * 200, "".join(chr(dice.randrange(0x10000, 0x10FFFF)) for _ in range(50)))
+    admin = await person(engine, http, Role.SYSTEM_ADMIN, room)
+    key = "".join(chr(dice.randrange(0x10000, 0x10FFFF)) for _ in range(500))
+    await admin.post("/v1/workflows", {"name": key[:200], **WELCOME})
+
+    answer = await admin.post("/v1/triggers", {"workflow": key[:200], "idempotencyKey": key, "data": ADA})
+
+    assert (answer.status_code, answer.json().get("idempotencyKey")) == (201, key)

@@ -1,6 +1,6 @@
 """Keys: shown once, kept as a hash, known for seconds, ended for good."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 import asyncpg
@@ -139,7 +139,9 @@ async def test_keys_and_history_come_in_pages(engine: Engine, clock: ManualClock
     assert names == details == ["k4", "k3", "k2", "k1", "k0"]
 
 
-@pytest.mark.parametrize("given", [{"name": ""}, {"name": "x" * 201}, {"name": "\x00"}, {"workspace": "\x00"}])
+@pytest.mark.parametrize(
+    "given", [{"name": ""}, {"name": "x" * 201}, {"name": "\x00"}, {"workspace": "\x00"}, {"workspace": "é" * 101}]
+)
 async def test_a_name_that_cannot_be_kept_is_refused(engine: Engine, given: dict[str, str]) -> None:
     with pytest.raises(InputInvalid):
         await engine.access.create_key(
@@ -150,6 +152,13 @@ async def test_a_name_that_cannot_be_kept_is_refused(engine: Engine, given: dict
 async def test_an_expiry_in_the_past_is_refused(engine: Engine, clock: ManualClock) -> None:
     with pytest.raises(InputInvalid, match="past"):
         await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE, expires_at=clock.time)
+
+
+async def test_an_expiry_that_no_calendar_has_is_refused(engine: Engine) -> None:
+    late = datetime.fromisoformat("9999-12-31T23:59:59-14:00")
+
+    with pytest.raises(InputInvalid, match="9999"):
+        await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE, expires_at=late)
 
 
 # The first administrator

@@ -12,7 +12,12 @@ from hashlib import sha256
 from typing import NewType
 from uuid import UUID
 
+from tidings.domain.errors import InputInvalid
+from tidings.domain.storable import is_storable
+
 BUCKETS = 4096
+LONGEST_PART = 200
+"""Bytes of a tenant's or a workspace's name: an entry of an index holds both, and the longest idempotency key."""
 
 Bucket = NewType("Bucket", int)
 Shard = NewType("Shard", int)
@@ -37,9 +42,19 @@ class Workspace:
     tenant: str = "default"
     name: str = "default"
 
+    def __post_init__(self) -> None:
+        for what, given in (("tenant", self.tenant), ("workspace", self.name)):
+            if not (given.isascii() and 0 < len(given) <= LONGEST_PART and "\x00" not in given):
+                _check_part(what, given)
+
     def bucket_of(self, unique: str) -> Bucket:
         """The bucket of something that must be unique here."""
         return bucket_of(self.tenant, self.name, unique)
+
+
+def _check_part(what: str, given: str) -> None:
+    if not given or not is_storable(given) or len(given.encode()) > LONGEST_PART:
+        raise InputInvalid(f"{what} {given[:50]!r}: use a name of 1 to {LONGEST_PART} bytes, none of them NUL")
 
 
 @lru_cache(maxsize=4096)

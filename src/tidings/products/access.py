@@ -6,7 +6,7 @@ A key is shown once; what is kept is its sha256. Reached from http/ and cli/ thr
 import secrets
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from heapq import merge
@@ -77,8 +77,7 @@ class Access:
         """Make a key for a workspace of the caller's tenant; the answer is the only place that holds it."""
         home = Workspace(caller.workspace.tenant, workspace or caller.workspace.name)
         now = await self._kernel.clock.now()
-        _check_name(name, "name")
-        _check_name(home.name, "workspace")
+        _check_name(name)
         _check_expiry(expires_at, now)
         secret = PREFIX + secrets.token_urlsafe(32)
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
@@ -243,9 +242,9 @@ def _digest(secret: str) -> bytes:
     return sha256(secret.encode(errors="replace")).digest()
 
 
-def _check_name(name: str, what: str) -> None:
+def _check_name(name: str) -> None:
     if not name or len(name) > LONGEST_NAME or not is_storable(name):
-        raise InputInvalid(f"{what} {name[:50]!r}: use 1 to {LONGEST_NAME} characters, none of them NUL")
+        raise InputInvalid(f"name {name[:50]!r}: use 1 to {LONGEST_NAME} characters, none of them NUL")
 
 
 def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
@@ -255,6 +254,10 @@ def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
         raise InputInvalid(f"expiresAt {expires_at.isoformat()} has no time zone; end it with Z for UTC")
     if expires_at <= now:
         raise InputInvalid(f"expiresAt {expires_at.isoformat()} is past; give a later time or none")
+    try:
+        expires_at.astimezone(UTC)
+    except OverflowError as error:
+        raise InputInvalid(f"expiresAt {expires_at.isoformat()} is after the year 9999; give none") from error
 
 
 def _require_live(key: ShownKey, now: datetime) -> None:
