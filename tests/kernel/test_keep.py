@@ -10,6 +10,7 @@ from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
 from tidings.domain.errors import StorageUnavailable
+from tidings.domain.execution import ExecutionStatus
 from tidings.domain.queue import Kind
 from tidings.engine import Engine
 from tidings.kernel.keep import Keeper
@@ -122,3 +123,40 @@ async def _due(sql: Sql) -> object:
 
 async def _later(sql: Sql, than: object) -> bool:
     return bool(await sql.fetchval("select coalesce(max(due_at) > $1, false) from queue where leased", than))
+
+
+async def test_a_step_s_worker_counts_as_dead_after_the_visibility_timeout(
+    engine: Engine, other: Engine, provider: FakeProvider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is 300 s, and so is the time that steps have: a crash must not use up all of it."""
+
+    async def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    step = {"name": "a", "function": "f", "action": "go", "payload_template": {}}
+    await engine.define("steps", {"steps": [step], "visibility_timeout": 30})
+    started = await engine.trigger("steps", {}, "k1")
+    monkeypatch.setattr("tidings.kernel.executions.plan", dies)
+    with pytest.raises(KeyboardInterrupt):
+        await engine.work_everything()
+    monkeypatch.undo()
+
+    clock.advance(seconds=29)
+    assert not await other.work_everything()
+    clock.advance(seconds=2)
+    await other.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+    assert len(provider.calls) == 1
+
+
+async def test_a_lease_is_never_shorter_than_a_call_may_take(
+    engine: Engine, provider: FakeProvider, clock: ManualClock
+) -> None:
+    provider.call_deadline = timedelta(seconds=50)
+    step = {"name": "a", "function": "f", "action": "go", "payload_template": {}}
+    await engine.define("steps", {"steps": [step], "visibility_timeout": 5})
+    started = await engine.trigger("steps", {}, "k1")
+    await engine.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED

@@ -237,7 +237,6 @@ async def test_004_2_2_a_call_that_was_cut_off_is_made_again(flow: Flow, functio
     assert (done["status"], called(functions)) == ("completed", ["one", "one"])
 
 
-@pytest.mark.xfail(strict=True, reason="a lease lasts TIDINGS_LEASE_SECONDS, whatever visibility_timeout says")
 async def test_004_2_2_a_step_whose_worker_died_reappears_after_the_visibility_timeout(
     flow: Flow, make_engine: MakeEngine, functions: FunctionServer
 ) -> None:

@@ -68,6 +68,8 @@ class _Workflow(Reader):
         super().__init__()
         self.raw = raw
         self.places: dict[str, int] = {}
+        self.visibility = self.read_visibility()
+        self.calls = self.visibility or CALL_TIMEOUT
 
     def graph_form(self) -> Graph:
         self.known_fields(self.raw, _GRAPH_FIELDS, "")
@@ -80,7 +82,7 @@ class _Workflow(Reader):
             self.check_shape(entry, nodes, edges)
         timeout = self.timeout(None)
         self.check_waits(nodes, timeout)
-        return self.finished(Graph(entry, nodes, edges, self.required_fields(), timeout))
+        return self.finished(Graph(entry, nodes, edges, self.required_fields(), timeout, visibility=self.visibility))
 
     def steps_form(self) -> Graph:
         self.known_fields(self.raw, _STEPS_FIELDS, "")
@@ -95,9 +97,16 @@ class _Workflow(Reader):
                 nodes[node.id] = node
         names = list(nodes)
         edges = tuple(Edge(one, other) for one, other in pairwise(names))
-        timeout = self.timeout(STEPS_TIMEOUT)
         return self.finished(
-            Graph(names[0] if names else "", nodes, edges, self.required_fields(), timeout, Form.STEPS)
+            Graph(
+                names[0] if names else "",
+                nodes,
+                edges,
+                self.required_fields(),
+                self.timeout(STEPS_TIMEOUT),
+                Form.STEPS,
+                self.calls,
+            )
         )
 
     def finished(self, graph: Graph) -> Graph:
@@ -120,10 +129,10 @@ class _Workflow(Reader):
         seconds = self.number(self.raw, "timeoutSeconds", least=1, most=LONGEST_WAIT.total_seconds())
         return default if seconds is None else timedelta(seconds=seconds)
 
-    def call_timeout(self) -> timedelta:
-        """004's `visibility_timeout`: the longest one call may take."""
+    def read_visibility(self) -> timedelta | None:
+        """004's `visibility_timeout`: the longest a call may take, and when a step whose worker died comes back."""
         seconds = self.number(self.raw, "visibilityTimeout", least=1, most=3_600)
-        return CALL_TIMEOUT if seconds is None else timedelta(seconds=seconds)
+        return None if seconds is None else timedelta(seconds=seconds)
 
     def default_retry(self, preset: RetryPolicy) -> RetryPolicy:
         """The policy of every node that has none of its own."""
@@ -217,7 +226,7 @@ class _Workflow(Reader):
             on_failure=on_failure,
             on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.HOLD, place),
             idempotent=self.flag(raw, "idempotent", not in_graph, place),
-            timeout=self.call_timeout() if seconds is None else timedelta(seconds=seconds),
+            timeout=self.calls if seconds is None else timedelta(seconds=seconds),
         )
 
     def delay(self, raw: Raw, name: str, place: str) -> Delay:

@@ -129,6 +129,7 @@ class Graph:
     required_fields: tuple[str, ...] = ()
     timeout: timedelta | None = field(default=None)  # of a whole execution
     form: Form = Form.GRAPH
+    visibility: timedelta | None = None  # after which a step whose worker died is somebody else's, if not a lease
 
     @cached_property
     def edges_in(self) -> Mapping[str, tuple[int, ...]]:

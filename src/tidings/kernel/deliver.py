@@ -150,8 +150,8 @@ class Flight:
         providers = {parcel.wanted.item.provider for parcel in (*self.waiting, *self.parcels.values())}
         known = [self.kernel.providers[name].call_deadline for name in providers if name in self.kernel.providers]
         longest = max(known, default=timedelta())
-        limits = self.kernel.limits
-        await self.keeper.renew_before(max(limits.lease / 2, longest + 2 * limits.lease_margin), now)
+        needed = longest + 2 * self.kernel.limits.lease_margin
+        await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
 
     def _promise(self, provider: str) -> bool:
         """Take room for one call that is about to be marked, if there is any."""
@@ -279,7 +279,7 @@ class Flight:
         """Until there is enough to write, or 50 ms after the first result, or the lease needs a look."""
         if self.waiting and not self.flying and not self.landed and not self.unstarted:
             await self._wait_for_slot()
-        patience = self.kernel.limits.lease.total_seconds() / 4
+        patience = self.keeper.lease.total_seconds() / 4
         deadline = monotonic() + patience
         while self.flying and len(self.landed) < self.kernel.limits.flush_results:
             if self.landed or self.unstarted or self.waiting:

@@ -26,6 +26,8 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
     now = await kernel.clock.now()
     async with Keeper(kernel, shard, leases) as keeper:
         cases = await load_cases(kernel, shard, leases, now)
+        if patience := [case.graph.visibility for case in cases.values() if case.graph.visibility]:
+            await keeper.shorten(min(patience), now)
         hands = {id: case.hand for id, case in cases.items()}
         again = await face_doubt(kernel, shard, hands.values(), now)
         going_on = await settle_stopped(kernel, shard, hands, now)

@@ -32,6 +32,7 @@ class Keeper:
         self._held: dict[UUID, Fence] = {lease.id: lease.fence for lease in leases}
         self._until = min((lease.until for lease in leases), default=kernel.clock.carried())
         self._beating: asyncio.Task[None] | None = None
+        self.lease = kernel.limits.lease
         self.is_releasing = False  # from then on a lease that is gone may have been let go by ourselves
 
     async def __aenter__(self) -> Self:
@@ -39,9 +40,27 @@ class Keeper:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._stop_beating()
+
+    async def _stop_beating(self) -> None:
         if self._beating:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
+
+    async def shorten(self, lease: timedelta, now: datetime) -> None:
+        """Hold the leases for less from now on, so that a dead worker's steps are found sooner.
+
+        Never for less than any call may take: a call starts only if its lease outlasts it.
+        """
+        kernel = self._kernel
+        longest = max((one.call_deadline for one in kernel.providers.values()), default=timedelta())
+        shorter = max(lease, longest + 3 * kernel.limits.lease_margin)
+        if shorter >= self.lease:
+            return
+        self.lease = shorter
+        await self._stop_beating()
+        self._beating = asyncio.create_task(self._beat())
+        await self._renew(now)
 
     def holds(self, owner: UUID) -> bool:
         """Whether an owner is still ours, as far as we know."""
@@ -57,16 +76,16 @@ class Keeper:
             await self._renew(now)
 
     async def _beat(self) -> None:
-        interval = self._kernel.limits.lease / BEATS_PER_LEASE
+        interval = self.lease / BEATS_PER_LEASE
         while self._held:
             await asyncio.sleep(interval.total_seconds())
             try:
-                await self.renew_before(self._kernel.limits.lease - interval / 2, await self._kernel.clock.now())
+                await self.renew_before(self.lease - interval / 2, await self._kernel.clock.now())
             except Exception:  # the batch itself will meet the same trouble; until then the next beat may succeed
                 log.exception("renewal_failed", owners=len(self._held))
 
     async def _renew(self, now: datetime) -> None:
-        until = now + self._kernel.limits.lease
+        until = now + self.lease
         ids, fences = list(self._held), list(self._held.values())
         renewed = await self._kernel.db.persist(
             lambda tx: claim.renew_leases(tx, shard=self._shard, ids=ids, fences=fences, lease_until=until), alone=True
@@ -75,4 +94,4 @@ class Keeper:
             fence = self._held.pop(owner, None)
             if not self.is_releasing:
                 log.warning("lease_lost", owner=str(owner), fence=fence)
-        self._until = max(self._until, until)
+        self._until = until
