@@ -197,6 +197,8 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> No
         f" sha256(g::text::bytea), 1, {at}, {at} {rows}",
         f"insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)"
         f" select 1, id, 1, 'rejected', 'e', {at}, {at} {rows}",
+        "insert into execution_log (shard, execution_id, node, visit, status, at)"
+        f" select 1, id, 'n', 1, 'completed', {at} {rows}",
         "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
         f" select 1, id, 't', 'w', 'run', id, 'e', 'a', {at} {rows}",
     ):

@@ -66,6 +66,5 @@ returning id;
 -- name: forget_log
 -- What the log says of nodes that are walked again.
 delete from execution_log l
- where l.shard = :shard and l.execution_id = any(:ids::uuid[])
-   and exists (select 1 from unnest(:ids::uuid[], :nodes::text[]) as t(id, node)
-                where t.id = l.execution_id and t.node = l.node);
+ using unnest(:ids::uuid[], :nodes::text[]) as t(id, node)
+ where l.shard = :shard and l.execution_id = t.id and l.node = t.node;
