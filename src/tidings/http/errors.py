@@ -102,7 +102,7 @@ STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
 }
 
 TITLES: Mapping[int, str] = {
-    400: "The body cannot be read",
+    400: "The request cannot be read",
     401: "A key is needed",
     403: "This key may not do that",
     404: "Not found",
@@ -111,6 +111,7 @@ TITLES: Mapping[int, str] = {
     413: "The body is too large",
     422: "Something given is wrong",
     429: "Too many requests",
+    431: "The head is too large",
     500: "Something went wrong here",
     503: "Not available at the moment",
 }

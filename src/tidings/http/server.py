@@ -12,6 +12,7 @@ from tidings.config import Config
 from tidings.domain.errors import ConfigInvalid
 from tidings.engine import Engine
 from tidings.http.app import create_app
+from tidings.http.protocol import BoundedProtocol
 
 log = structlog.get_logger()
 BACKLOG = 1024
@@ -35,6 +36,8 @@ class ApiServer:
         self._server = _Uvicorn(
             uvicorn.Config(
                 create_app(engine, config),
+                http=BoundedProtocol,
+                ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
