@@ -7,11 +7,14 @@ from typing import Any
 from uuid import UUID
 
 import httpx2
+import pytest
 
-from tests.http.conftest import Person, listening, start
+from tests.http.conftest import Person, caller, listening, start
 from tests.http.test_requests import assert_problem
 from tidings.config import Config
+from tidings.domain.roles import Role
 from tidings.engine import Engine
+from tidings.http import streams
 from tidings.http.executions import with_heartbeats
 from tidings.products.shown import ShownExecution
 
@@ -156,3 +159,49 @@ async def test_a_process_that_is_asked_to_stop_ends_its_streams(
 
     assert answer.status_code == 200
     assert '"status":"enqueued"' in answer.text.replace(" ", "")
+
+
+async def test_a_stream_tells_nothing_more_once_its_key_is_revoked(
+    engine: Engine, config: Config, workflow: UUID
+) -> None:
+    id = await start(engine)
+    made = await engine.access.create_key(caller(), "reader", Role.TRIGGER_OPERATOR)
+    seen: list[str] = []
+
+    async with (
+        listening(engine, config) as url,
+        httpx2.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {made.secret}"}) as reader,
+        asyncio.timeout(10),
+        reader.stream("GET", f"/v1/executions/{id}/events") as answer,
+    ):
+        async for event in events(answer):
+            seen.append(json.loads(event["data"])["status"])
+            await engine.access.revoke_key(caller(), made.key.id)
+            await engine.work_everything()
+
+    assert seen == ["enqueued"]
+
+
+async def test_a_key_may_follow_so_many_and_room_comes_back(
+    admin: Person, engine: Engine, config: Config, workflow: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "MOST_OF_A_KEY", 2)
+    id = await start(engine)
+    key = {"Authorization": f"Bearer {admin.secret}"}
+    path = f"/v1/executions/{id}/events"
+
+    async with (
+        listening(engine, config) as url,
+        httpx2.AsyncClient(base_url=url, headers=key) as http,
+        asyncio.timeout(20),
+    ):
+        async with http.stream("GET", path) as first, http.stream("GET", path) as second:
+            refused = await http.get(path)
+        statuses = [first.status_code, second.status_code, refused.status_code]
+        while statuses[-1] != 200:  # the server hears a moment later that the others have gone
+            async with http.stream("GET", path) as again:
+                statuses.append(again.status_code)
+
+    assert statuses[:3] == [200, 200, 429]
+    assert refused.json()["code"] == "too_many_requests"
+    assert refused.headers["retry-after"] == "15"

@@ -1,7 +1,7 @@
 """Whose request it is and whether they may: the key, its role's permission, its rate."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends
@@ -15,6 +15,7 @@ from tidings.engine import Engine
 from tidings.http.errors import FieldsInvalid, Forbidden, Unauthorized
 from tidings.http.metrics import Metrics
 from tidings.http.rate import RateLimit
+from tidings.http.streams import Streams
 from tidings.products.access import Identity
 
 LONGEST_KEY = 500
@@ -27,6 +28,7 @@ class Api:
     engine: Engine
     rate: RateLimit
     metrics: Metrics
+    streams: Streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Visit:
 
     engine: Engine
     identity: Identity
+    secret: str = field(repr=False)
+
+    async def is_over(self) -> bool:
+        """Whether the key was revoked or has expired since."""
+        return await self.engine.access.authenticate(self.secret) is None
 
     @property
     def caller(self) -> Caller:
@@ -61,7 +68,7 @@ async def let_in(request: Request, permission: Permission) -> Visit:
     identity = await recognise(request, secret.strip())
     if identity is None:
         raise Unauthorized("this key is unknown, revoked or expired")
-    return visit(request, identity, permission)
+    return visit(request, identity, permission, secret.strip())
 
 
 async def recognise(request: Request, secret: str) -> Identity | None:
@@ -69,7 +76,7 @@ async def recognise(request: Request, secret: str) -> Identity | None:
     return await api_of(request).engine.access.authenticate(secret) if len(secret) <= LONGEST_KEY else None
 
 
-def visit(request: Request, identity: Identity, permission: Permission) -> Visit:
+def visit(request: Request, identity: Identity, permission: Permission, secret: str) -> Visit:
     """Let a known key in, if it may do this and does not ask too fast."""
     api = api_of(request)
     api.rate.spend(identity.key_id)
@@ -77,7 +84,7 @@ def visit(request: Request, identity: Identity, permission: Permission) -> Visit
         raise Forbidden(f"a key of role {identity.role} may not do this; it needs the permission {permission}")
     if "%00" in request.url.query:
         raise FieldsInvalid([Problem("query", "holds a NUL, which nothing here contains")])
-    return Visit(api.engine, identity)
+    return Visit(api.engine, identity, secret)
 
 
 def allowed(permission: Permission) -> Callable[[Request], Awaitable[Visit]]:

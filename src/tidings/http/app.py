@@ -27,6 +27,7 @@ from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
+from tidings.http.streams import Streams
 
 RESOURCES = (workflows, executions, dead_letters, keys, functions, audit, health, docs)
 
@@ -42,7 +43,7 @@ def create_app(engine: Engine, config: Config) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     metrics = Metrics(engine)
-    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics)
+    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics, Streams())
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]

@@ -6,14 +6,16 @@ from hashlib import sha256
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
-from tidings.http.access import Operator, Visit, WorkReader
+from tidings.http.access import Operator, Visit, WorkReader, api_of
 from tidings.http.openapi import Cursor, Limit
 from tidings.http.shapes import Everything, Execution, List, LogLine
+from tidings.http.streams import Streams
 from tidings.products.shown import ShownExecution
 
 router = APIRouter(tags=["Executions"])
@@ -85,13 +87,27 @@ async def get_execution_log(visit: WorkReader, id: UUID) -> Everything[LogLine]:
     responses={200: STREAM_DOCUMENTED, 204: {"description": "It has ended, and Last-Event-ID has seen it end."}},
 )
 async def follow_execution(
-    visit: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+    request: Request, visit: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
-    """Follow an execution as server-sent events, until it has ended; safe to reconnect at any time."""
+    """Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time."""
+    streams, key = api_of(request).streams, visit.identity.key_id
+    streams.require_room(key)
     current = await visit.engine.executions.get(visit.workspace, id)
     if current.status.has_ended and _event_id(show(current).model_dump_json(by_alias=True)) == last_event_id:
         return Response(status_code=204)  # tells an EventSource not to come again
-    return StreamingResponse(_events(visit, id, last_event_id), media_type=STREAM, headers=STREAM_HEADERS)
+    return _Counted(streams, key, _events(visit, id, last_event_id))
+
+
+class _Counted(StreamingResponse):
+    """A stream that counts as open for as long as it is answered, however that ends."""
+
+    def __init__(self, streams: Streams, key: UUID, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, media_type=STREAM, headers=STREAM_HEADERS)
+        self._streams, self._key = streams, key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._streams.one_more(self._key):
+            await super().__call__(scope, receive, send)
 
 
 async def _events(visit: Visit, id: UUID, seen: str | None) -> AsyncIterator[bytes]:
@@ -99,6 +115,8 @@ async def _events(visit: Visit, id: UUID, seen: str | None) -> AsyncIterator[byt
     yield HEARTBEAT  # the headers go out at once, even if nothing changes for an hour
     changes = visit.engine.executions.changes(visit.workspace, id)
     async for change in with_heartbeats(changes, visit.engine):
+        if await visit.is_over():
+            return
         if change is None:
             yield HEARTBEAT
             continue

@@ -87,7 +87,7 @@ async def _let_in(request: Request, permission: Permission) -> Visit:
     for secret in filter(None, (one.strip() for one in candidates)):
         identity = await recognise(request, secret)
         if identity:
-            return visit(request, identity, permission)
+            return visit(request, identity, permission, secret)
     raise Unauthorized("a valid key is needed, in apikey or Authorization")
 
 
