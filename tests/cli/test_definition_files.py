@@ -59,6 +59,21 @@ def test_a_problem_is_shown_with_the_line_it_stands_in(tmp_path: Path) -> None:
     assert other.line == 6
 
 
+def laughs(line: str) -> str:
+    """Forty lines, each of which names the one before several times."""
+    lines = [f"x{number}: &n{number} " + line.replace("*n", f"*n{number - 1}") for number in range(1, 40)]
+    return "\n".join(["name: a", "x: &n0 {k: v}", *lines])
+
+
+def test_an_alias_that_is_used_a_few_times_is_fine(tmp_path: Path) -> None:
+    text = "name: a\nsteps:\n  - &s {name: a, function: f}\n  - {<<: *s, name: b}\n  - {<<: *s, name: c}\n"
+
+    [document], problems = read_definitions([written(tmp_path, text)])
+
+    assert problems == []
+    assert [step["function"] for step in document.definition["steps"]] == ["f", "f", "f"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -70,7 +85,9 @@ def test_a_problem_is_shown_with_the_line_it_stands_in(tmp_path: Path) -> None:
         ("name: a\ndescription: [x]\n", 1, "['x'] is not a text"),
         ("name: a\nactive: maybe\n", 1, "'maybe' is neither true nor false"),
         ("name: a\non: x\n", 1, "True is not the name of a field"),
-        ("name: a\nsteps: &s [*s]\n", 1, "JSON cannot say"),
+        ("name: a\nsteps: &s [*s]\n", 1, "its aliases make it endless"),
+        (laughs("[*n, *n, *n]"), 1, "its aliases make it endless"),
+        (laughs("{<<: [*n, *n, *n]}"), 1, "its aliases make it endless"),
         ("name: a\nsteps: !!binary aGk=\n", 1, "JSON cannot say"),
         ("name: a\nsteps: !!python/object:os.system {}\n", 2, "is no YAML"),
         ("", None, "there is no workflow in it"),
@@ -87,6 +104,12 @@ def test_json_that_is_none_is_said_with_its_line(tmp_path: Path) -> None:
     _, [problem] = read_definitions([written(tmp_path, '{\n "name": }', "flow.json")])
 
     assert (problem.line, problem.message.startswith("is no JSON")) == (2, True)
+
+
+def test_a_number_of_thousands_of_digits_is_no_json(tmp_path: Path) -> None:
+    _, [problem] = read_definitions([written(tmp_path, '{"name": ' + "9" * 5_000 + "}", "flow.json")])
+
+    assert problem.message.startswith("is no JSON")
 
 
 def test_every_file_is_looked_at(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Workflow definitions in files: YAML or JSON, one workflow or several in each."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from tidings.domain.errors import InputInvalid, Problem
 
 JSON_SUFFIX = ".json"
 SUFFIXES = frozenset({".yaml", ".yml", JSON_SUFFIX})
+MOST_PARTS = 1_000_000
+"""Of a YAML document once its aliases are written out; a workflow has some thousands."""
 ABOUT = frozenset({"name", "description", "active"})
 """What a document says of the workflow; the rest is its definition."""
 
@@ -145,6 +149,8 @@ def _read_json(file: Path, text: str) -> list[_Found]:
     except json.JSONDecodeError as error:
         problem = FileProblem(str(file), error.lineno, None, "", f"is no JSON: {error.msg} (column {error.colno})")
         raise FilesInvalid([problem]) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise FilesInvalid([FileProblem(str(file), None, None, "", f"is no JSON: {error}")]) from error
     except RecursionError as error:
         raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
 
@@ -155,6 +161,8 @@ def _read_yaml(file: Path, text: str) -> list[_Found]:
     try:
         while loader.check_node():
             node = loader.get_node()
+            if node is not None and _parts(node, {}) > MOST_PARTS:
+                raise ConstructorError(None, None, "its aliases make it endless", node.start_mark)
             found.append(_Found(loader.construct_document(node), node))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
@@ -167,6 +175,19 @@ def _read_yaml(file: Path, text: str) -> list[_Found]:
     finally:
         loader.dispose()
     return found
+
+
+def _parts(node: yaml.Node, counted: dict[int, float]) -> float:
+    """How many values a document has once every alias is replaced by what it names; infinitely many inside itself.
+
+    Aliases are shared when they are read, so ten short lines can name more values than any machine can hold.
+    """
+    if id(node) not in counted:
+        counted[id(node)] = math.inf
+        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+        pairs = chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner
+        counted[id(node)] = 1 + sum(_parts(one, counted) for one in pairs)
+    return counted[id(node)]
 
 
 def _document(file: Path, found: _Found) -> Document | FileProblem:

@@ -57,7 +57,7 @@ def read_data(text: str) -> Mapping[str, object]:
     source = text if not text.startswith("@") else _read(text[1:])
     try:
         data = json.loads(source)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputInvalid(f'--data is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
     if not isinstance(data, dict):
         raise InputInvalid('--data is no JSON object; write it like \'{"name": "Ada"}\'')
