@@ -11,7 +11,7 @@ import msgspec
 from tidings.client.answers import Execution, LogLine, Replay
 from tidings.client.errors import ApiError
 from tidings.client.pages import pages
-from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, read
+from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, path_to, read
 
 PATH = "/v1/executions"
 DEAD_LETTERS = "/v1/dead-letters"
@@ -38,11 +38,11 @@ class Executions:
 
     async def get(self, id: UUID | str) -> Execution:
         """One execution."""
-        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Execution)
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Execution)
 
     async def log(self, id: UUID | str) -> Sequence[LogLine]:
         """What each node saw and did, in order."""
-        return (await self._transport.ask(Request("GET", f"{PATH}/{id}/log"), _Log)).data
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "log")), _Log)).data
 
     async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
         """The execution now and whenever it has changed, until it has ended; a lost connection is opened again."""
@@ -70,7 +70,7 @@ class Executions:
         """The executions in one stream of server-sent events after the one seen last, each with its event's id."""
         headers = {"accept": "text/event-stream"} | ({"last-event-id": seen} if seen else {})
         data: list[str] = []
-        async with self._transport.stream(Request("GET", f"{PATH}/{id}/events", headers=headers)) as lines:
+        async with self._transport.stream(Request("GET", path_to(PATH, id, "events"), headers=headers)) as lines:
             async for line in lines:
                 name, _, value = line.partition(":")  # a line that begins with the colon is a heartbeat
                 if name == "data":
@@ -98,7 +98,7 @@ class Executions:
         return await self._change(id, "retry", repeatable=False)
 
     async def _change(self, id: UUID | str, verb: str, *, repeatable: bool) -> Execution:
-        return await self._transport.ask(Request("POST", f"{PATH}/{id}/{verb}", repeatable=repeatable), Execution)
+        return await self._transport.ask(Request("POST", path_to(PATH, id, verb), repeatable=repeatable), Execution)
 
 
 class DeadLetters:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tidings.client.answers import ApiKey, NewKey
 from tidings.client.pages import pages
-from tidings.client.transport import Request, Transport, read
+from tidings.client.transport import Request, Transport, path_to, read
 
 PATH = "/v1/api-keys"
 
@@ -33,4 +33,4 @@ class Keys:
 
     async def revoke(self, id: UUID | str) -> None:
         """Let a key open nothing from now on."""
-        await self._transport.send(Request("DELETE", f"{PATH}/{id}"))
+        await self._transport.send(Request("DELETE", path_to(PATH, id)))

@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tidings.client.transport import Query, Request, Transport
+from tidings.client.errors import ApiError
+from tidings.client.transport import Query, Request, Transport, unreadable
 
 Item = TypeVar("Item")
 
@@ -23,7 +24,16 @@ async def pages(transport: Transport, path: str, query: Query, kind: type[Item])
     while True:
         page = await transport.ask(Request("GET", path, query={**query, "cursor": cursor}), _Page)
         for item in page.data:
-            yield msgspec.convert(item, kind)
-        cursor = page.next_cursor
-        if cursor is None:
+            yield _item(item, kind)
+        if page.next_cursor is None:
             return
+        if page.next_cursor == cursor:
+            raise ApiError(200, "answer_unreadable", "the list does not end: a page names itself as the next")
+        cursor = page.next_cursor
+
+
+def _item(item: object, kind: type[Item]) -> Item:
+    try:
+        return msgspec.convert(item, kind)
+    except msgspec.ValidationError as error:
+        raise unreadable(error) from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import httpx2
 import msgspec
@@ -23,6 +24,10 @@ PASSING = frozenset({502, 503, 504})
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """What happens before the first byte, so that any request may be tried again."""
 TOO_MANY = 429
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+LARGEST_ANSWER = 100_000_000
+LARGEST_EVENT = 20_000_000
+"""Bytes of an answer, and of one event in a stream; nobody who speaks our protocol sends more."""
 LONGEST_SILENCE_SECONDS = 60.0
 """A stream without even a heartbeat for this long is dead."""
 
@@ -65,11 +70,26 @@ class Request:
         return arguments
 
 
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A whole answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
 class Transport:
     """Connections to one server, with one key."""
 
     def __init__(self, url: str, key: str | None, timeout: float, retrying: Retrying) -> None:
-        headers = {"accept": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        # Nothing is unpacked here, so nothing small can become large.
+        headers = {"accept": "application/json", "accept-encoding": "identity"}
+        headers |= {"authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
         self.timeout = timeout
         self.retrying = retrying
@@ -98,16 +118,16 @@ class Transport:
                 await asyncio.sleep(self.retrying.wait(attempt))
                 continue
             if answer.is_success:
-                return answer.content
-            if is_last or not _may_try_again(request, answer.status_code):
-                raise error_of(answer.status_code, answer.content)
+                return answer.body
+            if is_last or not _may_try_again(request, answer.status):
+                raise error_of(answer.status, answer.body)
             await asyncio.sleep(self.retrying.wait(attempt, _retry_after(answer.headers)))
 
-    async def _try(self, request: Request) -> httpx2.Response:
+    async def _try(self, request: Request) -> _Answered:
         try:
             # httpx2 limits each read; a server that drips bytes would hold a caller for ever.
-            async with asyncio.timeout(self.timeout):
-                return await self.http.request(**request.arguments())
+            async with asyncio.timeout(self.timeout), self.http.stream(**request.arguments()) as answer:
+                return _Answered(answer.status_code, answer.headers, await _body(answer))
         except TimeoutError as error:
             raise httpx2.ReadTimeout(f"no answer within {self.timeout:g} s") from error
 
@@ -117,8 +137,8 @@ class Transport:
         timeout = httpx2.Timeout(self.timeout, read=LONGEST_SILENCE_SECONDS)
         async with self.http.stream(**request.arguments(), timeout=timeout) as answer:
             if not answer.is_success:
-                raise error_of(answer.status_code, await answer.aread())
-            yield answer.aiter_lines()
+                raise error_of(answer.status_code, await _body(answer))
+            yield _lines(answer)
 
     def unreachable(self, error: httpx2.TransportError, attempts: int) -> ServerUnreachable:
         """What to tell whoever waits for an answer that does not come."""
@@ -127,12 +147,50 @@ class Transport:
         return ServerUnreachable(f"no answer from {self.url}, tried {tries}: {reason}; check TIDINGS_URL")
 
 
+async def _body(answer: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for chunk in _plain(answer):
+        body += chunk
+        if len(body) > LARGEST_ANSWER:
+            raise ApiError(answer.status_code, "answer_too_large", f"the answer has more than {LARGEST_ANSWER:,} bytes")
+    return bytes(body)
+
+
+async def _lines(answer: httpx2.Response) -> AsyncIterator[str]:
+    """The lines of a stream; those of one event, up to the blank line after it, are bounded."""
+    rest, size = b"", 0
+    async for chunk in _plain(answer):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            size = size + len(line) if line.strip() else 0
+            yield line.removesuffix(b"\r").decode(errors="replace")
+        if size + len(rest) > LARGEST_EVENT:
+            raise ApiError(answer.status_code, "answer_too_large", f"an event has more than {LARGEST_EVENT:,} bytes")
+
+
+def _plain(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    packed = answer.headers.get("content-encoding", "identity")
+    if packed != "identity":
+        raise ApiError(answer.status_code, "answer_unreadable", f"the answer is packed ({packed}), unasked")
+    return answer.aiter_raw()
+
+
 def read(body: bytes, kind: type[Answer]) -> Answer:
     """A body as the record that it is; what the record does not name is left out."""
     try:
         return msgspec.json.decode(body or b"null", type=kind)
-    except msgspec.DecodeError as error:
-        raise ApiError(200, "answer_unreadable", f"this is not what the API answers: {error}") from error
+    except _UNREADABLE as error:
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> ApiError:
+    """What to tell of an answer that no server of ours gives."""
+    return ApiError(200, "answer_unreadable", f"this is not what the API answers: {error}")
+
+
+def path_to(resource: str, id: object, *verbs: str) -> str:
+    """The path of one thing, whatever its id holds: it is one step, and leads to nothing else."""
+    return "/".join([resource, quote(str(id), safe=""), *verbs])
 
 
 class _ProblemDetails(msgspec.Struct):
@@ -148,7 +206,7 @@ def error_of(status: int, body: bytes) -> ApiError:
     """The error that an answer is, whoever gave it: a proxy's page has a status and no more."""
     try:
         found = msgspec.json.decode(body, type=_ProblemDetails)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         found = _ProblemDetails(detail=body[:200].decode(errors="replace"))
     kind = ERROR_BY_STATUS.get(status, ApiError)
     return kind(status, found.code or "error", found.detail or found.title or "no reason given", found.errors)

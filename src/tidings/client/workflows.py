@@ -9,7 +9,7 @@ import msgspec
 from tidings.client.answers import Applied, Problem, Version, Workflow
 from tidings.client.errors import Conflict
 from tidings.client.pages import pages
-from tidings.client.transport import Request, Transport
+from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/workflows"
 Definition = Mapping[str, Any]
@@ -42,7 +42,7 @@ class Workflows:
 
     async def get(self, id: UUID | str) -> Workflow:
         """One workflow."""
-        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Workflow)
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Workflow)
 
     async def find(self, name: str) -> Workflow | None:
         """The workflow of this name, or None."""
@@ -63,7 +63,7 @@ class Workflows:
         """The workflow with this definition; a new version if it is another than before."""
         given = {"name": name, "description": description}
         body = {key: value for key, value in given.items() if value is not None} | {"definition": definition}
-        return await self._transport.ask(Request("PUT", f"{PATH}/{id}", body), Workflow)
+        return await self._transport.ask(Request("PUT", path_to(PATH, id), body), Workflow)
 
     async def apply(self, name: str, definition: Definition, *, description: str | None = None) -> Applied:
         """Make the workflow of this name be so, whether it exists or not; safe to repeat."""
@@ -82,19 +82,19 @@ class Workflows:
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a workflow; Conflict while it is active and has executions."""
-        await self._transport.send(Request("DELETE", f"{PATH}/{id}", repeatable=False))
+        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
     async def activate(self, id: UUID | str) -> Workflow:
         """Let it be triggered."""
-        return await self._transport.ask(Request("POST", f"{PATH}/{id}/activate"), Workflow)
+        return await self._transport.ask(Request("POST", path_to(PATH, id, "activate")), Workflow)
 
     async def deactivate(self, id: UUID | str) -> Workflow:
         """Let it be triggered no more; what was started goes on."""
-        return await self._transport.ask(Request("POST", f"{PATH}/{id}/deactivate"), Workflow)
+        return await self._transport.ask(Request("POST", path_to(PATH, id, "deactivate")), Workflow)
 
     async def versions(self, id: UUID | str) -> Sequence[Version]:
         """Every version."""
-        return (await self._transport.ask(Request("GET", f"{PATH}/{id}/versions"), _Versions)).data
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "versions")), _Versions)).data
 
     async def validate(self, definition: Definition) -> Sequence[Problem]:
         """Everything wrong with a definition, each with its place; stores nothing."""
