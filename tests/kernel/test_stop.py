@@ -122,6 +122,23 @@ async def test_a_cancelled_execution_leaves_its_doubtful_item_in_doubt_and_calls
     await assert_kept(engine)
 
 
+async def test_a_cancel_stays_one_whatever_is_asked_for_after_it(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    id = await start(engine, delay("rest", "PT1H"), email())
+
+    await engine.cancel(id)
+    for stop in (engine.resume, engine.pause):  # by somebody who had looked before it was cancelled
+        with pytest.raises(Conflict, match="cancelled"):
+            await stop(id)
+    await engine.cancel(id)
+    clock.advance(days=1)
+    await work(engine)
+
+    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert provider.calls == []
+
+
 async def test_an_execution_that_sleeps_is_cancelled_at_once(
     engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:

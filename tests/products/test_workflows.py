@@ -1,7 +1,7 @@
 """Workflows as people manage them: versions, conflicts, switching, deleting, lists, and who did what."""
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -287,3 +287,23 @@ async def test_a_cursor_that_is_not_ours_is_refused_by_name(engine: Engine, call
 async def test_a_page_has_a_size(engine: Engine, caller: Caller, limit: int) -> None:
     with pytest.raises(InputInvalid, match="limit"):
         await engine.workflows.list(caller.workspace, limit=limit)
+
+
+async def test_a_workflow_that_becomes_active_just_before_it_is_deleted_is_not(
+    engine: Engine, caller: Caller, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = await engine.workflows.create(caller, "flow", graph(delay("rest", "PT1H")))
+    await engine.executions.trigger(caller, "flow", {}, "k1")
+    await engine.workflows.deactivate(caller, workflow.id)
+    now = clock.now
+
+    async def activated_meanwhile() -> datetime:
+        monkeypatch.setattr(clock, "now", now)
+        await engine.workflows.activate(caller, workflow.id)
+        return clock.time
+
+    monkeypatch.setattr(clock, "now", activated_meanwhile)
+    with pytest.raises(Conflict, match="active"):
+        await engine.workflows.delete(caller, workflow.id)
+
+    assert (await engine.workflows.get(caller.workspace, workflow.id)).active

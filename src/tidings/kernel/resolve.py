@@ -93,8 +93,10 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
         found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
         if found is None:
             raise NotFound(f"there is no execution {id}")
-        if found.ended_at or not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
+        if found.ended_at:
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
+        if not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
+            raise Conflict(f"execution {id} has ended, or is being cancelled")
         await _audit(
             kernel, tx, found, entry, kind="execution", id=id, event=stop or "resume", actor=actor, detail={}, now=now
         )

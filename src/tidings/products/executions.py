@@ -259,9 +259,7 @@ class Executions:
         return self._kernel.graphs[version_id]
 
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownExecution:
-        found = await self._find(caller.workspace, id)
-        if found.stop == Stop.CANCEL and stop is not Stop.CANCEL:
-            raise Conflict(f"execution {id} is being cancelled")
+        await self._find(caller.workspace, id)
         await resolve.stop_execution(self._kernel, id, stop, caller.actor)
         return await self.get(caller.workspace, id)
 

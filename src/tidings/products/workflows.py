@@ -110,7 +110,7 @@ class Workflows:
         Whoever triggers it at this very moment was earlier or later: an execution that gets in still has its version.
         """
         shown = await self.get(caller.workspace, id)
-        has_executions = shown.active and await self._has_executions(caller.workspace, id)
+        has_executions = await self._has_executions(caller.workspace, id)  # even if it is not active at this moment
         now = await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 

@@ -102,7 +102,7 @@ async def find_audit(tx: Tx, *, shard: Shard, id: UUID) -> bool:
 
 
 async def stop_owner(tx: Tx, *, shard: Shard, id: UUID, stop: Stop | None, now: datetime) -> bool:
-    """Ask an execution or run to pause, stop or go on; False when it has ended."""
+    """Ask an execution or run to pause, stop or go on; False when it has ended, or is cancelled and asked to go on."""
     return await tx.fetch_one(_SQL["stop_owner"], shard=shard, id=id, stop=stop, now=now) is not None
 
 

@@ -43,10 +43,11 @@ select s.shard, :id, :tenant, :workspace, :subject_kind, :subject_id, :event, :a
 select id from audit_log where shard = :shard and id = :id;
 
 -- name: stop_owner
--- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys.
+-- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys. A cancel stays one, whatever
+-- is asked for after it.
 update queue
    set stop = :stop, due_at = case when leased then due_at else :now end, wake = wake or leased
- where shard = :shard and id = :id
+ where shard = :shard and id = :id and (stop is distinct from 'cancel' or :stop::text = 'cancel')
 returning id;
 
 -- name: flag_run
