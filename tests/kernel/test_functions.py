@@ -10,6 +10,7 @@ from tests.kernel.scenes import delay, email, graph
 from tidings.domain.definition import parse_workflow
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.outcome import Accepted, Rejected, RetryLater
+from tidings.domain.queue import Lane
 from tidings.engine import Engine, ItemFilter
 from tidings.providers.fake import FakeProvider
 
@@ -200,3 +201,20 @@ async def test_a_function_that_must_not_be_called_again_has_a_provider_of_its_ow
     object.__setattr__(kernel, "providers", {"fake": again, "fake_once": once})
 
     assert [kernel.provider_for(node) for node in nodes] == ["fake_once", "fake"]  # type: ignore[arg-type]
+
+
+async def test_an_execution_paused_past_its_timeout_sleeps_like_any_other_and_ends_when_resumed(
+    engine: Engine, provider: FakeProvider, clock: ManualClock
+) -> None:
+    await engine.define("steps", {"steps": [step("a")], "timeout_seconds": 60})
+    started = await engine.trigger("steps", {}, "k1")
+    await engine.pause(started.id)
+    clock.advance(seconds=61)
+    shard = engine.kernel.shard_of(started.id)
+
+    assert [await engine.work(shard, Lane.TRANSACTIONAL) for _ in range(3)] == [1, 0, 0]
+    await engine.resume(started.id)
+    await engine.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert not provider.calls

@@ -41,14 +41,14 @@ def worker(
 async def _work(config: Config, app: str | None) -> int:
     from tidings.wiring import load_app, open_engine
     from tidings.worker.loop import Worker
-    from tidings.worker.main import run_processes, run_worker
+    from tidings.worker.main import run_processes, run_together
 
     engine = await open_engine(config, load_app(app) if app else None)
     if config.processes > 1:
         await engine.close()  # it has checked the settings and the tables; the children open their own
         return await run_processes(worker_processes(config, app))
     worker = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
-    return await run_worker(engine, worker)
+    return await run_together(engine, worker)
 
 
 def worker_processes(config: Config, app: str | None) -> "Processes":

@@ -17,7 +17,7 @@ from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.graph import Delay, Graph
 from tidings.domain.requirements import required_of
 from tidings.domain.storable import is_storable
-from tidings.kernel.audit import write_audit
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.storage import define, workflows
 from tidings.storage.database import Tx
@@ -134,16 +134,9 @@ async def _change(
     )
     if is_fresh or renamed or described:
         await define.touch_workflow(tx, workflow_id=locked.id, now=draft.now)
-        await write_audit(
-            kernel,
-            tx,
-            caller,
-            kind="workflow",
-            id=locked.id,
-            event="created" if is_new else "updated",
-            detail={"name": name or locked.name, "version": version.number},
-            now=draft.now,
-        )
+        detail = {"name": name or locked.name, "version": version.number}
+        deed = Deed("workflow", locked.id, "created" if is_new else "updated", detail)
+        await write_audit(kernel, tx, caller, [deed], draft.now)
     if is_new:
         return Defined(locked.id, version, "created")
     # A version by our own id that was there already is ours, written by a commit whose answer was lost.

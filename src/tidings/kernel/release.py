@@ -77,15 +77,12 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
             due_at = now
         case _:
             assert_never(action)
-    return _open(case, replace(execution, status=ExecutionStatus.ENQUEUED), due_at)
+    # Nothing waits past its own timeout (rule 9); what is paused does, since it would only be paused again.
+    return _open(case, replace(execution, status=ExecutionStatus.ENQUEUED), min(due_at, case.deadline or due_at))
 
 
 def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
-    """It goes on: at the latest when its time is over, so that nothing waits past its own timeout (rule 9)."""
-    latest = case.deadline
-    return MovedExecution(
-        case.hand.lease, execution, _cursor(case, execution), None, min(due_at, latest) if latest else due_at
-    )
+    return MovedExecution(case.hand.lease, execution, _cursor(case, execution), None, due_at)
 
 
 def _ended(case: Case, execution: Execution, now: datetime) -> MovedExecution:

@@ -15,7 +15,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.queue import Lane
 from tidings.domain.replay import FailedExecution, Refused, Reopening, reopen
-from tidings.kernel.audit import write_audit
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.storage import replay, resolve
 from tidings.storage.database import Tx
@@ -49,21 +49,13 @@ async def replay_executions(
         reopenings = {id: one for id, one in decisions.items() if isinstance(one, Reopening)}
         if not dry_run:
             reopenings = await _reopen(tx, shard, reopenings, failed, now)
-            for id, one in reopenings.items():
-                detail = _detail(failed[id], one)
-                await write_audit(
-                    kernel,
-                    tx,
-                    caller,
-                    kind="execution",
-                    id=id,
-                    event="replayed",
-                    detail=detail,
-                    now=now,
-                    entry=entries[id],
-                )
-        before = [id for id in ids if id not in failed and await resolve.find_audit(tx, shard=shard, id=entries[id])]
-        done = [*before, *reopenings]
+            deeds = [
+                Deed("execution", id, "replayed", _detail(failed[id], one), entries[id])
+                for id, one in reopenings.items()
+            ]
+            await write_audit(kernel, tx, caller, deeds, now)
+        written = await resolve.find_audit(tx, shard=shard, ids=list(entries.values()))
+        done = [id for id in ids if id in reopenings or entries[id] in written]
         return Replayed(done, {id: _reason(decisions.get(id)) for id in ids if id not in done})
 
     replayed = await kernel.db.persist(write)

@@ -3,16 +3,17 @@
 Reached from engine.py. Asks rather than acts: whoever holds the lease obeys, or the next claim does.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from uuid import UUID
 
+from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.queue import Lane, Stop
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.storage import load, release, resolve
 from tidings.storage.database import Tx
@@ -38,25 +39,16 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
         item = await resolve.find_item(tx, shard=shard, id=id)
         if item is None:
             raise NotFound(f"there is no item {id}")
-        if await resolve.find_audit(tx, shard=shard, id=entry):
+        if await resolve.find_audit(tx, shard=shard, ids=[entry]):
             return item
         status = _status(item, outcome)
         error = note if outcome is Resolution.FAILED else None
         if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):
             raise Conflict(_why_not(item))
         await _set_owner_going(tx, shard, item, outcome, now)
-        await _audit(
-            kernel,
-            tx,
-            item,
-            entry,
-            kind="item",
-            id=id,
-            event=f"resolved_{outcome}",
-            actor=actor,
-            detail={"note": note},
-            now=now,
-        )
+        by = Caller(Workspace(item.tenant, item.workspace), actor)
+        deed = Deed("item", id, f"resolved_{outcome}", {"note": note}, entry)
+        await write_audit(kernel, tx, by, [deed], now)
         return item
 
     item = await kernel.db.persist(write)
@@ -97,9 +89,8 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
         if not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
             raise Conflict(f"execution {id} has ended, or is being cancelled")
-        await _audit(
-            kernel, tx, found, entry, kind="execution", id=id, event=stop or "resume", actor=actor, detail={}, now=now
-        )
+        deed = Deed("execution", id, stop or "resume", {}, entry)
+        await write_audit(kernel, tx, Caller(found.workspace, actor), [deed], now)
 
     await kernel.db.persist(write)
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
@@ -122,9 +113,8 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         if not flagged:
             raise Conflict(f"run {id} has ended: it is {found.status}")
         await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
-        await _audit(
-            kernel, tx, found, entry, kind="run", id=id, event=stop or "resume", actor=actor, detail={}, now=now
-        )
+        by = Caller(Workspace(found.tenant, found.workspace), actor)
+        await write_audit(kernel, tx, by, [Deed("run", id, stop or "resume", {}, entry)], now)
 
     await kernel.db.persist(write)
     for each in kernel.every_shard():
@@ -133,38 +123,3 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         )
         kernel.notifier.tell(each, Lane.CAMPAIGNS)
     kernel.notifier.tell(shard, Lane.RUNS)
-
-
-async def _audit(
-    kernel: Kernel,
-    tx: Tx,
-    subject: FoundItem | load.LoadedExecution | load.LoadedRun,
-    entry: UUID,
-    *,
-    kind: str,
-    id: UUID,
-    event: str,
-    actor: str,
-    detail: Mapping[str, object],
-    now: datetime,
-) -> None:
-    workspace = _workspace_of(subject)
-    await resolve.insert_audit(
-        tx,
-        shard=kernel.shard_of(id),
-        id=entry,
-        tenant=workspace.tenant,
-        workspace=workspace.name,
-        subject_kind=kind,
-        subject_id=id,
-        event=event,
-        actor=actor,
-        detail=detail,
-        now=now,
-    )
-
-
-def _workspace_of(subject: FoundItem | load.LoadedExecution | load.LoadedRun) -> Workspace:
-    if isinstance(subject, load.LoadedExecution):
-        return subject.workspace
-    return Workspace(subject.tenant, subject.workspace)

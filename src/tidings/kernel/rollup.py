@@ -10,11 +10,13 @@ from functools import partial
 
 import structlog
 
+from tidings.domain.caller import Caller
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.ids import Shard, bucket_of_id
+from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Claimed, Stop
 from tidings.domain.run import OPEN_RUNS, Counts, JobStatus, run_status
 from tidings.kernel import crash_points
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.deploy import deploy_some
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, load, release, resolve
@@ -82,19 +84,9 @@ async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun,
     async def write(tx: Tx) -> bool:
         held = bool(await release.release_runs(tx, shard=shard, moves=[move], now=now))
         if held and move.status is not run.status:
-            await resolve.insert_audit(
-                tx,
-                shard=shard,
-                id=kernel.new_id(bucket_of_id(run.id), now),
-                tenant=run.tenant,
-                workspace=run.workspace,
-                subject_kind="run",
-                subject_id=run.id,
-                event=move.status,
-                actor="engine",
-                detail={"from": run.status, "planned": move.planned},
-                now=now,
-            )
+            by = Caller(Workspace(run.tenant, run.workspace), "engine")
+            deed = Deed("run", run.id, move.status, {"from": run.status, "planned": move.planned})
+            await write_audit(kernel, tx, by, [deed], now)
         crash_points.reach("before_rollup_commit")
         return held
 

@@ -18,8 +18,9 @@ from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.paging import Page, check_limit, page_of, read_cursor
 from tidings.domain.roles import Role
 from tidings.domain.storable import is_storable
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.storage import access, resolve
+from tidings.storage import access
 from tidings.storage.access import AuditLine, ShownKey
 from tidings.storage.database import Tx
 
@@ -208,19 +209,8 @@ class Access:
         await self._audit(tx, key.id, key, "created", actor, key.created_at)
 
     async def _audit(self, tx: Tx, entry: UUID, key: ShownKey, event: str, actor: str, now: datetime) -> None:
-        await resolve.insert_audit(
-            tx,
-            shard=self._kernel.shard_of(entry),
-            id=entry,
-            tenant=key.workspace.tenant,
-            workspace=key.workspace.name,
-            subject_kind="api_key",
-            subject_id=key.id,
-            event=event,
-            actor=actor,
-            detail={"name": key.name, "role": key.role},
-            now=now,
-        )
+        deed = Deed("api_key", key.id, event, {"name": key.name, "role": key.role}, entry)
+        await write_audit(self._kernel, tx, Caller(key.workspace, actor), [deed], now)
 
     async def _note_use(self, key: ShownKey, now: datetime) -> None:
         before = now - USE_NOTED_EVERY

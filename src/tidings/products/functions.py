@@ -11,6 +11,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.function import Endpoint, check_name
 from tidings.domain.ids import Workspace, make_id
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.storage import functions, resolve
 from tidings.storage.database import Tx
@@ -57,7 +58,7 @@ class Functions:
         entry = self._entry(here, name, now)
 
         async def write(tx: Tx) -> None:
-            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), id=entry):
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
                 return  # done, by a commit whose answer was lost
             if not await functions.delete_function(tx, tenant=here.tenant, workspace=here.name, name=name):
                 raise NotFound(f"there is no function {name!r}")
@@ -78,19 +79,8 @@ class Functions:
         detail: "dict[str, object]",
         now: datetime,
     ) -> None:
-        await resolve.insert_audit(
-            tx,
-            shard=self._kernel.shard_of(entry),
-            id=entry,
-            tenant=caller.workspace.tenant,
-            workspace=caller.workspace.name,
-            subject_kind="function",
-            subject_id=subject_of(caller.workspace, name),
-            event=event,
-            actor=caller.actor,
-            detail=detail,
-            now=now,
-        )
+        deed = Deed("function", subject_of(caller.workspace, name), event, detail, entry)
+        await write_audit(self._kernel, tx, caller, [deed], now)
 
 
 def subject_of(workspace: Workspace, name: str) -> UUID:

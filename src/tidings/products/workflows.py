@@ -12,7 +12,7 @@ from tidings.domain.definition import parse_workflow
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
-from tidings.kernel.audit import write_audit
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.define import Change, define_workflow, redefine_workflow
 from tidings.kernel.kernel import Kernel
 from tidings.products.shown import ShownVersion, ShownWorkflow
@@ -115,7 +115,7 @@ class Workflows:
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
-            if await resolve.find_audit(tx, shard=shard, id=entry):
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return
             if not await workflows.delete_workflow(
                 tx,
@@ -126,10 +126,8 @@ class Workflows:
                 now=now,
             ):
                 raise Conflict(f"workflow {shown.name!r} is active and was triggered; deactivate it first")
-            detail = {"name": shown.name}
-            await write_audit(
-                self._kernel, tx, caller, kind="workflow", id=id, event="deleted", detail=detail, now=now, entry=entry
-            )
+            deed = Deed("workflow", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
 
         await self._kernel.db.persist(write)
 
@@ -155,7 +153,7 @@ class Workflows:
         async def write(tx: Tx) -> None:
             if await workflows.activate_workflow(tx, tenant=tenant, workspace=workspace, id=id, active=active, now=now):
                 event = "activated" if active else "deactivated"
-                await write_audit(self._kernel, tx, caller, kind="workflow", id=id, event=event, detail={}, now=now)
+                await write_audit(self._kernel, tx, caller, [Deed("workflow", id, event, {})], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)

@@ -1,6 +1,6 @@
 """What people decide: the end of doubt, pause, cancel, resume. Reached from kernel/resolve.py and kernel/stop.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -70,35 +70,35 @@ async def insert_audit(
     tx: Tx,
     *,
     shard: Shard,
-    id: UUID,
     tenant: str,
     workspace: str,
-    subject_kind: str,
-    subject_id: UUID,
-    event: str,
     actor: str,
-    detail: Mapping[str, object],
+    ids: Sequence[UUID],
+    subject_kinds: Sequence[str],
+    subject_ids: Sequence[UUID],
+    events: Sequence[str],
+    details: Sequence[Mapping[str, object]],
     now: datetime,
 ) -> None:
-    """Write one line of history."""
+    """Write lines of history."""
     await tx.fetch(
         _SQL["insert_audit"],
         shard=shard,
-        id=id,
         tenant=tenant,
         workspace=workspace,
-        subject_kind=subject_kind,
-        subject_id=subject_id,
-        event=event,
         actor=actor,
-        detail=detail,
+        ids=ids,
+        subject_kinds=subject_kinds,
+        subject_ids=subject_ids,
+        events=events,
+        details=details,
         now=now,
     )
 
 
-async def find_audit(tx: Tx, *, shard: Shard, id: UUID) -> bool:
-    """Whether a line of history is there."""
-    return await tx.fetch_one(_SQL["find_audit"], shard=shard, id=id) is not None
+async def find_audit(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> set[UUID]:
+    """Which lines of history are there."""
+    return {row["id"] for row in await tx.fetch(_SQL["find_audit"], shard=shard, ids=ids)}
 
 
 async def stop_owner(tx: Tx, *, shard: Shard, id: UUID, stop: Stop | None, now: datetime) -> bool:

@@ -10,7 +10,6 @@ from typing import Protocol
 import structlog
 
 from tidings.engine import Engine
-from tidings.worker.loop import Worker
 from tidings.worker.processes import Processes
 
 log = structlog.get_logger()
@@ -30,13 +29,8 @@ class Part(Protocol):
         """Start nothing new."""
 
 
-async def run_worker(engine: Engine, worker: Worker) -> int:
-    """Work until asked to stop, then finish what is in the air."""
-    return await run_together(engine, worker)
-
-
 async def run_together(engine: Engine, *parts: Part) -> int:
-    """Run several parts on one engine until asked to stop; when one of them fails, all are drained."""
+    """Run parts on one engine until asked to stop, then finish what is in the air; one that fails drains them all."""
 
     def drain() -> None:
         for part in parts:

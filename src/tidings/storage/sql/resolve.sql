@@ -31,16 +31,18 @@ select e.shard, e.id, 'execution', :lane, :now, :fence
     on conflict do nothing;
 
 -- name: insert_audit
--- One line of history.
+-- Lines of history.
 insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
-select s.shard, :id, :tenant, :workspace, :subject_kind, :subject_id, :event, :actor, :detail::jsonb, :now
+select s.shard, t.id, :tenant, :workspace, t.subject_kind, t.subject_id, t.event, :actor, t.detail, :now
   from shards s
+ cross join unnest(:ids::uuid[], :subject_kinds::text[], :subject_ids::uuid[], :events::text[], :details::jsonb[])
+       as t(id, subject_kind, subject_id, event, detail)
  where s.shard = :shard
     on conflict do nothing;
 
 -- name: find_audit
--- Whether a line of history is there: after an unknown commit it tells whether that was ours.
-select id from audit_log where shard = :shard and id = :id;
+-- Which lines of history are there: after an unknown commit it tells whether that was ours.
+select id from audit_log where shard = :shard and id = any(:ids::uuid[]);
 
 -- name: stop_owner
 -- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys. A cancel stays one, whatever
