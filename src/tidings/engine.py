@@ -3,8 +3,8 @@
 define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
-arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows` and
-`executions`, each for one workspace (products/).
+arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
+`executions` and `contacts`, each for one workspace (products/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started, Trigger
 from tidings.products.access import Access
+from tidings.products.contacts import Contacts
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
 from tidings.products.workflows import Workflows
@@ -63,6 +64,7 @@ class Engine:
         self.intake = Intake(kernel)
         self.workflows = Workflows(kernel)
         self.executions = Executions(kernel, self.intake)
+        self.contacts = Contacts(kernel)
         self.functions = Functions(kernel)
         self.access = Access(kernel)
 

@@ -6,6 +6,7 @@
     │   ├── TemplateInvalid       a Liquid template that does not parse
     │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
     │   ├── TriggersInvalid       many triggers, with every problem and its place
+    │   ├── ContactsInvalid       contacts, with every problem and its place
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
@@ -89,6 +90,16 @@ class TriggersInvalid(InputInvalid):
     """Triggers of one call that cannot be started, with every problem in them; none of the call was started."""
 
     code = "triggers_invalid"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class ContactsInvalid(InputInvalid):
+    """Contacts of one call that cannot be stored, with every problem in them; none of the call was stored."""
+
+    code = "contacts_invalid"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))

@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from tidings.domain.errors import (
     Conflict,
+    ContactsInvalid,
     DataMissing,
     DefinitionInvalid,
     InputInvalid,
@@ -148,7 +149,7 @@ def problem(
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
     """Everything that is wrong, each with its place, as far as the error knows."""
-    if isinstance(error, DefinitionInvalid | TriggersInvalid | FieldsInvalid):
+    if isinstance(error, DefinitionInvalid | TriggersInvalid | ContactsInvalid | FieldsInvalid):
         return error.problems
     if isinstance(error, DataMissing):
         names = dict.fromkeys([*error.required, *error.variables])

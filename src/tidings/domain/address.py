@@ -1,0 +1,96 @@
+"""Where a person is reached, in one spelling each: e-mail addresses, phone numbers, time zones and locales.
+
+Each reader gives the normal form, or raises ValueError with the value and the remedy. Whether an address exists, only a
+message to it tells.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from zoneinfo import available_timezones
+
+import idna
+
+LONGEST_EMAIL = 254
+_LONGEST_LOCAL = 64
+_LONGEST_LABEL = 63
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])")
+_NEVER_LOCAL = re.compile(r"""[\s@<>()\[\]\\,;:"]""")
+
+_PHONE_FILLING = re.compile(r"[\s().\-/\u2010-\u2015\u2212]")
+_TRUNK_ZERO = re.compile(r"\(\s*0\s*\)")
+_E164 = re.compile(r"\+[1-9][0-9]{6,14}")
+
+_LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?")
+_NO_ZONES = frozenset(["Factory", "localtime", "posixrules"])
+
+
+def read_email(text: str) -> str:
+    """An e-mail address with its domain in lower case and in ASCII; what is before the @ stays as it is."""
+    address = unicodedata.normalize("NFC", text.strip().removeprefix("mailto:"))
+    local, at, domain = address.rpartition("@")
+    domain = _ascii_domain(domain)
+    whole = f"{local}@{domain}"
+    if not at or not _is_local(local) or not _is_domain(domain) or len(whole.encode()) > LONGEST_EMAIL:
+        raise ValueError(f"{_short(text)} is no e-mail address: write it like ada@example.com")
+    return whole
+
+
+def _ascii_domain(domain: str) -> str:
+    if domain.isascii():
+        return domain.lower()
+    try:
+        return idna.encode(domain, uts46=True).decode()
+    except (idna.IDNAError, UnicodeError):
+        return ""
+
+
+def _is_local(local: str) -> bool:
+    if len(local.encode()) > _LONGEST_LOCAL:
+        return False
+    if local.isascii():
+        return _LOCAL.fullmatch(local) is not None
+    dotted = local.startswith(".") or local.endswith(".") or ".." in local
+    return not dotted and local.isprintable() and not _NEVER_LOCAL.search(local)
+
+
+def _is_domain(domain: str) -> bool:
+    return _DOMAIN.fullmatch(domain) is not None and all(len(one) <= _LONGEST_LABEL for one in domain.split("."))
+
+
+def read_phone(text: str) -> str:
+    """A phone number as E.164 writes it: + and at most 15 digits, the country's code first."""
+    number = _PHONE_FILLING.sub("", _TRUNK_ZERO.sub("", text.strip().removeprefix("tel:").removeprefix("whatsapp:")))
+    number = f"+{number[2:]}" if number.startswith("00") else number
+    if not _E164.fullmatch(number):
+        raise ValueError(f"{_short(text)} is no phone number with its country's code: write it like +442071838750")
+    return number
+
+
+def read_time_zone(text: str) -> str:
+    """A time zone by its name, whatever the case of its letters."""
+    found = _zones().get(text.strip().replace(" ", "_").lower())
+    if found is None:
+        raise ValueError(f"{_short(text)} is no time zone: write it like Europe/Berlin or UTC")
+    return found
+
+
+@cache
+def _zones() -> Mapping[str, str]:
+    return {name.lower(): name for name in available_timezones() - _NO_ZONES}
+
+
+def read_locale(text: str) -> str:
+    """A language and perhaps a script and a region, as in pt-BR."""
+    match = _LOCALE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{_short(text)} is no locale: write it like en or pt-BR")
+    language, script, region = match.groups()
+    return "-".join(filter(None, [language.lower(), script and script.title(), region and region.upper()]))
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,0 +1,177 @@
+-- name: insert_contacts
+-- New contacts of one shard; those whose external id is taken are left to change_contacts. An empty text is none.
+insert into contacts (
+    shard, id, tenant_id, workspace_id, external_id, name, email, phone, whatsapp, push_tokens, company, status,
+    time_zone, locale, tags, attributes, consent, suppressions, created_at, updated_at
+)
+select s.shard, t.id, :tenant, :workspace, t.external_id, nullif(t.name, ''), nullif(t.email, ''), nullif(t.phone, ''),
+       nullif(t.whatsapp, ''), coalesce(string_to_array(t.push_tokens, :separator), '{}'), nullif(t.company, ''),
+       coalesce(nullif(t.status, ''), 'active'), nullif(t.time_zone, ''), nullif(t.locale, ''),
+       coalesce(string_to_array(t.tags, :separator), '{}'), coalesce(t.attributes, '{}'), coalesce(t.consent, '{}'),
+       coalesce(t.suppressions, '{}'), :now, :now
+  from shards s
+ cross join unnest(
+           :ids::uuid[], :external_ids::text[], :names::text[], :emails::text[], :phones::text[], :whatsapps::text[],
+           :push_tokens::text[], :companies::text[], :statuses::text[], :time_zones::text[], :locales::text[],
+           :tags::text[], :attributes::jsonb[], :consents::jsonb[], :suppressions::jsonb[]
+       ) as t(id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags,
+              attributes, consent, suppressions)
+ where s.shard = :shard
+    on conflict (shard, tenant_id, workspace_id, external_id) do nothing
+returning id, external_id;
+
+-- name: change_contacts
+-- Changes contacts by their external ids: null leaves a field as it is, an empty text clears it, and what is given of
+-- attributes, consent and suppressions goes over what is there. Nothing is written where nothing is new.
+with old as materialized (
+    -- The lock makes old_tags those that the change is made from, whoever else is at it.
+    select c.id, c.external_id, c.tags
+      from unnest(:external_ids::text[]) as x(external_id)
+      join contacts c on c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace
+                     and c.external_id = x.external_id
+     where c.shard = :shard
+       for update of c
+),
+changed as (
+    update contacts c
+       set name = nullif(coalesce(t.name, c.name), ''), email = nullif(coalesce(t.email, c.email), ''),
+           phone = nullif(coalesce(t.phone, c.phone), ''), whatsapp = nullif(coalesce(t.whatsapp, c.whatsapp), ''),
+           push_tokens = coalesce(string_to_array(t.push_tokens, :separator), c.push_tokens),
+           company = nullif(coalesce(t.company, c.company), ''),
+           status = coalesce(nullif(coalesce(t.status, c.status), ''), 'active'),
+           time_zone = nullif(coalesce(t.time_zone, c.time_zone), ''),
+           locale = nullif(coalesce(t.locale, c.locale), ''),
+           tags = coalesce(string_to_array(t.tags, :separator), c.tags),
+           attributes = (c.attributes || coalesce(t.attributes, '{}')) - string_to_array(t.no_attributes, :separator),
+           consent = (c.consent || coalesce(t.consent, '{}')) - string_to_array(t.no_consent, :separator),
+           suppressions =
+               (c.suppressions || coalesce(t.suppressions, '{}')) - string_to_array(t.no_suppressions, :separator),
+           updated_at = :now
+      from unnest(
+               :external_ids::text[], :names::text[], :emails::text[], :phones::text[], :whatsapps::text[],
+               :push_tokens::text[], :companies::text[], :statuses::text[], :time_zones::text[], :locales::text[],
+               :tags::text[], :attributes::jsonb[], :consents::jsonb[], :suppressions::jsonb[],
+               :no_attributes::text[], :no_consents::text[], :no_suppressions::text[]
+           ) as t(external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags,
+                  attributes, consent, suppressions, no_attributes, no_consent, no_suppressions)
+      join old o on o.external_id = t.external_id
+     where c.shard = :shard and c.id = o.id
+       and (c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale, c.tags,
+            c.attributes, c.consent, c.suppressions)
+           is distinct from
+           (nullif(coalesce(t.name, c.name), ''), nullif(coalesce(t.email, c.email), ''),
+            nullif(coalesce(t.phone, c.phone), ''), nullif(coalesce(t.whatsapp, c.whatsapp), ''),
+            coalesce(string_to_array(t.push_tokens, :separator), c.push_tokens),
+            nullif(coalesce(t.company, c.company), ''),
+            coalesce(nullif(coalesce(t.status, c.status), ''), 'active'),
+            nullif(coalesce(t.time_zone, c.time_zone), ''), nullif(coalesce(t.locale, c.locale), ''),
+            coalesce(string_to_array(t.tags, :separator), c.tags),
+            (c.attributes || coalesce(t.attributes, '{}')) - string_to_array(t.no_attributes, :separator),
+            (c.consent || coalesce(t.consent, '{}')) - string_to_array(t.no_consent, :separator),
+            (c.suppressions || coalesce(t.suppressions, '{}')) - string_to_array(t.no_suppressions, :separator))
+    returning c.id
+)
+select o.id, o.external_id, o.tags as old_tags, n.id is not null as changed
+  from old o
+  left join changed n on n.id = o.id;
+
+-- name: add_contact_tags
+-- Makes contacts found by their tags.
+insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
+select s.shard, :tenant, :workspace, t.tag, t.contact_id
+  from shards s
+ cross join unnest(:tags::text[], :contact_ids::uuid[]) as t(tag, contact_id)
+ where s.shard = :shard
+    on conflict do nothing;
+
+-- name: remove_contact_tags
+-- Makes contacts found no more by tags that they had.
+delete from contact_tags d
+ using unnest(:tags::text[], :contact_ids::uuid[]) as t(tag, contact_id)
+ where d.shard = :shard and d.tenant_id = :tenant and d.workspace_id = :workspace and d.tag = t.tag
+   and d.contact_id = t.contact_id;
+
+-- name: show_contacts
+-- Contacts of a workspace by id.
+select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
+       consent, suppressions, created_at, updated_at
+  from contacts
+ where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace
+   and deleted_at is null;
+
+-- name: find_contact
+-- The contact that has an external id.
+select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
+       consent, suppressions, created_at, updated_at
+  from contacts
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and external_id = :external_id;
+
+-- name: list_contacts
+-- One shard's contacts, newest first; a text is looked for in whatever people are known by.
+select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
+       consent, suppressions, created_at, updated_at
+  from contacts
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
+   and (:text::text is null
+        or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_contacts_of_status
+-- The same of those with a status.
+select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
+       consent, suppressions, created_at, updated_at
+  from contacts
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
+   and status = :status
+   and (:text::text is null
+        or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_contacts_of_company
+-- The same of those of a company, and perhaps of one status among them.
+select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
+       consent, suppressions, created_at, updated_at
+  from contacts
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and company = :company
+   and (:status::text is null or status = :status)
+   and (:text::text is null
+        or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_contacts_with_tag
+-- The same of those with a tag, and perhaps of one company or status among them.
+select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone,
+       c.locale, c.tags, c.attributes, c.consent, c.suppressions, c.created_at, c.updated_at
+  from contact_tags t
+  join contacts c on c.shard = :shard and c.id = t.contact_id
+ where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
+   and c.deleted_at is null and c.tags @> array[:tag::text]
+   and (:company::text is null or c.company = :company)
+   and (:status::text is null or c.status = :status)
+   and (:text::text is null
+        or strpos(lower(concat_ws(' ', c.name, c.email, c.phone, c.whatsapp, c.company, c.external_id)),
+                  lower(:text)) > 0)
+   and (:before::uuid is null or t.contact_id < :before)
+ order by t.contact_id desc
+ limit :limit;
+
+-- name: erase_contact
+-- Removes everything about a person; the row stays, because what was sent to it counts.
+with old as materialized (
+    select id, tags from contacts
+     where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
+       for update
+)
+update contacts c
+   set external_id = null, name = null, email = null, phone = null, whatsapp = null, push_tokens = '{}', company = null,
+       status = 'deleted', time_zone = null, locale = null, tags = '{}', attributes = '{}', consent = '{}',
+       suppressions = '{}', updated_at = :now, deleted_at = :now
+  from old o
+ where c.shard = :shard and c.id = o.id
+returning c.id, o.tags as old_tags;
