@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from bench.bench import Bench
 from bench.database import Tell
+from bench.importing import measure_importing
 from bench.latency import measure_latency
 from bench.memory import measure_memory
 from bench.peer_results import measure_every_peer
@@ -41,6 +42,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "campaign": partial(measure_workload, workload=CAMPAIGN),
     "three-step": partial(measure_workload, workload=THREE_STEP),
     "starting": measure_starting,
+    "importing": measure_importing,
     "sleepers": measure_sleepers,
     "latency": measure_latency,
     "idle": measure_quiet,

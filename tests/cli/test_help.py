@@ -7,7 +7,7 @@ def test_help_lists_every_command(anywhere: Command) -> None:
 
     assert shown.status == 0
     names = ("db", "outbox", "verify", "worker", "serve", "up", "demo")
-    for name in (*names, "workflows", "trigger", "executions", "dead-letters", "keys"):
+    for name in (*names, "workflows", "trigger", "executions", "dead-letters", "keys", "contacts"):
         assert f" {name} " in shown.out
 
 
@@ -19,6 +19,7 @@ def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
         "executions": ("list", "show", "watch", "cancel", "pause", "resume", "retry"),
         "dead-letters": ("list", "replay"),
         "keys": ("create", "list", "revoke"),
+        "contacts": ("list", "show", "create", "update", "delete", "import"),
     }
 
     for group, names in groups.items():

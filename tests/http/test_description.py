@@ -59,9 +59,10 @@ def test_every_body_has_an_example(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
     for path, _, operation in described(app):
         if "requestBody" in operation:
-            schema = operation["requestBody"]["content"]["application/json"]["schema"]
-            schema = schemas[schema["$ref"].rsplit("/")[-1]] if "$ref" in schema else schema
-            assert schema["examples"], path
+            for kind in operation["requestBody"]["content"].values():
+                schema = kind["schema"]
+                schema = schemas[schema["$ref"].rsplit("/")[-1]] if "$ref" in schema else schema
+                assert schema["examples"], path
 
 
 async def test_the_documentation_loads_nothing_from_elsewhere(http: httpx2.AsyncClient) -> None:

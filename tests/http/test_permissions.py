@@ -43,6 +43,13 @@ ALLOWED: dict[str, frozenset[Role]] = {
         ["list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
+    **dict.fromkeys(
+        [
+            *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
+            *("get_contact", "update_contact", "delete_contact"),
+        ],
+        frozenset([MANAGER, OPERATOR, ADMIN]),
+    ),
     "get_metrics": frozenset([WORKER, ADMIN]),
     **dict.fromkeys(
         [
@@ -72,7 +79,17 @@ BODIES: dict[str, Any] = {
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
     "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
+    "create_contact": lambda: {"externalId": f"c-{uuid4()}"},
+    "update_contact": lambda: {"name": "Ada"},
+    "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
 }
+CONTENT = {"import_contacts": b"externalId\nada\n"}
+
+
+def body_of(operation: str) -> dict[str, Any]:
+    if operation in CONTENT:
+        return {"content": CONTENT[operation]}
+    return {"json": BODIES[operation]()} if operation in BODIES else {}
 
 
 def operations() -> dict[str, tuple[str, str]]:
@@ -105,12 +122,18 @@ async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
         id = uuid4()
         await engine.functions.set(caller(workspace), str(id), "https://example.com/f")
         return id
+    if path.startswith("/v1/contacts"):
+        return (await engine.contacts.create(caller(workspace), {"name": "Somebody"}))[0].id
     if path.startswith("/v1/workflows"):
         return (await engine.workflows.create(caller(workspace), f"w-{uuid4()}", WELCOME)).id
     execution = await start(engine, workspace)
     if path.endswith("/events"):
         await engine.work_everything()  # its stream ends
     return execution
+
+
+async def _started(engine: Engine, _: str, workspace: Workspace) -> UUID:
+    return await start(engine, workspace)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -128,8 +151,7 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
                 continue
             id = await make(engine, path, workspace)
             path_of_it = path.replace("{id}", str(id)).replace("{name}", str(id))
-            body = BODIES[operation]() if operation in BODIES else None
-            answer = await somebody.ask(method, path_of_it, **({"json": body} if body else {}))
+            answer = await somebody.ask(method, path_of_it, **body_of(operation))
             case = f"{operation} by {role} on {place}: {answer.status_code} {answer.text}"
 
             if role not in ALLOWED[operation]:
@@ -150,13 +172,9 @@ async def test_without_a_key_nothing_but_health_is_answered(
     operation: str, headers: dict[str, str], http: httpx2.AsyncClient
 ) -> None:
     method, path = OPERATIONS[operation]
-    body = BODIES[operation]() if operation in BODIES else None
 
     answer = await http.request(
-        method,
-        path.replace("{id}", str(uuid4())).replace("{name}", "f"),
-        headers=headers,
-        **({"json": body} if body else {}),
+        method, path.replace("{id}", str(uuid4())).replace("{name}", "f"), headers=headers, **body_of(operation)
     )
 
     assert answer.status_code == (200 if operation == "get_health" else 401)
@@ -174,12 +192,12 @@ async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(
     assert str(answers[0]).replace(foreign, "ID") == str(answers[1]).replace(absent, "ID")
 
 
-@pytest.mark.parametrize("path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters"])
+@pytest.mark.parametrize("path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters", "/v1/contacts"])
 async def test_a_list_holds_only_what_is_of_the_workspace(path: str, engine: Engine, http: httpx2.AsyncClient) -> None:
     ids = {}
     for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(workspace), "welcome", WELCOME)
-        ids[workspace] = str(await start(engine, workspace))
+        ids[workspace] = str(await (make if path == "/v1/contacts" else _started)(engine, path, workspace))
     reader = await person(engine, http, ADMIN)
 
     listed = (await reader.get(path)).json()["data"]

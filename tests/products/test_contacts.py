@@ -376,15 +376,15 @@ async def test_the_good_lines_are_kept_and_every_other_is_told_with_its_reason(e
     assert (await engine.contacts.find(caller.workspace, "1")).email == "uno@example.com"
 
 
-async def test_a_million_bad_lines_are_counted_and_the_report_stays_small(engine: Engine, caller: Caller) -> None:
-    bad = b"x,not an address\n" * 10_000
+async def test_any_number_of_bad_lines_is_counted_and_the_report_stays_small(engine: Engine, caller: Caller) -> None:
+    bad = b"x,not an address\n" * 2_000
     heard: list[Rejected] = []
     told = 0
 
     def hear(rejected: Rejected) -> None:
         nonlocal told
         told += 1
-        if rejected.line % 250_000 == 0:
+        if rejected.line % 50_000 == 0:
             heard.append(rejected)
 
     report = await import_csv(
@@ -394,9 +394,9 @@ async def test_a_million_bad_lines_are_counted_and_the_report_stays_small(engine
         Import(on_rejected=hear),
     )
 
-    assert (report.created, report.rejected, told) == (2, 1_000_000, 1_000_000)
+    assert (report.created, report.rejected, told) == (2, 200_000, 200_000)
     assert len(report.rejected_lines) == 1_000
-    assert report.rejected_by_field == {"email": 1_000_000}
+    assert report.rejected_by_field == {"email": 200_000}
     assert len(heard) == 4
 
 

@@ -162,7 +162,7 @@ WHOLE_SHARD = {
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
-    *("replay", "executions", "workflows"),
+    *("replay", "executions", "workflows", "contacts"),
 )
 
 
@@ -201,6 +201,12 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> No
         f" select 1, id, 'n', 1, 'completed', {at} {rows}",
         "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
         f" select 1, id, 't', 'w', 'run', id, 'e', 'a', {at} {rows}",
+        # An external id that is an id has that id's bucket.
+        "insert into contacts (shard, id, tenant_id, workspace_id, external_id, company, status, tags, created_at,"
+        " updated_at) select 1, id, 't', 'w', id::text, 'company ' || g % 1000, 'status ' || g % 5,"
+        f" array['tag ' || g % 1000], {at}, {at} {rows}",
+        "insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)"
+        f" select 1, 't', 'w', 'tag ' || g % 1000, id {rows}",
     ):
         await session.execute(statement)
     if analyze:
@@ -318,3 +324,45 @@ async def test_a_whole_read_is_seen(session: Sql) -> None:
 
     assert whole_reads(await explain(session, everything, {}, "force_generic_plan"))
     assert not whole_reads(await explain(session, by_key, {}, "force_generic_plan"))
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "index"),
+    [
+        ("list_contacts", {}, "contacts_listed"),
+        ("list_contacts_of_status", {"status": "status 3"}, "contacts_status"),
+        ("list_contacts_of_company", {"company": "company 7"}, "contacts_company"),
+        ("list_contacts_with_tag", {"tag": "tag 7"}, "contact_tags_pkey"),
+    ],
+)
+@pytest.mark.parametrize("analyze", [False, True])
+async def test_a_page_of_contacts_is_read_from_the_index_of_its_filter(
+    session: Sql, name: str, where: dict[str, str], index: str, analyze: bool
+) -> None:
+    await fill(session, 20_000, analyze=analyze)
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", **where}
+
+    for mode in MODES:
+        plan = await explain(session, load("contacts")[name], values, mode)
+        assert index in {part.get("Index Name") for part in parts(plan)}, mode
+        assert "Sort" not in {part["Node Type"] for part in parts(plan)}, mode
+        assert plan["Actual Rows"] == (20 if index in {"contacts_company", "contact_tags_pkey"} else 50)
+        assert buffers(plan) < 250, mode
+
+
+async def test_changing_contacts_compares_none_with_every_other(session: Sql) -> None:
+    """A batch joined to itself without an index would look at a million pairs for a thousand contacts."""
+    await fill(session, 6_000)
+    ids = [str(one["id"]) for one in await session.fetch("select id from contacts limit 1000")]
+    empty = "{" + ",".join(['""'] * 1000) + "}"
+    none = "{" + ",".join(["NULL"] * 1000) + "}"
+    statement = load("contacts")["change_contacts"]
+    values = dict.fromkeys(statement.parameters, none) | {
+        "shard": "1", "tenant": "t", "workspace": "w", "separator": ",", "now": NOW.isoformat(),
+        "external_ids": "{" + ",".join(ids) + "}", "names": "{" + ",".join(["Ada"] * 1000) + "}",
+        **dict.fromkeys(["no_attributes", "no_consents", "no_suppressions"], empty),
+    }
+
+    for mode in MODES:
+        plan = await explain(session, statement, values, mode)
+        assert max(part["Actual Rows"] * part["Actual Loops"] for part in parts(plan)) <= 2_000, mode

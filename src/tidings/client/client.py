@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from tidings.client.answers import Execution, Triggered
+from tidings.client.contacts import Contacts
 from tidings.client.errors import WaitTimeout
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
@@ -45,6 +46,7 @@ class Client:
         self.workflows = Workflows(transport)
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
+        self.contacts = Contacts(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from tidings.client.answers import Problem
 from tidings.client.errors import ERROR_BY_STATUS, ApiError, ServerUnreachable
 
 Answer = TypeVar("Answer")
-Query = Mapping[str, str | int | bool | None]
+Query = Mapping[str, str | int | bool | Sequence[str] | None]
 
 PASSING = frozenset({502, 503, 504})
 """Answers of a server, or of a proxy before it, that is away for a moment."""
@@ -50,7 +50,10 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to ask. One that is `repeatable` has the same effect however often it arrives."""
+    """What to ask. One that is `repeatable` has the same effect however often it arrives.
+
+    `content` makes a body that is not JSON, anew for each try; `timeout` replaces the client's own.
+    """
 
     method: str
     path: str
@@ -58,15 +61,19 @@ class Request:
     query: Query | None = None
     headers: Mapping[str, str] | None = None
     repeatable: bool = True
+    content: Callable[[], AsyncIterator[bytes]] | None = None
+    timeout: float | None = None
 
     def arguments(self) -> dict[str, Any]:
         """The request as httpx2 takes it."""
-        given = {name: _text(value) for name, value in (self.query or {}).items() if value is not None}
+        given = {name: _texts(value) for name, value in (self.query or {}).items() if value is not None}
         headers = dict(self.headers or {})
         arguments: dict[str, Any] = {"method": self.method, "url": self.path, "params": given, "headers": headers}
         if self.body is not None:
             headers["content-type"] = "application/json"
             arguments["content"] = msgspec.json.encode(self.body)
+        elif self.content is not None:
+            arguments["content"] = self.content()
         return arguments
 
 
@@ -124,12 +131,13 @@ class Transport:
             await asyncio.sleep(self.retrying.wait(attempt, _retry_after(answer.headers)))
 
     async def _try(self, request: Request) -> _Answered:
+        timeout = request.timeout or self.timeout
         try:
             # httpx2 limits each read; a server that drips bytes would hold a caller for ever.
-            async with asyncio.timeout(self.timeout), self.http.stream(**request.arguments()) as answer:
+            async with asyncio.timeout(timeout), self.http.stream(**request.arguments(), timeout=timeout) as answer:
                 return _Answered(answer.status_code, answer.headers, await _body(answer))
         except TimeoutError as error:
-            raise httpx2.ReadTimeout(f"no answer within {self.timeout:g} s") from error
+            raise httpx2.ReadTimeout(f"no answer within {timeout:g} s") from error
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
@@ -229,6 +237,10 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
+
+
+def _texts(value: str | int | bool | Sequence[str] | None) -> str | list[str]:
+    return _text(value) if isinstance(value, str | int | None) else [*value]
 
 
 def _text(value: str | int | bool | None) -> str:

@@ -30,7 +30,8 @@ _NO_ZONES = frozenset(["Factory", "localtime", "posixrules"])
 
 def read_email(text: str) -> str:
     """An e-mail address with its domain in lower case and in ASCII; what is before the @ stays as it is."""
-    address = unicodedata.normalize("NFC", text.strip().removeprefix("mailto:"))
+    address = text.strip().removeprefix("mailto:")
+    address = address if address.isascii() else unicodedata.normalize("NFC", address)
     local, at, domain = address.rpartition("@")
     domain = _ascii_domain(domain)
     whole = f"{local}@{domain}"

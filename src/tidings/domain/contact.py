@@ -7,6 +7,7 @@ over what is there, name by name. products/contacts.py stores what is read here.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,14 @@ from tidings.domain.address import read_email, read_locale, read_phone, read_tim
 from tidings.domain.errors import Problem
 from tidings.domain.ids import Bucket, Workspace, bucket_of_id
 from tidings.domain.item import Channel
-from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
+from tidings.domain.storable import (
+    TOO_DEEP,
+    UNSTORABLE,
+    is_storable,
+    is_surely_storable,
+    is_too_deep,
+    unstorable_places,
+)
 from tidings.domain.timing import parse_time
 
 CHANNELS = (Channel.EMAIL, Channel.SMS, Channel.WHATSAPP, Channel.PUSH, Channel.VOICE)
@@ -36,6 +44,7 @@ SEPARATOR = "\x1f"
 Json = Mapping[str, Any]
 Entries = Mapping[str, Json]
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_PRINTABLE = re.compile(r"[ -~]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -161,9 +170,11 @@ def _text(value: object, longest: int = LONGEST_TEXT) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError("must be a text")  # noqa: TRY004 – what the caller must change, told like the rest
+    if len(value) <= longest and _PRINTABLE.fullmatch(value):
+        return value.strip()  # as most are; nothing below would find anything
     text = unicodedata.normalize("NFC", value).strip()
-    if len(text) > longest:
-        raise ValueError(f"has {len(text):,} characters: use at most {longest}")
+    if max(len(value), len(text)) > longest:
+        raise ValueError(f"has {len(value):,} characters: use at most {longest}")
     if not is_storable(text):
         raise ValueError(UNSTORABLE)
     if _CONTROL.search(text):
@@ -181,6 +192,8 @@ def _label(name: str, value: object) -> Json:
 
 def _external_id(name: str, value: object) -> Json:
     text = _text(value, LONGEST_EXTERNAL_ID)
+    if value is None:
+        return {}
     if not text:
         raise ValueError("is empty: give the contact's id in your own system, or leave it out")
     return {name: text}
@@ -198,6 +211,8 @@ def _texts(most: int, longest: int) -> Callable[[str, object], Json]:
     def reader(name: str, value: object) -> Json:
         if value is not None and (not isinstance(value, Sequence) or isinstance(value, str)):
             raise ValueError("must be a list of texts")
+        if len(value or ()) > most:
+            raise ValueError(f"has {len(value or ())} of them: use at most {most}")
         found: dict[str, None] = {}
         problems = []
         for place, one in enumerate(value or ()):
@@ -210,8 +225,6 @@ def _texts(most: int, longest: int) -> Callable[[str, object], Json]:
                 problems.append(Problem(f"[{place}]", str(error)))
         if problems:
             raise _Wrong(problems)
-        if len(found) > most:
-            raise ValueError(f"has {len(found)} of them: use at most {most}")
         return {name: tuple(found)}
 
     return reader
@@ -230,17 +243,20 @@ def _attributes(name: str, value: object) -> Json:
 
 
 def _check_json(given: Json) -> None:
-    unstorable = [Problem(f".{place}", UNSTORABLE) for place in unstorable_places(given)]
-    if unstorable:
-        raise _Wrong(unstorable)
     try:
-        if is_too_deep(given):
-            raise ValueError(TOO_DEEP)
-        size = len(msgspec.json.encode(given))
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair: the walk below says where
+            encoded = msgspec.json.encode(given)
+            if len(encoded) > LARGEST_ATTRIBUTES:
+                raise ValueError(f"has {len(encoded):,} bytes: use at most {LARGEST_ATTRIBUTES:,}")
+            if is_surely_storable(encoded):
+                return
+        unstorable = [Problem(f".{place}", UNSTORABLE) for place in unstorable_places(given)]
     except (TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"is not JSON: {error}") from error
-    if size > LARGEST_ATTRIBUTES:
-        raise ValueError(f"has {size:,} bytes: use at most {LARGEST_ATTRIBUTES:,}")
+    if unstorable:
+        raise _Wrong(unstorable)
+    if is_too_deep(given):
+        raise ValueError(TOO_DEEP)
 
 
 def _entries(field: str, kinds: type[Consent] | type[SuppressionReason]) -> Callable[[str, object], Json]:

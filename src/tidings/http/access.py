@@ -98,6 +98,7 @@ def allowed(permission: Permission) -> Callable[[Request], Awaitable[Visit]]:
 
 Definer = Annotated[Visit, Depends(allowed(Permission.DEFINE))]
 DefinitionReader = Annotated[Visit, Depends(allowed(Permission.READ_DEFINITIONS))]
+ContactKeeper = Annotated[Visit, Depends(allowed(Permission.CONTACTS))]
 Operator = Annotated[Visit, Depends(allowed(Permission.OPERATE))]
 WorkReader = Annotated[Visit, Depends(allowed(Permission.READ_WORK))]
 Administrator = Annotated[Visit, Depends(allowed(Permission.ADMINISTER))]

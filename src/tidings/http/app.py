@@ -11,6 +11,7 @@ from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http import (
     audit,
+    contacts,
     dead_letters,
     docs,
     executions,
@@ -29,7 +30,7 @@ from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
 from tidings.http.streams import Streams
 
-RESOURCES = (workflows, executions, dead_letters, keys, functions, audit, health, docs)
+RESOURCES = (workflows, executions, dead_letters, contacts, keys, functions, audit, health, docs)
 
 
 def create_app(engine: Engine, config: Config) -> FastAPI:

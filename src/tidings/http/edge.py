@@ -36,7 +36,7 @@ class Edge:
         started = time.perf_counter()
         try:
             async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
-                answer.deadline = deadline
+                answer.deadline = scope["tidings.deadline"] = deadline
                 await self._app(scope, receive, answer.send)
         except TimeoutError:
             await answer.fail(503, "timeout", "this took too long, and may still happen: ask with the same key again")
@@ -46,6 +46,13 @@ class Edge:
         finally:
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._metrics.answered(_operation(scope), method, answer.status, time.perf_counter() - started)
+
+
+def give_time(scope: Scope) -> None:
+    """Begin the deadline anew: whoever reads a body as long as a file calls this at each piece that comes."""
+    deadline: asyncio.Timeout | None = scope.get("tidings.deadline")
+    if deadline is not None:
+        deadline.reschedule(asyncio.get_running_loop().time() + DEADLINE_SECONDS)
 
 
 class _Answer:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from tidings.domain.paging import LARGEST_LIMIT
+from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.shapes import (
     ChangedWorkflow,
@@ -33,7 +34,7 @@ VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
-    *(GivenTrigger, GivenNamedTrigger, GivenTriggers),
+    *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])

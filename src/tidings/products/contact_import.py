@@ -44,7 +44,7 @@ class ImportReport:
     repeated: int = 0
     """Lines about somebody who is in the same batch again, further down: the later line holds."""
     rejected: int = 0
-    rejected_by_field: Counter[str] = field(default_factory=Counter)
+    rejected_by_field: dict[str, int] = field(default_factory=dict)
     rejected_lines: list[Rejected] = field(default_factory=list)
     """The first of them; all are counted."""
 
@@ -112,7 +112,8 @@ class Import:
     def _reject(self, number: int, problems: Sequence[Problem]) -> None:
         rejected = Rejected(number, problems[:MOST_PROBLEMS_OF_A_LINE])
         self.report.rejected += 1
-        self.report.rejected_by_field[_field(problems[0].place)] += 1
+        wrong = _field(problems[0].place)
+        self.report.rejected_by_field[wrong] = self.report.rejected_by_field.get(wrong, 0) + 1
         if len(self.report.rejected_lines) < MOST_REJECTED:
             self.report.rejected_lines.append(rejected)
         self.on_rejected(rejected)

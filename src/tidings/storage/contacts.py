@@ -84,6 +84,7 @@ async def change_contacts(
     now: datetime,
 ) -> list[Changed]:
     """Change those that are there; the others are not in the answer."""
+    # Each is in the answer as it was, and once more if it was changed.
     rows = await tx.fetch(
         _SQL["change_contacts"],
         shard=shard,
@@ -97,7 +98,8 @@ async def change_contacts(
         separator=SEPARATOR,
         now=now,
     )
-    return [Changed(row["id"], row["external_id"], row["old_tags"], row["changed"]) for row in rows]
+    found = {row["id"]: Changed(row["id"], row["external_id"], row["old_tags"], row["changed"]) for row in rows}
+    return [*found.values()]
 
 
 async def add_contact_tags(

@@ -24,29 +24,15 @@ returning id, external_id;
 -- Changes contacts by their external ids: null leaves a field as it is, an empty text clears it, and what is given of
 -- attributes, consent and suppressions goes over what is there. Nothing is written where nothing is new.
 with old as materialized (
-    -- The lock makes old_tags those that the change is made from, whoever else is at it.
-    select c.id, c.external_id, c.tags
-      from unnest(:external_ids::text[]) as x(external_id)
-      join contacts c on c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace
-                     and c.external_id = x.external_id
-     where c.shard = :shard
-       for update of c
-),
-changed as (
-    update contacts c
-       set name = nullif(coalesce(t.name, c.name), ''), email = nullif(coalesce(t.email, c.email), ''),
-           phone = nullif(coalesce(t.phone, c.phone), ''), whatsapp = nullif(coalesce(t.whatsapp, c.whatsapp), ''),
-           push_tokens = coalesce(string_to_array(t.push_tokens, :separator), c.push_tokens),
-           company = nullif(coalesce(t.company, c.company), ''),
-           status = coalesce(nullif(coalesce(t.status, c.status), ''), 'active'),
-           time_zone = nullif(coalesce(t.time_zone, c.time_zone), ''),
-           locale = nullif(coalesce(t.locale, c.locale), ''),
-           tags = coalesce(string_to_array(t.tags, :separator), c.tags),
-           attributes = (c.attributes || coalesce(t.attributes, '{}')) - string_to_array(t.no_attributes, :separator),
-           consent = (c.consent || coalesce(t.consent, '{}')) - string_to_array(t.no_consent, :separator),
-           suppressions =
-               (c.suppressions || coalesce(t.suppressions, '{}')) - string_to_array(t.no_suppressions, :separator),
-           updated_at = :now
+    -- Locked, so that old_tags are those that the change is made from, whoever else is at it. What is given comes with
+    -- each row: joined a second time it would be compared with every other.
+    select c.id, c.tags as old_tags, t.external_id, t.name, t.email, t.phone, t.whatsapp,
+           string_to_array(t.push_tokens, :separator) as push_tokens, t.company, t.status, t.time_zone, t.locale,
+           string_to_array(t.tags, :separator) as tags, coalesce(t.attributes, '{}') as attributes,
+           coalesce(t.consent, '{}') as consent, coalesce(t.suppressions, '{}') as suppressions,
+           string_to_array(t.no_attributes, :separator) as no_attributes,
+           string_to_array(t.no_consent, :separator) as no_consent,
+           string_to_array(t.no_suppressions, :separator) as no_suppressions
       from unnest(
                :external_ids::text[], :names::text[], :emails::text[], :phones::text[], :whatsapps::text[],
                :push_tokens::text[], :companies::text[], :statuses::text[], :time_zones::text[], :locales::text[],
@@ -54,26 +40,39 @@ changed as (
                :no_attributes::text[], :no_consents::text[], :no_suppressions::text[]
            ) as t(external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags,
                   attributes, consent, suppressions, no_attributes, no_consent, no_suppressions)
-      join old o on o.external_id = t.external_id
+      join contacts c on c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace
+                     and c.external_id = t.external_id
+     where c.shard = :shard
+       for update of c
+),
+changed as (
+    update contacts c
+       set name = nullif(coalesce(o.name, c.name), ''), email = nullif(coalesce(o.email, c.email), ''),
+           phone = nullif(coalesce(o.phone, c.phone), ''), whatsapp = nullif(coalesce(o.whatsapp, c.whatsapp), ''),
+           push_tokens = coalesce(o.push_tokens, c.push_tokens), company = nullif(coalesce(o.company, c.company), ''),
+           status = coalesce(nullif(coalesce(o.status, c.status), ''), 'active'),
+           time_zone = nullif(coalesce(o.time_zone, c.time_zone), ''),
+           locale = nullif(coalesce(o.locale, c.locale), ''), tags = coalesce(o.tags, c.tags),
+           attributes = (c.attributes || o.attributes) - o.no_attributes,
+           consent = (c.consent || o.consent) - o.no_consent,
+           suppressions = (c.suppressions || o.suppressions) - o.no_suppressions, updated_at = :now
+      from old o
      where c.shard = :shard and c.id = o.id
        and (c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale, c.tags,
             c.attributes, c.consent, c.suppressions)
            is distinct from
-           (nullif(coalesce(t.name, c.name), ''), nullif(coalesce(t.email, c.email), ''),
-            nullif(coalesce(t.phone, c.phone), ''), nullif(coalesce(t.whatsapp, c.whatsapp), ''),
-            coalesce(string_to_array(t.push_tokens, :separator), c.push_tokens),
-            nullif(coalesce(t.company, c.company), ''),
-            coalesce(nullif(coalesce(t.status, c.status), ''), 'active'),
-            nullif(coalesce(t.time_zone, c.time_zone), ''), nullif(coalesce(t.locale, c.locale), ''),
-            coalesce(string_to_array(t.tags, :separator), c.tags),
-            (c.attributes || coalesce(t.attributes, '{}')) - string_to_array(t.no_attributes, :separator),
-            (c.consent || coalesce(t.consent, '{}')) - string_to_array(t.no_consent, :separator),
-            (c.suppressions || coalesce(t.suppressions, '{}')) - string_to_array(t.no_suppressions, :separator))
-    returning c.id
+           (nullif(coalesce(o.name, c.name), ''), nullif(coalesce(o.email, c.email), ''),
+            nullif(coalesce(o.phone, c.phone), ''), nullif(coalesce(o.whatsapp, c.whatsapp), ''),
+            coalesce(o.push_tokens, c.push_tokens), nullif(coalesce(o.company, c.company), ''),
+            coalesce(nullif(coalesce(o.status, c.status), ''), 'active'),
+            nullif(coalesce(o.time_zone, c.time_zone), ''), nullif(coalesce(o.locale, c.locale), ''),
+            coalesce(o.tags, c.tags), (c.attributes || o.attributes) - o.no_attributes,
+            (c.consent || o.consent) - o.no_consent, (c.suppressions || o.suppressions) - o.no_suppressions)
+    returning c.id, o.external_id, o.old_tags
 )
-select o.id, o.external_id, o.tags as old_tags, n.id is not null as changed
-  from old o
-  left join changed n on n.id = o.id;
+select id, external_id, old_tags, false as changed from old
+union all
+select id, external_id, old_tags, true as changed from changed;
 
 -- name: add_contact_tags
 -- Makes contacts found by their tags.

@@ -1,0 +1,210 @@
+"""`tidings contacts`: the people to write to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.cli.trigger import read_data
+from tidings.domain.ids import Workspace
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
+    from tidings.products.contacts import Change, ShownContact
+
+app = typer.Typer(help="The people to write to.", no_args_is_help=True)
+Reference = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
+Given = Annotated[str, typer.Option(help="Its fields: a JSON object, @FILE, or @- for standard input.")]
+Only = typer.Option(help="Only those of it.", show_default=False)
+
+
+@app.command("list")
+def list_contacts(
+    company: Annotated[str | None, Only] = None,
+    tag: Annotated[str | None, Only] = None,
+    status: Annotated[str | None, Only] = None,
+    text: Annotated[
+        str | None, typer.Option(help="A part of the name, an address, the company …", show_default=False)
+    ] = None,
+    limit: Limit = 50,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List contacts, newest first."""
+    from tidings.cli.output import print_json, print_table
+    from tidings.products.contacts import ContactFilter
+
+    room = Workspace(tenant, workspace)
+    where = ContactFilter(company=company, tag=tag, status=status, text=text)
+    page = on_database(database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit))
+    if as_json:
+        print_json(page.items)
+    else:
+        print_table("contacts", [_row(one) for one in page.items], empty="there is no such contact")
+
+
+@app.command()
+def show(
+    contact: Reference,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything about a contact."""
+    room = Workspace(tenant, workspace)
+    _print(on_database(database_url, data_dir, lambda engine: _find(engine, room, contact)), as_json=as_json)
+
+
+@app.command()
+def create(
+    data: Given,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a contact, or bring the one with this externalId to what is given."""
+    given, by = read_data(data), caller(tenant, workspace, actor)
+    made, change = on_database(database_url, data_dir, lambda engine: engine.contacts.create(by, given))
+    _print(made, change, as_json=as_json)
+
+
+@app.command()
+def update(
+    contact: Reference,
+    data: Given,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what is given of a contact; null clears a field."""
+    given, by = read_data(data), caller(tenant, workspace, actor)
+
+    async def work(engine: "Engine") -> "ShownContact":
+        found = await _find(engine, by.workspace, contact)
+        return await engine.contacts.update(by, found.id, given)
+
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
+
+
+@app.command()
+def delete(
+    contact: Reference,
+    yes: Yes = False,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase everything about a person; what was sent to them still counts."""
+    from tidings.cli.output import print_json, print_line
+
+    if not yes:
+        typer.confirm(f"Erase {contact} for ever?", abort=True)
+    by = caller(tenant, workspace, actor)
+
+    async def work(engine: "Engine") -> "ShownContact":
+        found = await _find(engine, by.workspace, contact)
+        await engine.contacts.delete(by, found.id)
+        return found
+
+    erased = on_database(database_url, data_dir, work)
+    if as_json:
+        print_json({"id": erased.id, "deleted": True})
+    else:
+        print_line(f"{erased.id} is erased")
+
+
+@app.command("import")
+def import_contacts(
+    file: Annotated[Path, typer.Argument(help="A CSV file with a header, or .ndjson or .jsonl; - for standard input.")],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN=FIELD",
+            help="Which column is which field: 'Mail=email', 'Plan=attributes.plan'; 'Note=' leaves one out.",
+            show_default=False,
+        ),
+    ] = None,
+    ndjson: Annotated[
+        bool, typer.Option("--ndjson", help="A JSON object on each line, whatever it is called.")
+    ] = False,
+    rejected: Annotated[
+        Path | None,
+        typer.Option(help="Write every rejected line's number and reason here, as CSV.", show_default=False),
+    ] = None,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored."""
+    from tidings.cli.contact_import import print_report, run_import
+
+    by = caller(tenant, workspace, actor)
+    report = on_database(
+        database_url, data_dir, lambda engine: run_import(engine, by, file, columns or [], ndjson, rejected)
+    )
+    print_report(report, rejected, as_json=as_json)
+    raise typer.Exit(1 if report.rejected else 0)
+
+
+async def _find(engine: "Engine", room: Workspace, contact: str) -> "ShownContact":
+    """By its external id, which is the id of those that were given none, or else by its id."""
+    from uuid import UUID
+
+    from tidings.domain.errors import NotFound
+
+    try:
+        return await engine.contacts.find(room, contact)
+    except NotFound:
+        try:
+            id = UUID(contact)
+        except ValueError:
+            raise NotFound(f"there is no contact {contact!r} in workspace {room.name!r}") from None
+        return await engine.contacts.get(room, id)
+
+
+def _row(contact: "ShownContact") -> dict[str, object]:
+    return {
+        "id": contact.id,
+        "external id": contact.external_id,
+        "name": contact.name,
+        "email": contact.email,
+        "phone": contact.phone,
+        "company": contact.company,
+        "status": contact.status,
+        "tags": ", ".join(contact.tags),
+        "suppressed": ", ".join(contact.suppressions),
+    }
+
+
+def _print(contact: "ShownContact", change: "Change | None" = None, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from tidings.cli.output import print_json, print_line
+
+    if as_json:
+        print_json(contact if change is None else {**asdict(contact), "change": change})
+        return
+    print_line(f"{contact.id}  {change or ''}".rstrip())
+    for name, value in asdict(contact).items():
+        if name != "id" and value not in (None, [], {}):
+            print_line(f"{name.replace('_', ' '):14}{', '.join(value) if isinstance(value, list) else value}")

@@ -1,0 +1,103 @@
+"""`client.contacts`: the people to write to."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tidings.client.answers import Contact, Imported, UpsertedContact
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport
+
+PATH = "/v1/contacts"
+PIECE = 262_144
+Fields = Mapping[str, Any]
+File = bytes | Path | AsyncIterable[bytes]
+
+
+class _Upserted(msgspec.Struct, rename="camel"):
+    """What became of each."""
+
+    data: list[UpsertedContact]
+
+
+class Contacts:
+    """Make, change, find and import contacts."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(self, **fields: Any) -> Contact:
+        """A new contact, or the one with this `external_id` brought to what is given; safe to repeat with one."""
+        request = Request("POST", PATH, fields, repeatable=fields.get("external_id") is not None)
+        return await self._transport.ask(request, Contact)
+
+    async def get(self, id: UUID | str) -> Contact:
+        """One contact."""
+        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Contact)
+
+    async def find(self, external_id: str) -> Contact | None:
+        """The contact with this external id, or None."""
+        async for contact in pages(self._transport, PATH, {"externalId": external_id}, Contact):
+            return contact
+        return None
+
+    def list(
+        self,
+        *,
+        company: str | None = None,
+        tag: str | None = None,
+        status: str | None = None,
+        text: str | None = None,
+        page_size: int = 50,
+    ) -> AsyncIterator[Contact]:
+        """Contacts, newest first, page by page as the iterator is used."""
+        query = {"company": company, "tag": tag, "status": status, "text": text, "limit": page_size}
+        return pages(self._transport, PATH, query, Contact)
+
+    async def update(self, id: UUID | str, **fields: Any) -> Contact:
+        """The contact with what is given changed; None clears a field."""
+        return await self._transport.ask(Request("PATCH", f"{PATH}/{id}", fields), Contact)
+
+    async def upsert(self, contacts: Sequence[Fields]) -> Sequence[UpsertedContact]:
+        """Up to 10,000 contacts brought to what is given, by external id; one without is new."""
+        repeatable = all("externalId" in one or "external_id" in one for one in contacts)
+        request = Request("POST", f"{PATH}/bulk", {"contacts": contacts}, repeatable=repeatable)
+        return (await self._transport.ask(request, _Upserted)).data
+
+    async def import_file(
+        self, file: File, *, columns: Mapping[str, str] | None = None, ndjson: bool = False, timeout: float = 3600.0
+    ) -> Imported:
+        """Every line of a CSV or NDJSON file that is right stored, and what is wrong with the others.
+
+        `columns` says which column is which field. It may be sent again as often as one likes: nobody is made twice.
+        A file that is a stream is sent once.
+        """
+        request = Request(
+            "POST",
+            f"{PATH}/import",
+            query={"map": [f"{column}={field}" for column, field in (columns or {}).items()]},
+            headers={"content-type": "application/x-ndjson" if ndjson else "text/csv"},
+            content=lambda: _content(file),
+            timeout=timeout,
+            repeatable=isinstance(file, bytes | Path),
+        )
+        return await self._transport.ask(request, Imported)
+
+    async def delete(self, id: UUID | str) -> None:
+        """Erase everything about a person; what was sent to them still counts."""
+        await self._transport.send(Request("DELETE", f"{PATH}/{id}", repeatable=False))
+
+
+async def _content(file: File) -> AsyncIterator[bytes]:
+    if isinstance(file, Path):
+        with file.open("rb") as opened:
+            while piece := opened.read(PIECE):
+                yield piece
+    elif isinstance(file, bytes):
+        yield file
+    else:
+        async for piece in file:
+            yield piece

@@ -1,0 +1,154 @@
+"""/v1/contacts: the people to write to, one by one, by the thousand, and by the file."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.requests import ClientDisconnect
+
+from tidings.domain.contact_file import ContactFile, FileFormat, read_columns
+from tidings.domain.errors import Problem
+from tidings.http.access import ContactKeeper
+from tidings.http.bodies import LARGEST_BULK_BODY, read_object
+from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
+from tidings.http.edge import give_time
+from tidings.http.errors import BodyMalformed, FieldsInvalid
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.shapes import Everything, List
+from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter
+
+router = APIRouter(tags=["Contacts"])
+Word = Annotated[str | None, Query(max_length=500)]
+NDJSON = ("ndjson", "jsonl", "json-lines", "jsonlines")
+_CSV_EXAMPLE = "externalId,email,name,tags,Plan\ncrm-1815,ada@example.com,Ada Lovelace,vip,pro\n"
+_NDJSON_EXAMPLE = '{"externalId": "crm-1815", "email": "ada@example.com", "attributes": {"plan": "pro"}}\n'
+IMPORT_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {"schema": {"type": "string", "examples": [_CSV_EXAMPLE]}},
+            "application/x-ndjson": {"schema": {"type": "string", "examples": [_NDJSON_EXAMPLE]}},
+        },
+    }
+}
+
+
+async def given_contact(request: Request) -> dict[str, Any]:
+    """The body as it is: the domain reads it and tells every problem with its place."""
+    return await read_object(request)
+
+
+async def given_contacts(request: Request) -> list[Any]:
+    """The list in the body."""
+    body = await read_object(request, LARGEST_BULK_BODY)
+    problems = [Problem(name, "is no field here; use contacts") for name in body if name != "contacts"]
+    found = body.get("contacts")
+    if not isinstance(found, list) or not 1 <= len(found) <= MOST_CONTACTS:
+        problems.append(Problem("contacts", f"must be a list of 1 to {MOST_CONTACTS:,} contacts"))
+    if problems or not isinstance(found, list):
+        raise FieldsInvalid(problems)
+    return found
+
+
+@router.post("/v1/contacts", status_code=201, openapi_extra=takes(GivenContact))
+async def create_contact(
+    visit: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)], response: Response
+) -> Contact:
+    """Make a contact, or bring the one with this `externalId` to what is given: then the answer is 200."""
+    made, change = await visit.engine.contacts.create(visit.caller, given)
+    response.headers["Location"] = f"/v1/contacts/{made.id}"
+    response.status_code = 201 if change is Change.CREATED else 200
+    return Contact.model_validate(made)
+
+
+def asked_for(
+    company: Word = None,
+    tag: Word = None,
+    status: Word = None,
+    text: Annotated[str | None, Query(max_length=500, description="A part of what they are known by.")] = None,
+    external_id: Annotated[str | None, Query(max_length=500, alias="externalId")] = None,
+) -> ContactFilter:
+    """Whom to list."""
+    return ContactFilter(company=company, tag=tag, status=status, text=text, external_id=external_id)
+
+
+@router.get("/v1/contacts")
+async def list_contacts(
+    visit: ContactKeeper,
+    where: Annotated[ContactFilter, Depends(asked_for)],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> List[Contact]:
+    """The contacts of the workspace, newest first; whatever is asked for must hold."""
+    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, cursor=cursor)
+    return List(data=[Contact.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.post("/v1/contacts/bulk", openapi_extra=takes(GivenContacts))
+async def upsert_contacts(
+    visit: ContactKeeper, given: Annotated[list[Any], Depends(given_contacts)]
+) -> Everything[UpsertedContact]:
+    """Bring up to 10,000 contacts to what is given, by `externalId`; nothing is stored if one is wrong."""
+    stored = await visit.engine.contacts.upsert_many(visit.caller, given)
+    return Everything(data=[UpsertedContact.model_validate(one) for one in stored])
+
+
+@router.post("/v1/contacts/import", openapi_extra=IMPORT_BODY)
+async def import_contacts(
+    visit: ContactKeeper,
+    request: Request,
+    columns: Annotated[
+        list[str] | None,
+        Query(
+            alias="map", max_length=500, description="`column=field`, as in `Plan=attributes.plan`; may be repeated."
+        ),
+    ] = None,
+) -> Imported:
+    """Store a file of any size: CSV with a header, or a JSON object on each line.
+
+    Every line that is right is stored, and every other is counted and told with its reason. The same file again makes
+    nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
+    """
+    file = ContactFile(_format(request), read_columns(columns or []))
+    report = await visit.engine.contacts.import_file(visit.caller, file, _pieces(request))
+    return Imported.model_validate(report)
+
+
+@router.get("/v1/contacts/{id:uuid}")
+async def get_contact(visit: ContactKeeper, id: UUID) -> Contact:
+    """One contact."""
+    return Contact.model_validate(await visit.engine.contacts.get(visit.workspace, id))
+
+
+@router.patch("/v1/contacts/{id:uuid}", openapi_extra=takes(GivenContact))
+async def update_contact(
+    visit: ContactKeeper, id: UUID, given: Annotated[dict[str, Any], Depends(given_contact)]
+) -> Contact:
+    """Change what is given; `externalId` never changes."""
+    return Contact.model_validate(await visit.engine.contacts.update(visit.caller, id, given))
+
+
+@router.delete("/v1/contacts/{id:uuid}", status_code=204)
+async def delete_contact(visit: ContactKeeper, id: UUID) -> None:
+    """Erase everything about a person; what was sent to them still counts."""
+    await visit.engine.contacts.delete(visit.caller, id)
+
+
+def _format(request: Request) -> FileFormat:
+    kind = request.headers.get("content-type", "text/csv").partition(";")[0].strip().lower()
+    if any(one in kind for one in NDJSON):
+        return FileFormat.NDJSON
+    if kind == "application/json":
+        raise FieldsInvalid([Problem("Content-Type", "is application/json; use text/csv or application/x-ndjson")])
+    return FileFormat.CSV
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """The body as it comes; each piece begins the deadline anew."""
+    try:
+        async for piece in request.stream():
+            give_time(request.scope)
+            yield piece
+    except ClientDisconnect as error:
+        raise BodyMalformed("the connection ended before the file did; send it again, nobody is made twice") from error

@@ -1,0 +1,82 @@
+"""`tidings contacts`, as a user runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+ADA = '{"externalId": "ada", "name": "Ada", "email": "ada@EXAMPLE.com", "tags": ["vip"]}'
+
+
+@pytest.fixture
+def people(tidings: Command) -> Path:
+    """A file with two good lines, a bad one and one in another encoding."""
+    file = tidings.directory / "people.csv"
+    file.write_bytes(b"Nr;Mail;Tarif\n1;ada@example.com;pro\n2;broken;pro\n" + b"3;caf\xe9;x\n4;eve@example.com;x\n")
+    return file
+
+
+def test_a_contact_is_made_changed_shown_listed_and_erased(tidings: Command) -> None:
+    made = tidings("contacts", "create", "--data", ADA, "--json").json
+    again = tidings("contacts", "create", "--data", ADA, "--json").json
+    changed = tidings("contacts", "update", "ada", "--data", '{"company": "Engines", "email": null}', "--json").json
+    shown = tidings("contacts", "show", made["id"])
+    listed = tidings("contacts", "list", "--tag", "vip", "--text", "engin", "--json").json
+    erased = tidings("contacts", "delete", "ada", "--yes", "--json").json
+
+    assert (made["change"], made["email"], again["change"]) == ("created", "ada@example.com", "unchanged")
+    assert (changed["company"], changed["email"]) == ("Engines", None)
+    assert "Engines" in shown.out
+    assert [one["id"] for one in listed] == [made["id"]]
+    assert erased == {"id": made["id"], "deleted": True}
+    assert "there is no contact 'ada'" in tidings("contacts", "show", "ada").complaint
+    assert "no such contact" in tidings("contacts", "list").out
+
+
+def test_what_is_wrong_is_said_in_one_line(tidings: Command) -> None:
+    assert "'ada' is no e-mail address" in tidings("contacts", "create", "--data", '{"email": "ada"}').complaint
+    assert "no JSON" in tidings("contacts", "create", "--data", "x").complaint
+    assert "cannot be read" in tidings("contacts", "import", "gone.csv").complaint
+
+
+def test_erasing_asks_first(tidings: Command) -> None:
+    tidings("contacts", "create", "--data", ADA)
+
+    refused = tidings("contacts", "delete", "ada", typed="n\n")
+
+    assert refused.status == 1
+    assert tidings("contacts", "show", "ada").status == 0
+
+
+def test_a_file_is_imported_with_a_report_of_what_was_rejected(tidings: Command, people: Path) -> None:
+    report = tidings.directory / "rejected.csv"
+    mapping = ("--map", "Nr=externalId", "--map", "Tarif=attributes.plan")
+
+    first = tidings("contacts", "import", str(people), *mapping, "--rejected", str(report))
+    again = tidings("contacts", "import", str(people), *mapping, "--json")
+
+    assert first.status == again.status == 1
+    assert "2 created" in first.out
+    assert "'broken' is no e-mail address" in first.out
+    assert (again.json["unchanged"], again.json["created"], again.json["rejected"]) == (2, 0, 2)
+    assert [line.split(",")[:2] for line in report.read_text().splitlines()] == [
+        *(["line", "field"], ["3", "email"], ["4", "line"]),
+    ]
+
+
+def test_a_file_without_a_fault_exits_with_success(tidings: Command) -> None:
+    file = tidings.directory / "people.ndjson"
+    file.write_text('{"externalId": "1", "attributes": {"n": 1}}\n{"externalId": "2"}\n')
+
+    imported = tidings("contacts", "import", str(file), "--json")
+    typed = tidings("contacts", "import", "-", typed="externalId,name\n1,Ada\n3,Eve\n")
+
+    assert (imported.status, imported.json["created"]) == (0, 2)
+    assert (typed.status, typed.out.strip()) == (0, "2 lines, 1 created, 1 updated")
+
+
+def test_a_mapping_that_does_not_fit_changes_nothing(tidings: Command, people: Path) -> None:
+    assert "no column gone" in tidings("contacts", "import", str(people), "--map", "Gone=email").complaint
+    assert "names no field" in tidings("contacts", "import", str(people), "--map", "Nr=number").complaint
+    assert tidings("contacts", "list", "--json").json == []
