@@ -23,7 +23,8 @@ WELCOME = {
     "edges": [],
 }
 HOMES = [Workspace("acme", "main"), Workspace("acme", "second"), Workspace("rival", "main")]
-TABLES = ["workflows", "workflow_versions", "executions", "outbox", "runs", "jobs", "audit_log"]
+TABLES = ["workflows", "workflow_versions", "executions", "outbox", "runs", "jobs", "audit_log", "contacts"]
+TABLES += ["contact_tags"]
 VIEWS = ["campaign_runs", "job_queue", "channel_outbox", "campaign_audit_log"]
 
 
@@ -43,6 +44,7 @@ async def busy(engine: Engine, clock: ManualClock) -> Engine:
             ),
             home,
         )
+        await engine.contacts.create(Caller(home, "ann"), {"externalId": "ada", "tags": ["vip"]})
         await engine.pause_run(run.id)
         await engine.resume_run(run.id)
     await engine.work_everything()
