@@ -74,19 +74,22 @@ alter table audit_log drop constraint audit_log_subject_kind_check, add constrai
     subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact')
 );
 
--- The planner's statistics before the first row, as in 0002.
+-- The planner's statistics before the first row, as in 0002. Of many workspaces: taken for the only one, the first small
+-- workspace beside a large one would be listed by reading past everybody else.
 create temporary table sample_contacts on commit drop as
-select number, bucket, (bucket % shard_count())::smallint as shard,
+select number, workspace, (bucket % shard_count())::smallint as shard,
        (lpad(to_hex(number), 12, '0') || '7' || lpad(to_hex(bucket), 3, '0') || '8000' || lpad(to_hex(number), 12, '0'))::uuid as id
-  from (select number, bucket_of('default', 'default', number::text) as bucket from generate_series(1, 1000) as number) as numbers;
+  from (select number, workspace, bucket_of('default', workspace, number::text) as bucket
+          from (select number, 'workspace ' || number % 50 as workspace from generate_series(1, 2000) as number) as numbers
+       ) as buckets;
 
 insert into contacts (shard, id, tenant_id, workspace_id, external_id, email, company, status, tags, created_at, updated_at)
-select shard, id, 'default', 'default', number::text, number || '@example.com', 'company ' || number % 100,
+select shard, id, 'default', workspace, number::text, number || '@example.com', 'company ' || number % 100,
        'status ' || number % 5, array['tag ' || number % 20], timestamptz '2026-01-01', timestamptz '2026-01-01'
   from sample_contacts;
 
 insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
-select shard, 'default', 'default', 'tag ' || number % 20, id from sample_contacts;
+select shard, 'default', workspace, 'tag ' || number % 20, id from sample_contacts;
 
 analyze contacts;
 analyze contact_tags;
