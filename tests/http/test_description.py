@@ -17,7 +17,7 @@ from tidings.domain.ids import Shard
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 
-CHECKED_FOR_SECONDS = 240
+CHECKED_FOR_SECONDS = 400
 
 
 def described(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
@@ -143,6 +143,8 @@ async def test_schemathesis_finds_nothing(
             *("--header", f"Authorization: Bearer {admin.secret}", "--max-examples", "8", "--seed", "1"),
             *("--phases", "examples,coverage,fuzzing", "--exclude-checks", "positive_data_acceptance"),
             *("--suppress-health-check", "all", "--no-color"),
+            # It cannot write JSON lines; tests/domain/test_contact_file.py tries any bytes on what reads them.
+            *("--exclude-operation-id", "import_contacts"),
             cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

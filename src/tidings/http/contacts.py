@@ -51,7 +51,12 @@ async def given_contacts(request: Request) -> list[Any]:
     return found
 
 
-@router.post("/v1/contacts", status_code=201, openapi_extra=takes(GivenContact))
+@router.post(
+    "/v1/contacts",
+    status_code=201,
+    responses={200: {"model": Contact, "description": "There was one with this external id."}},
+    openapi_extra=takes(GivenContact),
+)
 async def create_contact(
     visit: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)], response: Response
 ) -> Contact:
