@@ -23,7 +23,7 @@ from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Probl
 from tidings.domain.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
 from tidings.domain.storable import is_storable
-from tidings.kernel.audit import write_audit
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.products import contact_store
 from tidings.products.contact_import import Import, ImportReport, Rejected
@@ -166,7 +166,7 @@ class Contacts:
         tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
         async def write(tx: Tx) -> bool:
-            if await resolve.find_audit(tx, shard=shard, id=entry):
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return True
             tags = await contacts.erase_contact(tx, shard=shard, tenant=tenant, workspace=workspace, id=id, now=now)
             if tags is None:
@@ -228,9 +228,7 @@ class Contacts:
         now: datetime,
         entry: UUID,
     ) -> None:
-        await write_audit(
-            self._kernel, tx, caller, kind="contact", id=id, event=event, detail=detail, now=now, entry=entry
-        )
+        await write_audit(self._kernel, tx, caller, [Deed("contact", id, event, detail, entry)], now)
 
     async def _audit_many(self, caller: Caller, event: str, counts: Mapping[str, int]) -> None:
         """One line for the whole call; its subject is an id of the call's own."""
