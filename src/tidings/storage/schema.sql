@@ -123,6 +123,7 @@ create table executions (
     started_at      timestamptz,
     ended_at        timestamptz,
     reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
+    contact_id      uuid,                                      -- whom it walks for, if for anybody
     primary key (shard, id),
     constraint executions_idempotency_key unique (shard, tenant_id, workspace_id, workflow_id, idempotency_key),
     constraint executions_shard_check check (shard = shard_of(id)),
@@ -134,6 +135,9 @@ create table executions (
 create index executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index executions_failed on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
+-- A contact never changes, so what moves an execution still updates it in place.
+create index executions_contact on executions (shard, contact_id, id) where contact_id is not null;
+create index executions_enrolled on executions (shard, workflow_id, id) where contact_id is not null;
 
 create table runs (
     shard           smallint    not null,
@@ -245,6 +249,7 @@ create table outbox (
     created_at          timestamptz not null,
     finalized_at        timestamptz,
     result              jsonb,                                 -- what a function answered
+    contact_id          uuid,                                  -- whom it is meant for, if that is a contact
     primary key (shard, id),
     constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint outbox_shard_check check (shard = shard_of(id)),
@@ -262,6 +267,7 @@ create table outbox (
 create index outbox_execution on outbox (shard, execution_id) where execution_id is not null;
 create index outbox_run on outbox (shard, run_id, job_id) where run_id is not null;
 create index outbox_in_doubt on outbox (shard, id) where in_doubt;
+create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (

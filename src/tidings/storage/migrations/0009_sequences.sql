@@ -1,0 +1,2 @@
+-- Sequences: drafts, their steps, and what publishing freezes.
+select 1;

@@ -1,0 +1,2 @@
+-- Enrollments: contacts on their way through a sequence.
+select 1;

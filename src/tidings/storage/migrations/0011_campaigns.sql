@@ -1,0 +1,2 @@
+-- Campaigns and segments, and runs whose people are contacts.
+select 1;

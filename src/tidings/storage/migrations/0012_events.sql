@@ -1,0 +1,2 @@
+-- Event rules, and the events that they route.
+select 1;
