@@ -1,16 +1,15 @@
-"""A real PostgreSQL for every test: one server for the run, one database for each test, copied from a template."""
+"""A real PostgreSQL for every test: one server for the run, and a database for each test that holds nothing yet."""
 
 import asyncio
 import os
-import secrets
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
+from tests.databases import TEMPLATE, Databases, create, drop, watch, with_database
 from tidings import embedded
 from tidings.domain.item import Channel
 from tidings.engine import Engine
@@ -20,7 +19,8 @@ from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.migrate import migrate, read_shard_count
 
-TEMPLATE = "tidings_template"
+SHARING = ("cli", "client", "http", "kernel", "products", "providers", "requirements", "worker")
+"""The folders whose tests take a database again; the others look at plans, sizes and tables, and get new ones."""
 
 
 class ManualClock:
@@ -37,10 +37,6 @@ class ManualClock:
 
     def advance(self, **parts: float) -> None:
         self.time += timedelta(**parts)
-
-
-def with_database(dsn: str, name: str) -> str:
-    return urlunsplit(urlsplit(dsn)._replace(path=f"/{name}"))
 
 
 def _run_directory(factory: pytest.TempPathFactory) -> Path:
@@ -84,26 +80,31 @@ async def _start(data_dir: Path) -> str:
             db = await Database.open(with_database(dsn, TEMPLATE))
             await migrate(db)
             await db.close()
+            await watch(dsn)
     finally:
         await connection.close()
     return dsn
 
 
+@pytest.fixture(scope="session")
+def databases(server: str) -> Iterator[Databases]:
+    """The databases that this process takes again."""
+    databases = Databases(server)
+    yield databases
+    asyncio.run(databases.close())
+
+
 @pytest.fixture
-async def dsn(server: str) -> AsyncIterator[str]:
-    """The address of a fresh database with every table."""
-    name = f"t_{secrets.token_hex(6)}"
-    await _execute(server, f"create database {name} template {TEMPLATE}")
-    yield with_database(server, name)
-    await _execute(server, f"drop database {name} with (force)")
-
-
-async def _execute(dsn: str, statement: str) -> None:
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
+async def dsn(server: str, databases: Databases, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """The address of a database with every table and no rows."""
+    if request.path.parent.name in SHARING:
+        name = await databases.take()
+        yield with_database(server, name)
+        await databases.give_back(name)
+    else:
+        name = await create(server)
+        yield with_database(server, name)
+        await drop(server, name)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from tests.architecture.sql_text import HOT, SHARDED
-from tests.conftest import with_database
+from tests.databases import with_database
 from tidings.storage.migrate import Migration, migrations
 from tidings.storage.statements import load
 

@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from tests.cli.conftest import Command
-from tests.conftest import with_database
+from tests.databases import with_database
 from tidings.engine import Engine
 from tidings.storage.migrate import migrations
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from tests.conftest import with_database
+from tests.databases import with_database
 from tidings.storage.database import Database
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tests.conftest import with_database
+from tests.databases import with_database
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
 from tidings.storage import migrate as module
 from tidings.storage.database import Database

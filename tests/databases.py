@@ -1,0 +1,128 @@
+"""Databases for tests, copied from a template; one in which a test left nothing but rows is emptied and taken again.
+
+To copy and drop a database costs a test more than most tests do themselves. Whoever changes tables or settings of the
+database is found out by an event trigger or a checksum, and the next test gets a new one.
+"""
+
+import secrets
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+TEMPLATE = "tidings_template"
+WATCHED = "tidings_watched"
+MOST_USES = 50
+"""A database that was emptied often has large indexes of nothing."""
+
+WATCH = """
+create table public.changes (what text);
+create function public.note_change() returns event_trigger language plpgsql security definer as
+$$ begin insert into public.changes values (tg_tag); end $$;
+create event trigger note_change on ddl_command_end execute function public.note_change();
+create event trigger note_drop on sql_drop execute function public.note_change();
+"""
+LET_GO = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()"
+TABLES = "select tablename from pg_tables where schemaname = 'tidings' order by 1"
+CHANGED = """
+select exists (select 1 from public.changes)
+    or exists (select 1 from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+                where d.datname = current_database())
+"""
+
+
+def with_database(dsn: str, name: str) -> str:
+    """The address of another database on the same server."""
+    return urlunsplit(urlsplit(dsn)._replace(path=f"/{name}"))
+
+
+async def execute(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def create(server: str, template: str = TEMPLATE) -> str:
+    name = f"t_{secrets.token_hex(6)}"
+    await execute(server, f"create database {name} template {template}")
+    return name
+
+
+async def drop(server: str, name: str) -> None:
+    await execute(server, f"drop database {name} with (force)")
+
+
+async def watch(server: str) -> None:
+    """Make the template whose copies tell when more than rows was changed."""
+    await execute(server, f"create database {WATCHED} template {TEMPLATE}")
+    await execute(with_database(server, WATCHED), WATCH)
+
+
+class Databases:
+    """The databases of one test process."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self.spare: list[str] = []
+        self.uses: dict[str, int] = {}
+        self.constant: dict[str, str] | None = None  # what tables hold from the start, by its checksum
+
+    async def take(self) -> str:
+        name = self.spare.pop() if self.spare else await create(self.server, WATCHED)
+        self.uses[name] = self.uses.get(name, 0) + 1
+        return name
+
+    async def give_back(self, name: str) -> None:
+        if self.uses[name] < MOST_USES and await self._empty(name):
+            self.spare.append(name)
+        else:
+            await drop(self.server, name)
+
+    async def close(self) -> None:
+        for name in self.spare:
+            await drop(self.server, name)
+
+    async def _empty(self, name: str) -> bool:
+        """Remove every row that a test has left; False if it has changed more than rows."""
+        try:
+            connection = await asyncpg.connect(with_database(self.server, name))
+        except asyncpg.PostgresError:
+            return False  # it is not there any more, or lets nobody in
+        try:
+            await connection.fetch(LET_GO, name)
+            if await connection.fetchval(CHANGED):
+                return False
+            if self.constant is None:
+                self.constant = await self._read_constant()
+            tables = [row["tablename"] for row in await connection.fetch(TABLES)]
+            await connection.execute(
+                "set session_replication_role = replica;"
+                + ";".join(f"delete from tidings.{table}" for table in tables if table not in self.constant)
+            )
+            return await _checksums(connection, list(self.constant)) == self.constant
+        finally:
+            await connection.close()
+
+    async def _read_constant(self) -> dict[str, str]:
+        connection = await asyncpg.connect(with_database(self.server, await self._pristine()))
+        try:
+            sums = await _checksums(connection, [row["tablename"] for row in await connection.fetch(TABLES)])
+            return {table: checksum for table, checksum in sums.items() if checksum}
+        finally:
+            await connection.close()
+
+    async def _pristine(self) -> str:
+        name = await create(self.server, WATCHED)
+        self.spare.append(name)
+        return name
+
+
+async def _checksums(connection: "asyncpg.Connection[asyncpg.Record]", tables: list[str]) -> dict[str, str]:
+    """What each table holds; an empty text for nothing."""
+    return {
+        table: await connection.fetchval(
+            f"select coalesce(md5(string_agg(t::text, ',' order by t::text)), '') from tidings.{table} t"
+        )
+        for table in tables
+    }
