@@ -16,6 +16,7 @@ from tidings.domain.errors import RendererUnavailable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.kernel import define, observe, resolve, start
+from tidings.kernel.check import Trigger
 from tidings.kernel.claim import claim_due, give_back, next_due
 from tidings.kernel.executions import work_executions
 from tidings.kernel.intake import Door, Intake
@@ -24,7 +25,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.observe import Check, RunView, Totals
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Deployment, Recipient, Started, Trigger
+from tidings.kernel.start import Deployment, Recipient, Started
 from tidings.products.access import Access
 from tidings.products.contacts import Contacts
 from tidings.products.executions import Executions

@@ -255,3 +255,22 @@ def test_an_execution_of_another_workspace_is_not_there(tidings: Command) -> Non
 
     assert started in tidings("executions", "show", started, "--workspace", "other").complaint
     assert started in tidings("executions", "cancel", started, "--tenant", "other").complaint
+
+
+async def test_work_is_started_for_a_contact_and_found_by_it(
+    tidings: Command, engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    hello = {"id": "hello", "type": "email", "subject": "Hi", "body": "Welcome, {{ contact.name }}"}
+    await engine.define("hi", {"entryNodeId": "hello", "nodes": [hello], "edges": []})
+    made = tidings(
+        "contacts", "create", "--json", "--data", '{"externalId": "crm-1", "email": "a@example.com", "name": "A"}'
+    )
+
+    started = tidings("trigger", "hi", "--contact", "crm-1", "--json").json["execution"]
+    await work(engine, clock)
+
+    assert started["contact_id"] == made.json["id"]
+    assert [call.payload["body"] for call in provider.calls] == ["Welcome, A"]
+    listed = tidings("executions", "list", "--contact", "crm-1", "--json").json
+    assert [one["id"] for one in listed] == [started["id"]]
+    assert "no contact 'crm-2'" in tidings("trigger", "hi", "--contact", "crm-2").complaint

@@ -193,3 +193,18 @@ async def test_a_key_s_secret_is_in_the_answer_to_its_making_alone(client: Clien
         ("GET", "/v1/api-keys"),
         ("DELETE", f"/v1/api-keys/{WORKFLOW}"),
     ]
+
+
+async def test_a_trigger_and_a_list_may_name_a_contact(client: Client, script: Script) -> None:
+    contact = "019526e7-7a00-7001-8000-000000000001"
+    script.answers(
+        Reply(201, {**execution(), "contactId": contact, "duplicate": False}),
+        Reply(200, {"data": [{**execution(), "contactId": contact}], "nextCursor": None}),
+    )
+
+    started = await client.trigger("welcome", {}, "k1", contact_id=UUID(contact))
+    [found] = [one async for one in client.executions.list(contact_id=contact)]
+
+    assert started.execution.contact_id == found.contact_id == UUID(contact)
+    assert script.asked[0].body == {"workflow": "welcome", "idempotencyKey": "k1", "data": {}, "contactId": contact}
+    assert script.asked[1].query == {"contactId": contact, "limit": "50"}

@@ -233,9 +233,21 @@ def test_a_message_needs_something_to_say(channel: Channel) -> None:
     assert any("needs" in message for message in problems(raw).values())
 
 
-@pytest.mark.parametrize("to", [None, "", [], [""], ["a", ""], 5, {}, {"a": 1}, [5], [["a"]], b"abc"])
+@pytest.mark.parametrize("to", ["", [], [""], ["a", ""], 5, {}, {"a": 1}, [5], [["a"]], b"abc"])
 def test_a_send_needs_recipients(to: object) -> None:
     assert list(problems(changed("nodes.0.to", to))) == ["nodes[0].to"]
+
+
+def test_a_send_without_to_is_for_the_contact_and_a_post_is_for_nobody() -> None:
+    for channel in CONTENT_FIELDS:
+        content = dict.fromkeys(CONTENT_FIELDS[channel], "x")
+        raw = graph([{"id": "a", "type": str(channel), **content}], [])
+        if channel is Channel.SOCIAL:
+            assert list(problems(raw)) == ["nodes[0].to"]
+        else:
+            node = parse_workflow(raw).nodes["a"]
+            assert isinstance(node, Send)
+            assert node.to == ()
 
 
 @pytest.mark.parametrize("nodes", [None, [], {}, "abc", 5])

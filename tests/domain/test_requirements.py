@@ -54,7 +54,7 @@ def test_every_template_of_every_node_counts() -> None:
         "{% for line in lines %}{{ line }}{% endfor %}",
         "{{ step_0_result.id }} {{ step_1_error }}",
         "{{ vars.hello.messageId }}",
-        "{{ contact.name }} {{ contact.attributes.city }} {{ contact }}",
+        "{% if contact.name %}Dear {{ contact.name | default: 'you' }}{% endif %}",
         "{{ now }} {{ today }}",
     ],
 )
@@ -64,6 +64,23 @@ def test_what_has_a_default_is_only_tested_or_comes_from_elsewhere_need_not_be_g
 
 def test_a_name_that_only_begins_like_the_contact_must_be_given() -> None:
     assert required_of(graph(mail("a", body="{{ contacts }} {{ contact_name }}"))) == {"contacts", "contact_name"}
+
+
+@pytest.mark.parametrize("source", ["{{ contact.name }}", "{{ contact.attributes.city }} {{ contact }}"])
+def test_whatever_is_the_contacts_is_given_by_naming_one_or_by_bringing_one(source: str) -> None:
+    wanted = graph(mail("a", body=source), Send("b", Channel.SMS, (), {"body": "{{ name }}"}), required=("contact.id",))
+
+    assert required_of(wanted) == {"contact", "contact.id", "name"}
+    needs = requirements_of(wanted)
+    assert needs.are_met_by({"name": "Ada"}, names_contact=True)
+    assert needs.missing({"name": "Ada"}, names_contact=True) is None
+    assert needs.are_met_by({"name": "Ada", "contact": {"id": 7}})
+    assert lacking(wanted, {"name": "Ada"}).variables == ("contact", "contact.id")
+    assert lacking(wanted, {"contact": None}).variables == ("contact.id", "name")
+
+
+def test_a_send_without_to_needs_a_contact() -> None:
+    assert required_of(graph(Send("a", Channel.EMAIL, (), {"body": "Hello"}))) == {"contact"}
 
 
 def test_required_fields_are_needed_although_no_template_prints_them() -> None:

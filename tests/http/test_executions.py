@@ -17,6 +17,7 @@ from tidings.engine import Engine
 from tidings.http import streams
 from tidings.http.executions import with_heartbeats
 from tidings.products.shown import ShownExecution
+from tidings.providers.fake import FakeProvider
 
 
 async def test_an_execution_shows_everything_about_itself(admin: Person, engine: Engine, workflow: UUID) -> None:
@@ -205,3 +206,60 @@ async def test_a_key_may_follow_so_many_and_room_comes_back(
     assert statuses[:3] == [200, 200, 429]
     assert refused.json()["code"] == "too_many_requests"
     assert refused.headers["retry-after"] == "15"
+
+
+# For a contact
+
+TO_CONTACT = {
+    "entryNodeId": "hello",
+    "nodes": [{"id": "hello", "type": "email", "subject": "Hi", "body": "Welcome, {{ contact.name }}"}],
+    "edges": [],
+}
+
+
+async def make_contact(person: Person, **fields: object) -> str:
+    made = await person.post("/v1/contacts", {"name": "Ada", "email": "ada@example.com", **fields})
+    id: str = made.json()["id"]
+    return id
+
+
+async def test_a_trigger_names_a_contact_and_executions_are_found_by_it(
+    admin: Person, engine: Engine, provider: FakeProvider
+) -> None:
+    workflow = (await engine.workflows.create(caller(), "hi", TO_CONTACT)).id
+    ada = await make_contact(admin)
+
+    by_name = await admin.post("/v1/triggers", {"workflow": "hi", "contactId": ada})
+    by_id = await admin.post(f"/v1/workflows/{workflow}/triggers", {"contact_id": ada})
+    many = await admin.post("/v1/triggers/bulk", {"triggers": [{"workflow": "hi", "contactId": ada}] * 2})
+    await engine.work_everything()
+
+    assert [one.status_code for one in (by_name, by_id, many)] == [201, 201, 200]
+    assert by_name.json()["contactId"] == ada
+    assert [call.payload["body"] for call in provider.calls] == ["Welcome, Ada"] * 4
+    found = (await admin.get("/v1/executions", params={"contactId": ada})).json()["data"]
+    assert [one["contactId"] for one in found] == [ada] * 4
+    assert (await admin.get("/v1/executions", params={"contactId": str(workflow)})).json()["data"] == []
+
+
+@pytest.mark.parametrize("given", ["nobody", 7, "00000000-0000-7000-8000-000000000000"])
+async def test_what_is_no_contact_is_refused_with_its_place(admin: Person, engine: Engine, given: object) -> None:
+    await engine.workflows.create(caller(), "hi", TO_CONTACT)
+
+    alone = await admin.post("/v1/triggers", {"workflow": "hi", "contactId": given})
+    among = await admin.post("/v1/triggers/bulk", {"triggers": [{"workflow": "hi", "contactId": given}]})
+
+    assert (alone.status_code, among.status_code) == (422, 422)
+    assert [one["place"] for one in alone.json()["errors"]] == ["contactId"]
+    assert among.json()["errors"][0]["place"].startswith("triggers[0]")
+    assert (await admin.get("/v1/executions")).json()["data"] == []
+
+
+async def test_a_workflow_that_needs_a_contact_says_so(admin: Person, engine: Engine) -> None:
+    await engine.workflows.create(caller(), "hi", TO_CONTACT)
+
+    refused = await admin.post("/v1/triggers", {"workflow": "hi", "data": {}})
+
+    assert refused.status_code == 422
+    assert "contactId" in refused.json()["detail"]
+    assert [one["place"] for one in refused.json()["errors"]] == ["data.contact"]

@@ -9,7 +9,8 @@ from tests.kernel.scenes import Sql, campaign, deploy, email, graph, row, start,
 from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound, TriggersInvalid
 from tidings.domain.ids import Workspace
 from tidings.engine import Engine
-from tidings.kernel.start import Recipient, Started, Trigger
+from tidings.kernel.check import Trigger
+from tidings.kernel.start import Recipient, Started
 from tidings.providers.fake import FakeProvider
 
 

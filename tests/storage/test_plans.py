@@ -163,7 +163,7 @@ WHOLE_SHARD = {
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
-    *("replay", "executions", "workflows", "contacts"),
+    *("replay", "executions", "workflows", "contacts", "people"),
 )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import delay, email, graph, work
+from tidings.domain.caller import Caller
 from tidings.domain.ids import bucket_of, bucket_of_id, shard_of
 from tidings.domain.template import missing_variables
 from tidings.engine import Engine, Trigger, Workspace
@@ -466,3 +467,65 @@ async def test_a_role_that_was_not_given_the_function_cannot_call_it(
 
     assert isinstance(await refusal(app, CALL, "flow", "{}", "k1"), asyncpg.InsufficientPrivilegeError)
     await app.close()
+
+
+# For a contact
+
+FOR_CONTACT = "select tidings.trigger($1, $2, $3, contact_id => $4)"
+TO_CONTACT = graph({"id": "hello", "type": "email", "subject": "Hi", "body": "{{ contact.name }} {{ order.id }}"})
+
+
+async def make_contact(engine: Engine, workspace: Workspace | None = None) -> UUID:
+    by = Caller(workspace or Workspace(), "ann")
+    return (await engine.contacts.create(by, {"name": "Ada", "email": "ada@example.com"}))[0].id
+
+
+async def test_it_starts_work_for_a_contact_as_the_engine_does(
+    engine: Engine, clock: ManualClock, app: Sql, sql: Sql, provider: FakeProvider
+) -> None:
+    await engine.define("flow", TO_CONTACT)
+    ada = await make_contact(engine)
+    clock.time = datetime.now(UTC)
+    await engine.trigger_many("flow", [Trigger("by engine", GIVEN, ada)])
+
+    await app.fetchval(FOR_CONTACT, "flow", json.dumps(GIVEN), "by sql", ada)
+
+    by_engine, by_sql = map(without_what_differs, await sql.fetch(ROWS))
+    assert (by_engine.pop("triggered_by"), by_sql.pop("triggered_by")) == (None, "sql")
+    assert by_sql == by_engine
+    clock.advance(minutes=1)
+    await work(engine)
+    assert [(call.recipient, call.payload["body"]) for call in provider.calls] == [("ada@example.com", "Ada 7")] * 2
+
+
+async def test_a_contact_that_the_workspace_does_not_have_is_refused(engine: Engine, app: Sql, sql: Sql) -> None:
+    await engine.define("flow", TO_CONTACT)
+    theirs = await make_contact(engine, Workspace("default", "elsewhere"))
+    gone = await make_contact(engine)
+    await engine.contacts.delete(Caller(Workspace(), "ann"), gone)
+
+    for id in (theirs, gone, UUID(int=7)):
+        refused = await refusal(app, FOR_CONTACT, "flow", json.dumps(GIVEN), "k1", id)
+        assert (refused.sqlstate, str(id) in str(refused)) == ("TD422", True)
+    assert await count(sql) == (0, 0)
+
+
+async def test_a_repeat_for_a_contact_that_is_gone_is_answered(engine: Engine, app: Sql) -> None:
+    await engine.define("flow", TO_CONTACT)
+    ada = await make_contact(engine)
+    first = await app.fetchval(FOR_CONTACT, "flow", json.dumps(GIVEN), "k1", ada)
+    await engine.contacts.delete(Caller(Workspace(), "ann"), ada)
+
+    assert await app.fetchval(FOR_CONTACT, "flow", json.dumps(GIVEN), "k1", ada) == first
+
+
+async def test_what_needs_a_contact_is_refused_without_one_and_takes_one_from_the_data(
+    engine: Engine, app: Sql, sql: Sql
+) -> None:
+    await engine.define("flow", TO_CONTACT)
+
+    refused = await refusal(app, CALL, "flow", json.dumps(GIVEN), "k1")
+    await trigger(app, {**GIVEN, "contact": {"email": "bob@example.com"}}, "k2")
+
+    assert (refused.sqlstate, "contact" in str(refused)) == ("TD422", True)
+    assert await count(sql) == (1, 1)

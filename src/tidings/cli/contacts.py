@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
 from tidings.domain.ids import Workspace
@@ -59,7 +59,7 @@ def show(
 ) -> None:
     """Show everything about a contact."""
     room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: _find(engine, room, contact)), as_json=as_json)
+    _print(on_database(database_url, data_dir, lambda engine: find_contact(engine, room, contact)), as_json=as_json)
 
 
 @app.command()
@@ -93,7 +93,7 @@ def update(
     given, by = read_data(data), caller(tenant, workspace, actor)
 
     async def work(engine: "Engine") -> "ShownContact":
-        found = await _find(engine, by.workspace, contact)
+        found = await find_contact(engine, by.workspace, contact)
         return await engine.contacts.update(by, found.id, given)
 
     _print(on_database(database_url, data_dir, work), as_json=as_json)
@@ -118,7 +118,7 @@ def delete(
     by = caller(tenant, workspace, actor)
 
     async def work(engine: "Engine") -> "ShownContact":
-        found = await _find(engine, by.workspace, contact)
+        found = await find_contact(engine, by.workspace, contact)
         await engine.contacts.delete(by, found.id)
         return found
 
@@ -164,22 +164,6 @@ def import_contacts(
     )
     print_report(report, rejected, as_json=as_json)
     raise typer.Exit(1 if report.rejected else 0)
-
-
-async def _find(engine: "Engine", room: Workspace, contact: str) -> "ShownContact":
-    """By its external id, which is the id of those that were given none, or else by its id."""
-    from uuid import UUID
-
-    from tidings.domain.errors import NotFound
-
-    try:
-        return await engine.contacts.find(room, contact)
-    except NotFound:
-        try:
-            id = UUID(contact)
-        except ValueError:
-            raise NotFound(f"there is no contact {contact!r} in workspace {room.name!r}") from None
-        return await engine.contacts.get(room, id)
 
 
 def _row(contact: "ShownContact") -> dict[str, object]:

@@ -5,12 +5,13 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, find_contact, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
+    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.products.shown import LogLine, ShownExecution
 
@@ -26,6 +27,9 @@ OfWorkflow = Annotated[
 def list_executions(
     workflow: OfWorkflow = None,
     status: Annotated[ShownStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
+    ] = None,
     limit: Limit = 50,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
@@ -37,9 +41,14 @@ def list_executions(
     from tidings.cli.output import print_json, print_table
 
     room, of = Workspace(tenant, workspace), reference(workflow) if workflow else None
-    page = on_database(
-        database_url, data_dir, lambda engine: engine.executions.list(room, workflow=of, status=status, limit=limit)
-    )
+
+    async def find(engine: "Engine") -> "Page[ShownExecution]":
+        person = await find_contact(engine, room, contact) if contact else None
+        return await engine.executions.list(
+            room, workflow=of, status=status, contact_id=person.id if person else None, limit=limit
+        )
+
+    page = on_database(database_url, data_dir, find)
     if as_json:
         print_json(page.items)
     else:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import Actor, Tenant, WorkflowReference, WorkspaceName, caller, on_database, reference
+from tidings.cli.opened import (
+    Actor,
+    Tenant,
+    WorkflowReference,
+    WorkspaceName,
+    caller,
+    find_contact,
+    on_database,
+    reference,
+)
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.errors import InputInvalid
 
@@ -26,6 +35,10 @@ def trigger(
         str | None,
         typer.Option(help="The same key again gives the same execution.  [default: a new one]", show_default=False),
     ] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(help="Whom it is for: a contact's id or external id.  [default: nobody]", show_default=False),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended; exits 1 unless it completed.")] = False,
     timeout: Annotated[float, typer.Option(min=0, help="How many seconds to wait at most.")] = 60.0,
     tenant: Tenant = "default",
@@ -42,7 +55,10 @@ def trigger(
     async def work(engine: "Engine") -> "tuple[Triggered, ShownExecution]":
         from tidings.cli.timeline import wait_for
 
-        started = await engine.executions.trigger(by, reference(workflow), given, key, triggered_by="cli")
+        person = await find_contact(engine, by.workspace, contact) if contact else None
+        started = await engine.executions.trigger(
+            by, reference(workflow), given, key, contact_id=person.id if person else None, triggered_by="cli"
+        )
         if not wait:
             return started, started.execution
         return started, await wait_for(engine, by.workspace, started.execution.id, timeout)

@@ -75,6 +75,7 @@ class Execution(Struct, frozen=True, kw_only=True, rename="camel"):
     retry_count: int = 0
     triggered_by: str | None = None
     idempotency_key: str | None = None
+    contact_id: UUID | None = None
     created_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None

@@ -62,15 +62,22 @@ class Client:
         await self._transport.close()
 
     async def trigger(
-        self, workflow: UUID | str, data: Mapping[str, Any], idempotency_key: str | None = None
+        self,
+        workflow: UUID | str,
+        data: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        *,
+        contact_id: UUID | str | None = None,
     ) -> Triggered:
-        """Start one execution of a workflow, by name or id; the same key again gives the same execution.
+        """Start one execution of a workflow, by name or id, perhaps for a contact; the same key gives the same one.
 
         Without a key each call starts its own, and still only once, however often the connection breaks.
         """
         # Made before the first try, so that a second try cannot start another.
         key = str(uuid4()) if idempotency_key is None else idempotency_key
         body = {"workflow": str(workflow), "idempotencyKey": key, "data": data}
+        if contact_id is not None:
+            body["contactId"] = str(contact_id)
         answer = await self._transport.send(Request("POST", "/v1/triggers", body))
         # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
         duplicate = idempotency_key is not None and read(answer, _Duplicate).duplicate

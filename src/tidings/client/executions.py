@@ -30,10 +30,20 @@ class Executions:
         self._transport = transport
 
     def list(
-        self, *, workflow: UUID | str | None = None, status: str | None = None, page_size: int = 50
+        self,
+        *,
+        workflow: UUID | str | None = None,
+        status: str | None = None,
+        contact_id: UUID | str | None = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Execution]:
         """Executions, newest first, page by page as the iterator is used."""
-        query = {"workflow": None if workflow is None else str(workflow), "status": status, "limit": page_size}
+        query = {
+            "workflow": None if workflow is None else str(workflow),
+            "status": status,
+            "contactId": None if contact_id is None else str(contact_id),
+            "limit": page_size,
+        }
         return pages(self._transport, PATH, query, Execution)
 
     async def get(self, id: UUID | str) -> Execution:

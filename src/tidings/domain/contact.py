@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 from uuid import UUID
 
 import msgspec
@@ -38,11 +38,20 @@ MOST_TAGS = 100
 MOST_TOKENS = 20
 MOST_ATTRIBUTES = 200
 LARGEST_ATTRIBUTES = 32_768
+CONTACT = "contact"
+"""The name under which templates and conditions see the contact."""
+DELETED = "the contact was deleted"
 SEPARATOR = "\x1f"
 """Between tags, tokens and names on their way into the database; none of them may hold a control character."""
 
 Json = Mapping[str, Any]
 Entries = Mapping[str, Json]
+_WAYS: Mapping[Channel, str] = {
+    Channel.SMS: "phone number",
+    Channel.VOICE: "phone number",
+    Channel.WHATSAPP: "whatsapp or phone number",
+    Channel.PUSH: "push token",
+}
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _PRINTABLE = re.compile(r"[ -~]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -155,6 +164,43 @@ def refusal(consent: Entries, suppressions: Entries, channel: Channel) -> str | 
     if consent.get(channel, {}).get("status") == Consent.WITHDRAWN:
         return "consent withdrawn"
     return None
+
+
+class Person(msgspec.Struct, frozen=True):
+    """A contact as work for it sees it: `data` is what templates know as `contact`."""
+
+    id: UUID
+    data: Json
+    consent: Entries
+    suppressions: Entries
+    is_deleted: bool = False
+
+    def refusal(self, channel: Channel) -> str | None:
+        """Why nothing may be sent to it over a channel, or None when it may."""
+        return DELETED if self.is_deleted else refusal(self.consent, self.suppressions, channel)
+
+
+def addresses_of(data: Json, channel: Channel) -> list[str]:
+    """Where a contact is reached over a channel, as templates see the contact; empty where it cannot be."""
+    match channel:
+        case Channel.EMAIL:
+            found = [data.get("email")]
+        case Channel.SMS | Channel.VOICE:
+            found = [data.get("phone")]
+        case Channel.WHATSAPP:
+            found = [data.get("whatsapp") or data.get("phone")]
+        case Channel.PUSH:
+            found = list(data.get("pushTokens") or ())
+        case Channel.SOCIAL | Channel.FUNCTION:
+            found = []
+        case _:
+            assert_never(channel)
+    return [address for address in found if isinstance(address, str) and address]
+
+
+def lack_of(channel: Channel) -> str:
+    """Why a contact without an address for a channel is skipped."""
+    return f"the contact has no {_WAYS.get(channel, channel)}"
 
 
 class _Wrong(Exception):

@@ -194,7 +194,7 @@ class _Workflow(Reader):
         return Send(
             name,
             channel,
-            self.recipients(raw.get("to"), place),
+            self.recipients(raw.get("to"), channel, place),
             self.templates(raw, channel, place),
             retry=policy,
             on_failure=on_failure,

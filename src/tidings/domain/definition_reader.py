@@ -113,8 +113,10 @@ class Reader:
         self.add(_below(place, name), f"{given!r} is not {kind} from {least:g} to {most:g}")
         return None
 
-    def recipients(self, raw: object, place: str) -> tuple[str, ...]:
-        """Whom a send is for."""
+    def recipients(self, raw: object, channel: Channel, place: str) -> tuple[str, ...]:
+        """Whom a send is for; left out, the contact that an execution walks for."""
+        if raw is None and channel is not Channel.SOCIAL:
+            return ()
         given = [raw] if isinstance(raw, str) else raw
         if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and one for one in given):
             self.add(f"{place}.to", "name at least one recipient: an address, or a template such as {{ email }}")

@@ -83,6 +83,8 @@ class DataMissing(InputInvalid):
                 f"Missing template variables: {', '.join(self.variables)}. "
                 "These placeholders exist in workflow steps but were not provided in data."
             )
+        if "contact" in self.variables:
+            parts.append("Name a contact (contactId), or give `contact` in data")
         super().__init__(". ".join(parts))
 
 

@@ -69,6 +69,20 @@ class Planned(msgspec.Struct, frozen=True):
     key: bytes
     workspace: Workspace
     failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
+    contact_id: UUID | None = None  # whom it is meant for, if that is a contact
+    skip: str | None = None  # why it is not sent to this person; its row will say so
+
+    @property
+    def error(self) -> str | None:
+        """Why nobody is called for it, if so."""
+        return self.skip or self.failure
+
+    @property
+    def status(self) -> ItemStatus:
+        """What its row begins as."""
+        if self.skip:
+            return ItemStatus.SKIPPED
+        return ItemStatus.FAILED if self.failure else ItemStatus.QUEUED
 
 
 class Reserved(msgspec.Struct, frozen=True):
@@ -90,6 +104,7 @@ class Reserved(msgspec.Struct, frozen=True):
     first_marked_at: datetime | None
     in_doubt: bool
     workspace: Workspace
+    contact_id: UUID | None = None
 
 
 class Marked(msgspec.Struct, frozen=True, eq=False):

@@ -10,29 +10,32 @@ from functools import partial
 from itertools import chain
 from typing import assert_never
 
+from tidings.domain.contact import CONTACT
 from tidings.domain.errors import DataMissing
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.template import has_path, missing_variables, required_variables
 
-GIVEN_BY_CONTACT = "contact"
-"""The name under which templates see the contact: it is looked up, the trigger's data need not hold it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """The dotted paths that every trigger of one version must give; a null counts as given."""
+    """The dotted paths that every trigger of one version must give; a null counts as given.
+
+    What is the contact's is not looked for in the data of a trigger that names one.
+    """
 
     fields: frozenset[str]
     variables: frozenset[str]
+    of_contact: frozenset[str] = frozenset()
 
-    def are_met_by(self, data: Mapping[str, object]) -> bool:
+    def are_met_by(self, data: Mapping[str, object], *, names_contact: bool = False) -> bool:
         """Whether nothing is missing; looks no further than the first thing that is."""
-        return all(map(partial(has_path, data), chain(self.fields, self.variables)))
+        wanted = chain(self.fields, self.variables, () if names_contact else self.of_contact)
+        return all(map(partial(has_path, data), wanted))
 
-    def missing(self, data: Mapping[str, object]) -> DataMissing | None:
+    def missing(self, data: Mapping[str, object], *, names_contact: bool = False) -> DataMissing | None:
         """Everything that the data lacks, or None; what is a required field is not named a second time."""
         fields = missing_variables(self.fields, data)
-        variables = missing_variables(self.variables, data)
+        variables = missing_variables(self.variables | (frozenset() if names_contact else self.of_contact), data)
         return DataMissing(fields, variables - fields) if fields or variables else None
 
 
@@ -40,13 +43,19 @@ def requirements_of(graph: Graph) -> Requirements:
     """Read every template of a graph; so slow that its answer is worth keeping."""
     sources = {source for node in graph.nodes.values() for source in templates_of(node)}
     paths = {path for source in sources for path in required_variables(source)}
-    return Requirements(frozenset(graph.required_fields), frozenset(filter(_must_be_given, paths)))
+    fields = frozenset(graph.required_fields)
+    of_contact = set(filter(_is_of_contact, fields))
+    if any(map(_is_of_contact, paths)) or any(isinstance(node, Send) and not node.to for node in graph.nodes.values()):
+        of_contact.add(CONTACT)
+    return Requirements(
+        fields - of_contact, frozenset(path for path in paths if not _is_of_contact(path)), frozenset(of_contact)
+    )
 
 
 def required_of(graph: Graph) -> frozenset[str]:
     """Every dotted path that the data must have, as it is stored with a version."""
     requirements = requirements_of(graph)
-    return requirements.fields | requirements.variables
+    return requirements.fields | requirements.variables | requirements.of_contact
 
 
 def templates_of(node: Node) -> Iterator[str]:
@@ -63,5 +72,5 @@ def templates_of(node: Node) -> Iterator[str]:
             assert_never(node)
 
 
-def _must_be_given(path: str) -> bool:
-    return path.partition(".")[0] != GIVEN_BY_CONTACT
+def _is_of_contact(path: str) -> bool:
+    return path.partition(".")[0] == CONTACT

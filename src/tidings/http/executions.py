@@ -60,10 +60,16 @@ async def list_executions(
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
+    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Only those for this contact.")] = None,
 ) -> List[Execution]:
     """The executions of the workspace, newest first."""
     page = await visit.engine.executions.list(
-        visit.workspace, workflow=id_or_name(workflow), status=status, limit=limit, cursor=cursor
+        visit.workspace,
+        workflow=id_or_name(workflow),
+        status=status,
+        contact_id=contact_id,
+        limit=limit,
+        cursor=cursor,
     )
     return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
 

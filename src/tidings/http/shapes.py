@@ -41,6 +41,7 @@ EXAMPLE_EXECUTION: Json = {
     "retryCount": 0,
     "triggeredBy": "api",
     "idempotencyKey": "signup-1",
+    "contactId": None,
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
@@ -209,6 +210,7 @@ class Execution(Shape):
     retry_count: int
     triggered_by: str | None
     idempotency_key: str
+    contact_id: UUID | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -227,6 +229,9 @@ class GivenTrigger(Given):
     model_config = example({"idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}})
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     data: Json = Field(default_factory=dict)
+    contact_id: UUID | None = Field(
+        None, description="Whom it is for: `contact.*` in templates, and the default of `to`."
+    )
 
 
 class GivenNamedTrigger(GivenTrigger):

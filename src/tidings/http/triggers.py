@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from tidings.domain.errors import Problem
 from tidings.domain.roles import Permission
-from tidings.http.access import let_in
+from tidings.http.access import Visit, let_in
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.errors import FieldsInvalid
 from tidings.http.executions import id_or_name
@@ -22,22 +22,27 @@ from tidings.products.shown import BulkTrigger, ShownExecution, Triggered
 MOST_TRIGGERS = 10_000
 MOST_PROBLEMS = 100
 _NAMES = [(field.name, to_camel(field.name)) for field in fields(ShownExecution)]
-_SPELLINGS = {"workflow": "workflow", "idempotencyKey": "key", "idempotency_key": "key", "data": "data"}
+_SPELLINGS = {
+    "workflow": "workflow",
+    "idempotencyKey": "key",
+    "idempotency_key": "key",
+    "data": "data",
+    "contactId": "contact",
+    "contact_id": "contact",
+}
 
 
 async def trigger_workflow(request: Request) -> Response:
     """POST /v1/workflows/{id}/triggers."""
     visit = await let_in(request, Permission.OPERATE)
     workflow: UUID = request.path_params["id"]
-    wish = _one_wish(await read_object(request), workflow)
-    return _answer(await visit.engine.executions.trigger(visit.caller, workflow, wish.data, wish.idempotency_key))
+    return await _start(visit, _one_wish(await read_object(request), workflow))
 
 
 async def trigger_named(request: Request) -> Response:
     """POST /v1/triggers."""
     visit = await let_in(request, Permission.OPERATE)
-    wish = _one_wish(await read_object(request), None)
-    return _answer(await visit.engine.executions.trigger(visit.caller, wish.workflow, wish.data, wish.idempotency_key))
+    return await _start(visit, _one_wish(await read_object(request), None))
 
 
 async def trigger_bulk(request: Request) -> Response:
@@ -53,6 +58,14 @@ ROUTES = [
     Route("/v1/triggers", trigger_named, methods=["POST"]),
     Route("/v1/triggers/bulk", trigger_bulk, methods=["POST"]),
 ]
+
+
+async def _start(visit: Visit, wish: BulkTrigger) -> Response:
+    return _answer(
+        await visit.engine.executions.trigger(
+            visit.caller, wish.workflow, wish.data, wish.idempotency_key, contact_id=wish.contact_id
+        )
+    )
 
 
 def _one_wish(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
@@ -90,7 +103,9 @@ def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, proble
     for name, value in raw.items():
         if name not in _SPELLINGS or (name == "workflow" and workflow):
             # Taken in silence, a misspelt idempotencyKey would send twice.
-            problems.append(Problem(f"{place}{name}", "is no field of a trigger; use idempotencyKey and data"))
+            problems.append(
+                Problem(f"{place}{name}", "is no field of a trigger; use idempotencyKey, data and contactId")
+            )
         found[_SPELLINGS.get(name, "")] = value
     data, key, named = found.get("data", {}), found.get("key"), found.get("workflow")
     if not isinstance(data, dict):
@@ -99,7 +114,18 @@ def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, proble
         problems.append(Problem(f"{place}idempotencyKey", "must be a text"))
     if workflow is None and (not isinstance(named, str) or not named):
         problems.append(Problem(f"{place}workflow", "must be a workflow's name or id"))
-    return BulkTrigger(workflow or id_or_name(named if isinstance(named, str) else "") or "", data, key)
+    contact = _read_contact(found.get("contact"), place, problems)
+    return BulkTrigger(workflow or id_or_name(named if isinstance(named, str) else "") or "", data, key, contact)
+
+
+def _read_contact(given: object, place: str, problems: list[Problem]) -> UUID | None:
+    if given is None:
+        return None
+    try:
+        return UUID(given if isinstance(given, str) else "")
+    except ValueError:
+        problems.append(Problem(f"{place}contactId", "must be the id of a contact, as /v1/contacts shows it"))
+        return None
 
 
 def _answer(triggered: Triggered) -> Response:

@@ -29,6 +29,7 @@ from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.mark import Window, commit_window, refresh_pauses
+from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
@@ -52,6 +53,7 @@ class Flown(msgspec.Struct, frozen=True):
 
     facts: Sequence[Fact]
     postponed: Mapping[UUID, datetime]  # item → not before
+    turned_away: TurnedAway
 
 
 async def call_provider(provider: Provider, item: Marked, may_start: MayStart) -> Outcome:
@@ -70,8 +72,11 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart) -
 class Flight:
     """The calls of one batch; never starts one that the lease may not outlast."""
 
-    def __init__(self, kernel: Kernel, shard: Shard, lane: Lane, keeper: Keeper) -> None:
+    def __init__(
+        self, kernel: Kernel, shard: Shard, lane: Lane, keeper: Keeper, consents: Consents | None = None
+    ) -> None:
         self.kernel, self.shard, self.lane, self.keeper = kernel, shard, lane, keeper
+        self.consents = consents or Consents(kernel, {}, kernel.clock.carried())
         self.waiting: deque[Parcel] = deque()  # to be marked
         self.parcels: dict[UUID, Parcel] = {}  # marked
         self.ready: dict[str, deque[Marked]] = defaultdict(deque)  # marked and not yet called, by provider
@@ -84,6 +89,7 @@ class Flight:
         self.rests: dict[str, Rest] = {}
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
+        self.names_people = False
         self.stirred = asyncio.Event()
 
     def __enter__(self) -> Self:
@@ -101,11 +107,13 @@ class Flight:
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> set[UUID]:
         """The items that may be marked in the very commit that reserves them, because they would be called at once."""
         await refresh_pauses(self.kernel, now)
+        await self.consents.refresh(planned)
         blocked = {name: self._not_before(name, now) for name in {item.provider for item in planned}}
         return {
             item.id
             for item in planned
-            if not item.failure and not blocked[item.provider] and self._promise(item.provider)
+            if not (item.error or blocked[item.provider] or self.consents.refusal(item))
+            and self._promise(item.provider)
         }
 
     def board(self, item: Marked, parcel: Parcel) -> None:
@@ -121,16 +129,20 @@ class Flight:
     async def fly(self, parcels: Iterable[Parcel]) -> Flown:
         """Call for what has boarded, and for every parcel that may be called."""
         self.waiting.extend(parcels)
+        self.names_people = any(parcel.wanted.item.contact_id for parcel in (*self.waiting, *self.parcels.values()))
         self._call_ready()
         while self.waiting or self.flying or self.landed or self.unstarted:
             await self._commit_and_call()
             await self._wait()
-        return Flown(self.facts, self.postponed)
+        return Flown(self.facts, self.postponed, self.consents.turned_away)
 
     async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
         await refresh_pauses(self.kernel, now)
         await self._keep_leases(now)
+        if self.names_people:
+            refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
+            self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
         chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
         wanted = [parcel.wanted for parcel in chosen.values()]
         window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())
@@ -228,6 +240,9 @@ class Flight:
         provider = self.kernel.providers[item.provider]
         try:
             if self.kernel.draining.is_set() or not self._may_start(item, provider.call_deadline):
+                self.unstarted.append(item)
+                return
+            if self.consents.are_old_for(self.parcels[item.id].wanted.item):  # it has waited long for its slot
                 self.unstarted.append(item)
                 return
             crash_points.reach("before_call")

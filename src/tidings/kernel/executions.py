@@ -8,12 +8,14 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard
+from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Claimed, Lane
 from tidings.kernel.deliver import Flight, Flown, Parcel
 from tidings.kernel.doubt import face_doubt
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.people import Consents
 from tidings.kernel.plan import Case, due_items, load_cases, plan
 from tidings.kernel.release import release_executions
 from tidings.kernel.reserve import reserve
@@ -33,7 +35,8 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
         going_on = await settle_stopped(kernel, shard, hands, now)
         moving = {id: cases[id] for id in going_on}
         planned = await plan(kernel, moving.values(), now)
-        with Flight(kernel, shard, lane, keeper) as flight:
+        people = {case.person.id: case.person for case in cases.values() if case.person}
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
             await reserve(kernel, shard, moving, planned, flight, now)
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
         keeper.is_releasing = True
@@ -57,3 +60,7 @@ def learn(hands: Mapping[UUID, Hand], flown: Flown) -> None:
         owners[fact.id].learn(fact)
     for id, not_before in flown.postponed.items():
         owners[id].postponed[id] = not_before
+    for id, reason in flown.turned_away.skipped.items():
+        owners[id].settle(id, ItemStatus.SKIPPED, reason)
+    for id in flown.turned_away.held:
+        owners[id].doubt(id, None)

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from tidings.domain.ids import Workspace
 from tidings.domain.queue import Lane
+from tidings.kernel.check import Trigger, check_triggers, find_workflow
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.start import Started, Trigger, check_triggers, find_workflow, store_triggers
+from tidings.kernel.start import Started, store_triggers
 
 MOST_AT_ONCE = 500
 Waiting = tuple[Trigger, asyncio.Future[Started]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
 from tidings.domain.graph import Doer, Function, Graph, Send
@@ -18,8 +19,10 @@ from tidings.domain.queue import Claimed
 from tidings.domain.retry import GRAPH, RetryPolicy
 from tidings.domain.template import RenderFailed
 from tidings.kernel import crash_points
+from tidings.kernel.addressees import addressees_of
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.people import introduce
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import load
 from tidings.storage.database import Tx
@@ -38,6 +41,7 @@ class Case:
     at: str | None = None  # the node it stands at, once plan() has decided
     walked: Collection[str] = ()  # the nodes it had passed by then
     walked_at: datetime | None = None
+    person: Person | None = None  # whom it walks for, as far as that is a contact
 
     @property
     def deadline(self) -> datetime | None:
@@ -75,7 +79,9 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], no
             cases[item.owner].hand.take(item)
         return cases
 
-    return await kernel.db.persist(read, alone=True)
+    cases = await kernel.db.persist(read, alone=True)
+    await introduce(kernel, [case for case in cases.values() if case.loaded.contact_id])
+    return cases
 
 
 def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
@@ -107,8 +113,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     )
     crash_points.reach("after_render")
     planned: list[Planned] = []
-    for (case, _, node), result in zip(to_plan, rendered, strict=True):
-        planned += _planned(kernel, case, node, result, now)
+    for (case, execution, node), result in zip(to_plan, rendered, strict=True):
+        planned += _planned(kernel, case, execution.input, node, result, now)
     return planned
 
 
@@ -123,11 +129,18 @@ def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> 
     return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
 
 
-def _planned(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFailed, now: datetime) -> list[Planned]:
+def _planned(
+    kernel: Kernel,
+    case: Case,
+    data: Mapping[str, object],
+    node: Doer,
+    result: Rendered | RenderFailed,
+    now: datetime,
+) -> list[Planned]:
     execution = case.hand.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload, recipients = _payload(node, fields), _recipients(node, fields)
+    payload = _payload(node, fields)
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
@@ -135,16 +148,18 @@ def _planned(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFa
             fence=case.hand.lease.fence,
             node=node.id,
             visit=FIRST_VISIT,
-            ordinal=ordinal,
+            ordinal=one.ordinal,
             channel=node.channel,
             provider=kernel.provider_for(node),
-            recipient=recipient,
+            recipient=one.address,
             payload=payload,
-            key=workflow_key(execution, node.id, FIRST_VISIT, ordinal),
+            key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),
             workspace=case.loaded.workspace,
             failure=failure,
+            contact_id=one.contact_id,
+            skip=one.skip,
         )
-        for ordinal, recipient in recipients
+        for one in addressees_of(node, fields, data, case.person)
     ]
 
 
@@ -153,16 +168,3 @@ def _payload(node: Doer, fields: Mapping[str, str]) -> Payload:
         return {name: fields[name] for name in node.fields if name in fields}
     seconds = f"{node.timeout.total_seconds():g}"
     return {"action": node.action, "payload": node.body(fields), "timeout": seconds}
-
-
-def _recipients(node: Doer, fields: Mapping[str, str]) -> list[tuple[int, str]]:
-    """Whom an item is for, by ordinal; without repeats, whatever the case of their letters."""
-    if isinstance(node, Function):
-        return [(0, node.function)]
-    named = [(place, fields.get(f"to.{place}", source).strip()) for place, source in enumerate(node.to)]
-    if len(named) == 1:
-        return named
-    seen: dict[str, tuple[int, str]] = {}
-    for place, recipient in named:
-        seen.setdefault(recipient.casefold(), (place, recipient))
-    return list(seen.values())

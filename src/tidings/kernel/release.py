@@ -55,8 +55,9 @@ def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
     stored, stop = case.loaded.execution, case.hand.lease.stop
     if case.loaded.ended_at is not None:
         return _ended(case, stored, now)
-    if stop is Stop.CANCEL:
-        return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED), now)
+    if stop is Stop.CANCEL or case.hand.withdrawn:
+        error = case.hand.withdrawn or stored.error
+        return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED, error=error), now)
     if error := given_up(kernel, case.hand):
         return _ended(case, _given_up(case, error), now)
     if stop is Stop.PAUSE:

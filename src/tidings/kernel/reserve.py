@@ -65,9 +65,8 @@ async def _write(
 
 
 def _take(hand: Hand, item: Planned) -> None:
-    status = ItemStatus.FAILED if item.failure else ItemStatus.QUEUED
-    hand.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.failure)
-    if not item.failure:
+    hand.states[item.id] = ItemState(item.node, item.status, False, None, 0, None, item.error)
+    if item.status is ItemStatus.QUEUED:
         hand.open[item.id] = _reserved(item)
 
 
@@ -89,6 +88,7 @@ def _reserved(item: Planned) -> Reserved:
         first_marked_at=None,
         in_doubt=False,
         workspace=item.workspace,
+        contact_id=item.contact_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""Settle items without a call: skipped because their owner was cancelled, failed because they cannot be sent.
+"""Settle items without a call: skipped because nobody is to get them any more, failed because they cannot be sent.
 
 Reached from executions.py and jobs.py before deliver.py. Only items that no call was started for; a doubtful one stays.
 """
@@ -51,7 +51,11 @@ async def settle_stopped(
 ) -> Mapping[UUID, Hand]:
     """Settle what was cancelled or has killed too many workers; give the hands that go on."""
     await settle(kernel, shard, [one for hand in hands.values() for one in _stopped(kernel, hand)], now)
-    return {id: hand for id, hand in hands.items() if hand.lease.stop is None and not given_up(kernel, hand)}
+    return {
+        id: hand
+        for id, hand in hands.items()
+        if hand.lease.stop is None and not hand.withdrawn and not given_up(kernel, hand)
+    }
 
 
 def given_up(kernel: Kernel, hand: Hand) -> str | None:
@@ -62,8 +66,8 @@ def given_up(kernel: Kernel, hand: Hand) -> str | None:
 
 
 def _stopped(kernel: Kernel, hand: Hand) -> list[Settlement]:
-    if hand.lease.stop is Stop.CANCEL:
-        status, error = ItemStatus.SKIPPED, "cancelled"
+    if hand.lease.stop is Stop.CANCEL or hand.withdrawn:
+        status, error = ItemStatus.SKIPPED, hand.withdrawn or "cancelled"
     elif reason := given_up(kernel, hand):
         status, error = ItemStatus.FAILED, reason
     else:

@@ -4,52 +4,37 @@ The unique index decides, never a check before an insert. Reached from engine.py
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from itertools import islice
 from uuid import UUID
 
-import msgspec
-
 from tidings.domain.definition import check_content
-from tidings.domain.errors import Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
+from tidings.domain.errors import Conflict, InputInvalid, Problem, TriggersInvalid
 from tidings.domain.execution import begin
 from tidings.domain.ids import Bucket, Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
-from tidings.domain.requirements import Requirements, requirements_of
-from tidings.domain.storable import (
-    TOO_DEEP,
-    UNSTORABLE,
-    is_storable,
-    is_surely_storable,
-    is_too_deep,
-    unstorable_places,
-)
 from tidings.kernel import crash_points
+from tidings.kernel.check import (
+    MOST_PROBLEMS,
+    Checked,
+    Trigger,
+    by_shard,
+    check_data,
+    check_key,
+    check_triggers,
+    existing,
+    find_workflow,
+)
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
-from tidings.storage import define, start
+from tidings.storage import start
 from tidings.storage.database import Tx
-from tidings.storage.define import FoundWorkflow, Version
 from tidings.storage.load import frontier_to_json
 
-LONGEST_KEY = 500
 AUDIENCE_CHUNK = 5_000
-MOST_PROBLEMS = 100
-"""How many of a call's triggers are told what is wrong with them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """One wish to start a workflow."""
-
-    idempotency_key: str
-    data: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +67,6 @@ class Deployment:
     rate_per_minute: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Triggers that may be started, by their keys, and the executions of those that were started before."""
-
-    workflow: FoundWorkflow
-    wishes: Sequence[Trigger]
-    fresh: Mapping[str, Trigger]
-    known: Mapping[str, UUID]
-
-
 async def trigger(
     kernel: Kernel,
     workspace: Workspace,
@@ -113,64 +88,6 @@ async def trigger(
     return await store_triggers(kernel, workspace, checked, lane=lane, triggered_by=triggered_by)
 
 
-async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | str) -> FoundWorkflow:
-    """A workflow by id or by name, or NotFound."""
-
-    async def find(tx: Tx) -> FoundWorkflow | None:
-        if isinstance(workflow, UUID):
-            return await define.find_workflow_by_id(tx, tenant=workspace.tenant, workspace=workspace.name, id=workflow)
-        return await define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow)
-
-    found = await kernel.db.persist(find, alone=True)
-    if found is None:
-        raise NotFound(f"there is no workflow {str(workflow)!r} in workspace {workspace.name!r}; define it first")
-    return found
-
-
-async def check_triggers(
-    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, triggers: Sequence[Trigger]
-) -> tuple[Checked, Mapping[int, InputInvalid | Conflict]]:
-    """Tell what may be started, and what is wrong with each that may not, by its place.
-
-    A repeat is answered even if the workflow was deactivated since or the data lacks something now, so those that fall
-    short are looked up by their keys. That refuses or answers them; what starts them once is still the unique index.
-    Of very many that are wrong, only the first are told so: each may lack thousands of names.
-    """
-    wrong: dict[int, InputInvalid | Conflict] = {
-        place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))
-    }
-    first: dict[str, int] = {}
-    for place, one in enumerate(triggers):
-        if place not in wrong:
-            first.setdefault(one.idempotency_key, place)
-    needs = _requirements(kernel, workflow.version)
-    lacking = [key for key, place in first.items() if not needs.are_met_by(triggers[place].data)]
-    known = await _find_known(kernel, workspace, workflow, lacking if workflow.active else first)
-    for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
-        if error := needs.missing(triggers[place].data):
-            wrong[place] = error
-    if not workflow.active:
-        inactive = Conflict("the workflow is not active, so it cannot be triggered; activate it first")
-        wrong |= {place: inactive for key, place in first.items() if key not in known}
-    fresh = {key: triggers[place] for key, place in first.items() if key not in known}
-    return Checked(workflow, triggers, fresh, known), wrong
-
-
-def _wrong_in(one: Trigger) -> InputInvalid | None:
-    try:
-        _check_key(one.idempotency_key)
-        _check_data(one.data, "data")
-    except InputInvalid as error:
-        return error
-    return None
-
-
-def _requirements(kernel: Kernel, version: Version) -> Requirements:
-    if version.id not in kernel.requirements:
-        kernel.requirements[version.id] = requirements_of(graph_of(kernel, version.id, version.definition))
-    return kernel.requirements[version.id]
-
-
 def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputInvalid | Conflict:
     """TriggersInvalid, naming every problem; for a single trigger its own error, for an inactive workflow just that."""
     conflict = next((error for error in wrong.values() if isinstance(error, Conflict)), None)
@@ -179,25 +96,6 @@ def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputI
     return TriggersInvalid(
         [Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)[:MOST_PROBLEMS]]
     )
-
-
-async def _find_known(
-    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, keys: Iterable[str]
-) -> Mapping[str, UUID]:
-    known: dict[str, UUID] = {}
-    for shard, share in _by_shard(kernel, workspace, keys).items():
-        find = partial(_existing, shard=shard, workspace=workspace, workflow=workflow, keys=list(share))
-        known |= await kernel.db.persist(find, alone=True)
-    return known
-
-
-def _by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mapping[Shard, Mapping[str, Bucket]]:
-    """Each shard's keys, with their buckets."""
-    shares: dict[Shard, dict[str, Bucket]] = defaultdict(dict)
-    for key in keys:
-        bucket = workspace.bucket_of(key)
-        shares[Shard(bucket % kernel.shards)][key] = bucket
-    return shares
 
 
 async def store_triggers(
@@ -210,7 +108,7 @@ async def store_triggers(
 ) -> list[Started]:
     """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
     started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
-    shares = _by_shard(kernel, workspace, checked.fresh)
+    shares = by_shard(kernel, workspace, checked.fresh)
     stored = await asyncio.gather(
         *(
             _store_shard(kernel, shard, workspace, checked, buckets, lane, triggered_by)
@@ -243,12 +141,11 @@ async def _store_shard(
     lane: Lane,
     triggered_by: str | None,
 ) -> dict[str, Started]:
-    now, workflow = await kernel.clock.now(), checked.workflow
-    graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
+    now, workflow, version = await kernel.clock.now(), checked.workflow, checked.workflow.version
+    graph = graph_of(kernel, version.id, version.definition)
     frontier = begin(graph, now)
     # Made once: after an unknown commit they tell what this very call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
-    keys = list(ids)
 
     async def write(tx: Tx) -> dict[str, Started]:
         new = await start.insert_executions(
@@ -257,34 +154,24 @@ async def _store_shard(
             tenant=workspace.tenant,
             workspace=workspace.name,
             workflow_id=workflow.id,
-            version_id=workflow.version.id,
+            version_id=version.id,
             frontier=frontier_to_json(frontier),
             cursor=graph.entry,
             triggered_by=triggered_by,
             ids=list(ids.values()),
-            keys=keys,
-            inputs=[checked.fresh[key].data for key in keys],
+            keys=list(ids),
+            inputs=[checked.fresh[key].data for key in ids],
+            contact_ids=[checked.fresh[key].contact_id for key in ids],
             now=now,
         )
         due_at = frontier.ready[0].due_at
         await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
-        taken = [key for key in keys if key not in new]
-        found = await _existing(tx, shard=shard, workspace=workspace, workflow=workflow, keys=taken)
+        taken = [key for key in ids if key not in new]
+        found = await existing(tx, shard=shard, workspace=workspace, workflow=workflow, keys=taken)
         crash_points.reach("before_trigger_commit")
         return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 
     return await kernel.db.persist(write)
-
-
-async def _existing(
-    tx: Tx, *, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
-) -> Mapping[str, UUID]:
-    """The executions that took these keys."""
-    if not keys:
-        return {}
-    return await start.find_executions_by_key(
-        tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, workflow_id=workflow.id, keys=keys
-    )
 
 
 async def deploy(kernel: Kernel, workspace: Workspace, wish: Deployment) -> Started:
@@ -394,7 +281,7 @@ def _distinct(recipients: Sequence[Recipient]) -> list[Recipient]:
 
 
 def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
-    _check_key(wish.idempotency_key)
+    check_key(wish.idempotency_key)
     kernel.route(wish.channel)  # a channel without a provider is refused before anything is stored
     if not wish.recipients:
         raise InputInvalid("the audience is empty; name at least one recipient")
@@ -402,29 +289,8 @@ def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
     if nameless is not None:
         raise InputInvalid(f"recipients[{nameless}] has no address; leave it out or give one")
     for place, one in enumerate(wish.recipients):
-        _check_data({"address": one.address, "data": one.data}, f"recipients[{place}]")
+        check_data({"address": one.address, "data": one.data}, f"recipients[{place}]")
     if wish.rate_per_minute is not None and wish.rate_per_minute < 1:
         raise InputInvalid(f"a rate of {wish.rate_per_minute} a minute: use 1 or more, or none")
     if wish.scheduled_for and wish.scheduled_for.tzinfo is None:
         raise InputInvalid(f"scheduledFor {wish.scheduled_for} has no time zone; write it like {wish.scheduled_for}Z")
-
-
-def _check_key(key: str) -> None:
-    if not key or len(key) > LONGEST_KEY or not is_storable(key):
-        raise InputInvalid(f"idempotencyKey {key[:50]!r}: use 1 to {LONGEST_KEY} characters, none of them NUL")
-
-
-def _check_data(data: Mapping[str, object], place: str) -> None:
-    """Refuse what could not be stored or read again, naming the place, before anything is."""
-    try:
-        with suppress(UnicodeEncodeError):  # half of a surrogate pair: the walk below says where
-            if is_surely_storable(msgspec.json.encode(data)):
-                return
-        for wrong in unstorable_places(data, place):
-            raise InputInvalid(f"{wrong} {UNSTORABLE}")
-    except RecursionError as error:
-        raise InputInvalid(f"{place} {TOO_DEEP}") from error
-    except (TypeError, ValueError) as error:
-        raise InputInvalid(f"{place} is not JSON: {error}") from error
-    if is_too_deep(data):
-        raise InputInvalid(f"{place} {TOO_DEEP}")

@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.kernel import start
+from tidings.kernel.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.start import MOST_PROBLEMS, Checked, Trigger
 from tidings.products.shown import BulkResult, BulkTrigger
 
 MOST_TRIGGERS = 10_000
@@ -27,11 +27,11 @@ async def trigger_many(
             break
         wishes = [_with_key(triggers[place]) for place in places]
         try:
-            found = await start.find_workflow(kernel, caller.workspace, workflow)
+            found = await find_workflow(kernel, caller.workspace, workflow)
         except NotFound as error:
             problems |= {place: Problem(f"triggers[{place}].workflow", str(error)) for place in places[:MOST_PROBLEMS]}
             continue
-        checked[workflow], wrong = await start.check_triggers(kernel, caller.workspace, found, wishes)
+        checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, wishes)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
     if problems:
         raise TriggersInvalid([problems[place] for place in sorted(problems)[:MOST_PROBLEMS]])
@@ -51,7 +51,7 @@ def _by_workflow(triggers: Sequence[BulkTrigger]) -> Mapping[UUID | str, list[in
 
 
 def _with_key(one: BulkTrigger) -> Trigger:
-    return Trigger(new_key() if one.idempotency_key is None else one.idempotency_key, one.data)
+    return Trigger(new_key() if one.idempotency_key is None else one.idempotency_key, one.data, one.contact_id)
 
 
 def new_key() -> str:

@@ -18,12 +18,12 @@ from tidings.domain.ids import Shard, Workspace
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.words import ShownStatus
-from tidings.kernel import resolve, start
+from tidings.kernel import resolve
+from tidings.kernel.check import Trigger, find_workflow
 from tidings.kernel.intake import Door, Intake
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
 from tidings.kernel.replay import replay_executions
-from tidings.kernel.start import Trigger
 from tidings.products import bulk
 from tidings.products.execution_log import log_lines
 from tidings.products.shown import (
@@ -63,10 +63,11 @@ class Executions:
         data: Json,
         idempotency_key: str | None = None,
         *,
+        contact_id: UUID | None = None,
         triggered_by: str = "api",
     ) -> Triggered:
         """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
-        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data)
+        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by)
         started = await self._intake.start(door, wish)
         return Triggered(await self.get(caller.workspace, started.id), started.duplicate)
@@ -94,10 +95,19 @@ class Executions:
         *,
         workflow: UUID | str | None = None,
         status: ShownStatus | None = None,
+        contact_id: UUID | None = None,
         limit: int = DEFAULT_LIMIT,
         cursor: str | None = None,
     ) -> Page[ShownExecution]:
         """Executions, newest first."""
+        if contact_id is not None:
+            of_contact = partial(
+                executions.list_executions_of_contact,
+                contact_id=contact_id,
+                status=status,
+                workflow_id=await self._workflow_id(workspace, workflow),
+            )
+            return await self._page(workspace, of_contact, limit, cursor)
         if status is ShownStatus.FAILED:
             return await self.dead_letters(workspace, workflow=workflow, limit=limit, cursor=cursor)
         workflow_id = await self._workflow_id(workspace, workflow)
@@ -249,7 +259,7 @@ class Executions:
     async def _workflow_id(self, workspace: Workspace, workflow: UUID | str | None) -> UUID | None:
         """The id of a workflow to look for; a name must be one that is there."""
         if isinstance(workflow, str):
-            return (await start.find_workflow(self._kernel, workspace, workflow)).id
+            return (await find_workflow(self._kernel, workspace, workflow)).id
         return workflow
 
     async def _graph(self, tx: Tx, version_id: UUID) -> Graph:
@@ -296,6 +306,7 @@ def _shown(found: FoundExecution) -> ShownExecution:
         retry_count=max(found.attempts - 1, 0),
         triggered_by=found.triggered_by,
         idempotency_key=found.idempotency_key,
+        contact_id=found.contact_id,
         created_at=found.created_at,
         started_at=found.started_at,
         completed_at=found.ended_at,

@@ -50,6 +50,8 @@ class ShownExecution:
     retry_count: int
     triggered_by: str | None
     idempotency_key: str
+    contact_id: UUID | None
+    """Whom it is for, if for a contact."""
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -70,6 +72,7 @@ class BulkTrigger:
     workflow: UUID | str
     data: Json = field(default_factory=dict)
     idempotency_key: str | None = None
+    contact_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

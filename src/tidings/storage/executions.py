@@ -34,6 +34,7 @@ class FoundExecution:
     error_node: str | None
     triggered_by: str | None
     idempotency_key: str
+    contact_id: UUID | None
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -135,6 +136,33 @@ async def list_live_executions(
     return [_execution(row) for row in rows]
 
 
+async def list_executions_of_contact(
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    workspace: str,
+    contact_id: UUID,
+    status: str | None,
+    workflow_id: UUID | None,
+    before: UUID | None,
+    limit: int,
+) -> list[FoundExecution]:
+    """One shard's executions for a contact, newest first; `status` is one that is shown."""
+    rows = await tx.fetch(
+        _SQL["list_executions_of_contact"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        contact_id=contact_id,
+        status=status,
+        workflow_id=workflow_id,
+        before=before,
+        limit=limit,
+    )
+    return [_execution(row) for row in rows]
+
+
 async def list_failed_executions(
     tx: Tx,
     *,
@@ -206,6 +234,7 @@ def _execution(row: Row) -> FoundExecution:
         error_node=row["error_node"],
         triggered_by=row["triggered_by"],
         idempotency_key=row["idempotency_key"],
+        contact_id=row["contact_id"],
         created_at=row["created_at"],
         started_at=row["started_at"],
         ended_at=row["ended_at"],

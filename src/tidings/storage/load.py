@@ -26,6 +26,7 @@ class LoadedExecution(msgspec.Struct, frozen=True):
     version_id: UUID
     begun_at: datetime  # since when its time runs
     ended_at: datetime | None
+    contact_id: UUID | None = None  # whom it walks for
 
 
 class LoadedItem(msgspec.Struct, frozen=True):
@@ -147,6 +148,7 @@ def _execution(row: Row) -> LoadedExecution:
         row["version_id"],
         row["begun_at"],
         row["ended_at"],
+        row["contact_id"],
     )
 
 
@@ -183,6 +185,7 @@ def _reserved(row: Row) -> Reserved:
         first_marked_at=row["first_marked_at"],
         in_doubt=row["in_doubt"],
         workspace=workspace_of(row["tenant_id"], row["workspace_id"]),
+        contact_id=row["contact_id"],
     )
 
 

@@ -53,8 +53,10 @@ async def reserve_items(
         recipients=[item.recipient for item in items],
         payloads=[item.payload for item in items],
         keys=[item.key for item in items],
-        errors=[item.failure for item in items],
+        errors=[item.error for item in items],
         marks=marks,
+        contact_ids=[item.contact_id for item in items] if any(item.contact_id for item in items) else [],
+        skips=[item.skip is not None for item in items] if any(item.skip for item in items) else [],
         now=now,
     )
     return {row["id"]: row["marked"] for row in rows}

@@ -27,6 +27,7 @@ async def insert_executions(
     ids: Sequence[UUID],
     keys: Sequence[str],
     inputs: Sequence[Json],
+    contact_ids: Sequence[UUID | None],
     now: datetime,
 ) -> Mapping[str, UUID]:
     """Insert those whose key is free; give their ids by key."""
@@ -43,6 +44,7 @@ async def insert_executions(
         ids=ids,
         keys=keys,
         inputs=inputs,
+        contact_ids=contact_ids if any(contact_ids) else [],
         now=now,
     )
     return {row["idempotency_key"]: row["id"] for row in rows}

@@ -3,7 +3,7 @@
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
        shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
        coalesce(e.error, f.error) as error, coalesce(e.error_node, f.node) as error_node, e.triggered_by,
-       e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at, q.leased, q.stop
+       e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at, q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -19,7 +19,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 -- One shard's executions, newest first; reads one index from its end.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
        shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at,
        q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
@@ -36,7 +36,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 -- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
        shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at, e.ended_at, q.due_at,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at,
        q.leased, q.stop
   from queue q
   join executions e on e.shard = :shard and e.id = q.id
@@ -51,10 +51,27 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
  order by q.id desc
  limit :limit;
 
+-- name: list_executions_of_contact
+-- One shard's executions for a contact, newest first; reads the index of contacts.
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at,
+       q.due_at, q.leased, q.stop
+  from executions e
+  join workflow_versions v on v.id = e.version_id
+  join workflows w on w.id = e.workflow_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and (:status::text is null or shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status)
+   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:before::uuid is null or e.id < :before)
+ order by e.id desc
+ limit :limit;
+
 -- name: list_failed_executions
 -- One shard's dead letters, newest first; reads the index of those that failed.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps, e.status, e.cursor, e.input,
-       e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.idempotency_key, e.created_at, e.started_at,
+       e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at,
        e.ended_at, null::timestamptz as due_at, false as leased, null::text as stop
   from executions e
   join workflow_versions v on v.id = e.version_id

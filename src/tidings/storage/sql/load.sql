@@ -1,7 +1,7 @@
 -- name: load_executions
 -- What deciding needs of the executions just claimed.
 select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.input, e.vars, e.attempts, e.error,
-       e.error_node, coalesce(e.reopened_at, e.created_at) as begun_at, e.ended_at
+       e.error_node, coalesce(e.reopened_at, e.created_at) as begun_at, e.ended_at, e.contact_id
   from executions e
  where e.shard = :shard and e.id = any(:ids::uuid[]);
 
@@ -9,7 +9,7 @@ select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.
 -- The items of the nodes that executions stand at, and whatever else of theirs is still open.
 select o.id, o.execution_id as owner, o.node, o.visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
-       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id
+       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id
   from outbox o
  where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]));
 
@@ -27,7 +27,7 @@ returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts
 -- The open items of jobs; those not yet rendered come with their person's data.
 select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
-       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, a.data
+       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id, a.data
   from unnest(:ids::uuid[], :run_ids::uuid[]) as t(id, run_id)
   join outbox o on o.shard = :shard and o.run_id = t.run_id and o.job_id = t.id and o.status = 'queued'
   left join audience a

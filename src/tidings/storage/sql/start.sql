@@ -1,13 +1,15 @@
 -- name: insert_executions
--- Starts executions of one version in one shard; those whose key is taken are left as they are.
+-- Starts executions of one version in one shard; those whose key is taken are left as they are. :contact_ids is empty
+-- where none is for a contact.
 insert into executions (
     shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at
+    triggered_by, created_at, contact_id
 )
 select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, 'enqueued', :frontier::jsonb,
-       :cursor, t.input, :triggered_by, :now
+       :cursor, t.input, :triggered_by, :now, t.contact_id
   from shards s
- cross join unnest(:ids::uuid[], :keys::text[], :inputs::jsonb[]) as t(id, idempotency_key, input)
+ cross join unnest(:ids::uuid[], :keys::text[], :inputs::jsonb[], :contact_ids::uuid[])
+       as t(id, idempotency_key, input, contact_id)
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
 returning id, idempotency_key;

@@ -1,0 +1,52 @@
+"""Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people.py."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from tidings.domain.contact import Person
+from tidings.domain.ids import Shard
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("people")
+People = Mapping[UUID, Person]
+
+
+async def load_people(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
+    """Contacts of one shard by id, with all that templates see."""
+    rows = await tx.fetch(_SQL["load_people"], shard=shard, ids=ids)
+    return {row["id"]: _person(row, _data(row)) for row in rows}
+
+
+async def read_consents(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
+    """The same with nothing but what they allow."""
+    rows = await tx.fetch(_SQL["read_consents"], shard=shard, ids=ids)
+    return {row["id"]: _person(row, {}) for row in rows}
+
+
+async def find_own_contacts(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of one shard that the workspace has."""
+    rows = await tx.fetch(_SQL["find_own_contacts"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
+    return {row["id"] for row in rows}
+
+
+def _person(row: Row, data: Mapping[str, object]) -> Person:
+    return Person(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
+
+
+def _data(row: Row) -> Mapping[str, object]:
+    return {
+        "id": str(row["id"]),
+        "externalId": row["external_id"],
+        "name": row["name"],
+        "email": row["email"],
+        "phone": row["phone"],
+        "whatsapp": row["whatsapp"],
+        "pushTokens": row["push_tokens"],
+        "company": row["company"],
+        "status": row["status"],
+        "timeZone": row["time_zone"],
+        "locale": row["locale"],
+        "tags": row["tags"],
+        "attributes": row["attributes"],
+    }
