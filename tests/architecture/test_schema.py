@@ -177,6 +177,7 @@ async def test_a_check_ties_every_id_to_its_shard(sql: Sql) -> None:
         "attempts",
         "execution_log",
         "contact_tags",
+        "suppressed_addresses",
     }
 
 

@@ -263,3 +263,18 @@ async def test_a_workflow_that_needs_a_contact_says_so(admin: Person, engine: En
     assert refused.status_code == 422
     assert "contactId" in refused.json()["detail"]
     assert [one["place"] for one in refused.json()["errors"]] == ["data.contact"]
+
+
+async def test_deleting_a_contact_over_http_ends_its_executions(
+    admin: Person, engine: Engine, provider: FakeProvider
+) -> None:
+    await engine.workflows.create(caller(), "hi", TO_CONTACT)
+    ada = await make_contact(admin)
+    started = (await admin.post("/v1/triggers", {"workflow": "hi", "contactId": ada, "data": {"a": 1}})).json()
+
+    deleted = await admin.ask("DELETE", f"/v1/contacts/{ada}")
+    await engine.work_everything()
+
+    shown = (await admin.get(f"/v1/executions/{started['id']}")).json()
+    assert deleted.status_code == 204
+    assert (shown["status"], shown["inputPayload"], provider.calls) == ("cancelled", {}, [])

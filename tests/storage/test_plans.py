@@ -159,11 +159,12 @@ WHOLE_SHARD = {
     "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
     "executions": {"list_live_executions"},
     "contacts": {"list_contacts"},
+    "suppressions": {"has_suppressions"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
-    *("replay", "executions", "workflows", "contacts", "people"),
+    *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions"),
 )
 
 
@@ -208,6 +209,9 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> No
         f" array['tag ' || g % 1000], {at}, {at} {rows}",
         "insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)"
         f" select 1, 't', 'w', 'tag ' || g % 1000, id {rows}",
+        "insert into suppressed_addresses (shard, hash, reason, since) select 1, hash, 'manual', "
+        f"{at} from (select sha256(g::text::bytea) as hash from generate_series(1, {count}) g) h"
+        " where shard_of_hash(hash) = 1",
     ):
         await session.execute(statement)
     if analyze:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -16,7 +17,7 @@ import msgspec
 
 from tidings.domain.address import read_email, read_locale, read_phone, read_time_zone
 from tidings.domain.errors import Problem
-from tidings.domain.ids import Bucket, Workspace, bucket_of_id
+from tidings.domain.ids import Bucket, Workspace, bucket_of_id, length_prefixed
 from tidings.domain.item import Channel
 from tidings.domain.storable import (
     TOO_DEEP,
@@ -196,6 +197,11 @@ def addresses_of(data: Json, channel: Channel) -> list[str]:
         case _:
             assert_never(channel)
     return [address for address in found if isinstance(address, str) and address]
+
+
+def suppression_hash(workspace: Workspace, channel: Channel, address: str) -> bytes:
+    """What is kept of an address that wants nothing more once its contact is deleted."""
+    return sha256(length_prefixed((workspace.tenant, workspace.name, channel, address.casefold()))).digest()
 
 
 def lack_of(channel: Channel) -> str:

@@ -31,7 +31,11 @@ def length_prefixed(parts: tuple[str | None, ...]) -> bytes:
 
 def bucket_of(tenant: str, workspace: str, unique: str) -> Bucket:
     """The bucket of the thing that must be unique in a workspace: a contact's external id, a trigger's key."""
-    digest = sha256(length_prefixed((tenant, workspace, unique))).digest()
+    return bucket_of_hash(sha256(length_prefixed((tenant, workspace, unique))).digest())
+
+
+def bucket_of_hash(digest: bytes) -> Bucket:
+    """The bucket of what is known by a hash: its first 12 bits."""
     return Bucket(int.from_bytes(digest[:2], "big") >> 4)
 
 

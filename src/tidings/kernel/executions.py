@@ -12,6 +12,7 @@ from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Claimed, Lane
 from tidings.kernel.deliver import Flight, Flown, Parcel
 from tidings.kernel.doubt import face_doubt
+from tidings.kernel.erase import erase_work
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
@@ -41,6 +42,8 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
         keeper.is_releasing = True
         await release_executions(kernel, shard, list(cases.values()))
+        # What was learned while a contact was deleted, its own erasure has not seen.
+        await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.hand.withdrawn})
 
 
 def _due_parcels(cases: Mapping[UUID, Case], again: set[UUID], flight: Flight, now: datetime) -> list[Parcel]:

@@ -41,6 +41,8 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
             raise NotFound(f"there is no item {id}")
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
             return item
+        if outcome is Resolution.RESEND and not item.recipient:
+            raise Conflict(f"item {id} was erased with its contact, so there is nothing to send again")
         status = _status(item, outcome)
         error = note if outcome is Resolution.FAILED else None
         if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):

@@ -7,14 +7,15 @@ ever. Reached from contacts.py and contact_import.py.
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from tidings.domain.contact import ContactChange, contact_bucket
+from tidings.domain.contact import ContactChange, Entries, contact_bucket
 from tidings.domain.ids import BUCKETS, Bucket, Shard, Workspace
 from tidings.kernel.kernel import Kernel
+from tidings.products import suppressions
 from tidings.storage import contacts
 from tidings.storage.database import Tx
 
@@ -51,6 +52,7 @@ class Share:
     changes: Mapping[str, ContactChange]
     ids: Mapping[str, UUID]
     now: datetime
+    born: Mapping[str, Entries] = field(default_factory=dict)  # suppressions that those among them get which are new
 
 
 async def upsert(
@@ -75,7 +77,11 @@ async def upsert(
     for external_id in merged.keys() - ids.keys():
         # Made once: after an unknown commit they tell what this very call made.
         ids[external_id] = kernel.new_id(contact_bucket(workspace, external_id), now)
-    stored = await _store(kernel, _shares(kernel, workspace, merged, ids, now), and_then)
+    for change in merged.values():
+        if change.no_suppressions:
+            await suppressions.lift(kernel, workspace, change, change.no_suppressions)
+    born = await suppressions.born_with(kernel, workspace, merged)
+    stored = await _store(kernel, _shares(kernel, workspace, merged, ids, born, now), and_then)
     return [stored[external_id] for external_id in named]
 
 
@@ -84,13 +90,14 @@ def _shares(
     workspace: Workspace,
     changes: Mapping[str, ContactChange],
     ids: Mapping[str, UUID],
+    born: Mapping[str, Entries],
     now: datetime,
 ) -> Sequence[Share]:
     by_shard: dict[Shard, list[str]] = defaultdict(list)
     for external_id in sorted(changes):
         by_shard[kernel.shard_of(ids[external_id])].append(external_id)
     return [
-        Share(shard, workspace, {one: changes[one] for one in share}, {one: ids[one] for one in share}, now)
+        Share(shard, workspace, {one: changes[one] for one in share}, {one: ids[one] for one in share}, now, born)
         for shard, share in by_shard.items()
     ]
 
@@ -133,7 +140,7 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
         workspace=share.workspace.name,
         ids=[share.ids[one] for one in external_ids],
         external_ids=external_ids,
-        changes=[share.changes[one] for one in external_ids],
+        changes=[suppressions.born(share.changes[one], share.born.get(one)) for one in external_ids],
         now=share.now,
     )
     tagged = [(tag, id) for external_id, id in new.items() for tag in share.changes[external_id].tags or ()]

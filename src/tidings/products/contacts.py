@@ -25,10 +25,11 @@ from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, rea
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.products import contact_store
+from tidings.products import contact_store, suppressions
+from tidings.products.contact_erasure import delete_contact
 from tidings.products.contact_import import Import, ImportReport, Rejected
 from tidings.products.contact_store import Change, Share, Upserted, change_share
-from tidings.storage import contacts, resolve
+from tidings.storage import contacts
 from tidings.storage.contacts import ShownContact
 from tidings.storage.database import Tx
 
@@ -79,7 +80,7 @@ class Contacts:
             raise ContactsInvalid([Problem("externalId", f"is {before.external_id!r} and never changes")])
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
-
+        change = await self._known_addresses(caller.workspace, before, change)
         share = Share(self._kernel.shard_of(id), caller.workspace, {before.external_id: change}, {}, now)
 
         async def write(tx: Tx) -> None:
@@ -160,25 +161,8 @@ class Contacts:
         return page_of(found[: limit + 1], limit, lambda one: one.id)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Erase everything about a person; what was sent still counts."""
-        now = await self._kernel.clock.now()
-        shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
-
-        async def write(tx: Tx) -> bool:
-            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
-                return True
-            tags = await contacts.erase_contact(tx, shard=shard, tenant=tenant, workspace=workspace, id=id, now=now)
-            if tags is None:
-                return False
-            await contacts.remove_contact_tags(
-                tx, shard=shard, tenant=tenant, workspace=workspace, tags=tags, contact_ids=[id] * len(tags)
-            )
-            await self._audit(tx, caller, id, "deleted", {}, now, entry)
-            return True
-
-        if not await self._kernel.db.persist(write):
-            raise NotFound(f"there is no contact {id}")
+        """Erase everything about a person and stop what is under way for it; what was sent still counts."""
+        await delete_contact(self._kernel, caller, id)
 
     async def _find(self, workspace: Workspace, external_id: str) -> ShownContact | None:
         if not 1 <= len(external_id) <= LONGEST_EXTERNAL_ID or not is_storable(external_id):
@@ -206,6 +190,23 @@ class Contacts:
             consent={channel: {"at": at, **entry} for channel, entry in change.consent.items()},
             suppressions={channel: {"at": at, **entry} for channel, entry in change.suppressions.items()},
         )
+
+    async def _known_addresses(
+        self, workspace: Workspace, before: ShownContact, change: ContactChange
+    ) -> ContactChange:
+        """A change with what is kept of the addresses that are new to the contact; what is lifted is kept no more."""
+        if change.no_suppressions:
+            await suppressions.lift(self._kernel, workspace, before, change.no_suppressions)
+            await suppressions.lift(self._kernel, workspace, change, change.no_suppressions)
+        fresh = msgspec.structs.replace(
+            change,
+            email=None if change.email == before.email else change.email,
+            phone=None if change.phone == before.phone else change.phone,
+            whatsapp=None if change.whatsapp == before.whatsapp else change.whatsapp,
+            push_tokens=tuple(token for token in change.push_tokens or () if token not in before.push_tokens),
+        )
+        kept = await suppressions.born_with(self._kernel, workspace, {before.external_id: fresh})
+        return suppressions.born(change, kept.get(before.external_id))
 
     async def _audited(self, caller: Caller, change: ContactChange, now: datetime) -> Upserted:
         entries: dict[UUID, UUID] = {}  # made once for each contact, so that a repeat after an unknown commit adds none

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.contact import SEPARATOR, ContactChange
+from tidings.domain.contact import SEPARATOR, ContactChange, Entries
 from tidings.domain.ids import Shard
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
@@ -31,10 +31,24 @@ class ShownContact:
     locale: str | None
     tags: Sequence[str]
     attributes: Json
-    consent: Json
-    suppressions: Json
+    consent: Entries
+    suppressions: Entries
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What a contact was, as far as something remains to be done about it."""
+
+    email: str | None
+    phone: str | None
+    whatsapp: str | None
+    push_tokens: Sequence[str]
+    consent: Entries
+    suppressions: Entries
+    tags: Sequence[str]
+    was_deleted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +244,21 @@ async def list_contacts_with_tag(
     return [_contact(row) for row in rows]
 
 
-async def erase_contact(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID, now: datetime
-) -> Sequence[str] | None:
-    """Remove everything about a person and give the tags it had; None when it is not there."""
+async def erase_contact(tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID, now: datetime) -> Erased | None:
+    """Remove everything about a person, and give what else must be done about it; None when it was never there."""
     row = await tx.fetch_one(_SQL["erase_contact"], shard=shard, tenant=tenant, workspace=workspace, id=id, now=now)
-    return None if row is None else list(row["old_tags"])
+    if row is None:
+        return None
+    return Erased(
+        email=row["old_email"],
+        phone=row["old_phone"],
+        whatsapp=row["old_whatsapp"],
+        push_tokens=row["old_push_tokens"],
+        consent=row["old_consent"],
+        suppressions=row["old_suppressions"],
+        tags=row["old_tags"],
+        was_deleted=row["was_deleted"],
+    )
 
 
 def _columns(changes: Sequence[ContactChange]) -> dict[str, object]:

@@ -8,6 +8,24 @@ create index executions_contact on executions (shard, contact_id, id) where cont
 create index executions_enrolled on executions (shard, workflow_id, id) where contact_id is not null;
 create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
 
+-- What is left of people who were deleted and wanted nothing more: no address, only its hash, so that the same address
+-- that comes again is known. As suppression_hash in domain/contact.py; the shard comes from the hash.
+create function shard_of_hash(hash bytea) returns smallint
+    language sql immutable strict parallel safe
+    return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;
+
+create table suppressed_addresses (
+    shard  smallint    not null,
+    hash   bytea       not null check (octet_length(hash) = 32),
+    reason text        not null,
+    since  timestamptz not null,
+    primary key (shard, hash),
+    constraint suppressed_addresses_shard_check check (shard = shard_of_hash(hash))
+);
+
+-- Nobody but the owner.
+alter table suppressed_addresses enable row level security;
+
 -- tidings.trigger() for a contact. A function with one more parameter is another one, so the old one goes; whoever might
 -- call it may call the new one.
 create temporary table former_callers on commit drop as

@@ -14,7 +14,8 @@ finalized as (
            -- A mark without an answer is a crash; this one has its answer, if only "unknown".
            marked_at = case when f.status <> 'queued' then o.marked_at end,
            attempts = greatest(o.attempts - (not f.uses_attempt)::integer, 0), retry_at = f.retry_at,
-           provider_message_id = f.message_id, error = f.error,
+           -- What was erased with its contact learns its outcome and nothing else: what a provider says may name it.
+           provider_message_id = f.message_id, error = case when o.recipient <> '' then f.error end,
            finalized_at = case when f.status <> 'queued' then :now::timestamptz end
       from fact f
      where o.shard = :shard and o.id = f.id and o.status = 'queued'
@@ -55,13 +56,13 @@ select id, status, in_doubt from finalized;
 update outbox o
    set result = t.result
   from unnest(:ids::uuid[], :attempt_numbers::smallint[], :results::jsonb[]) as t(id, attempt, result)
- where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt
+ where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = t.attempt and o.recipient <> ''
 returning o.id;
 
 -- name: insert_attempts
 -- Keeps the short row of each attempt that did not succeed.
 insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)
-select o.shard, o.id, t.attempt, t.outcome, t.error, t.started_at, t.ended_at
+select o.shard, o.id, t.attempt, t.outcome, case when o.recipient <> '' then t.error else '' end, t.started_at, t.ended_at
   from unnest(
            :ids::uuid[], :attempt_numbers::smallint[], :outcomes::text[], :errors::text[], :started_at::timestamptz[],
            :ended_at::timestamptz[]

@@ -1,0 +1,46 @@
+"""Addresses of deleted people that want nothing more, as hashes. Reached from products/suppressions.py."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from tidings.domain.ids import Shard
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("suppressions")
+
+
+class Kept(NamedTuple):
+    """Why an address wants nothing more, and since when."""
+
+    reason: str
+    since: datetime
+
+
+async def keep_suppressions(tx: Tx, *, shard: Shard, kept: Mapping[bytes, Kept]) -> None:
+    """Add those of one shard, by their hashes."""
+    await tx.fetch(
+        _SQL["keep_suppressions"],
+        shard=shard,
+        hashes=list(kept),
+        reasons=[one.reason for one in kept.values()],
+        since=[one.since for one in kept.values()],
+    )
+
+
+async def has_suppressions(tx: Tx, *, shard: Shard) -> bool:
+    """Whether a shard has any."""
+    row = await tx.fetch_one(_SQL["has_suppressions"], shard=shard)
+    return bool(row and row["found"])
+
+
+async def find_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> Mapping[bytes, Kept]:
+    """Those of one shard that are kept."""
+    rows = await tx.fetch(_SQL["find_suppressions"], shard=shard, hashes=hashes)
+    return {row["hash"]: Kept(row["reason"], row["since"]) for row in rows}
+
+
+async def lift_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> None:
+    """Forget those of one shard."""
+    await tx.fetch(_SQL["lift_suppressions"], shard=shard, hashes=hashes)
