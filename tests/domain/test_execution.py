@@ -36,7 +36,7 @@ ENDED = {ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANC
 
 
 def started(graph: Graph, status: ExecutionStatus = ExecutionStatus.ENQUEUED) -> Execution:
-    return Execution(UUID(int=1), status, begin(graph, NOW), {})
+    return Execution(UUID(int=1), status, begin(graph, NOW), {}, NOW)
 
 
 def item(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.timing import LONGEST_WAIT, parse_duration
+from tidings.domain.timing import LONGEST_WAIT, format_duration, parse_duration
 
 units = st.tuples(*[st.none() | st.integers(0, 500)] * 5)
 
@@ -82,3 +82,15 @@ def test_whatever_the_text_it_is_a_wait_or_a_value_error(text: str) -> None:
         return
     assert timedelta() <= wait <= LONGEST_WAIT
     assert text.startswith("P")
+
+
+@given(st.integers(0, 3650 * 86_400))
+def test_a_span_that_is_written_reads_the_same_again(seconds: int) -> None:
+    assert parse_duration(format_duration(timedelta(seconds=seconds))) == timedelta(seconds=seconds)
+
+
+def test_a_span_is_written_shortly() -> None:
+    assert format_duration(timedelta(days=1, hours=2)) == "P1DT2H"
+    assert format_duration(timedelta(days=3)) == "P3D"
+    assert format_duration(timedelta(minutes=90, seconds=5)) == "PT1H30M5S"
+    assert format_duration(timedelta()) == "PT0S"

@@ -130,7 +130,7 @@ def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int
             hand.postponed[UUID(int=place)] = NOW + timedelta(seconds=1)
     frontier = Frontier() if ended else begin(graph, BEFORE)
     status = ExecutionStatus.COMPLETED if ended else ExecutionStatus.ENQUEUED
-    execution = Execution(OWNER, status, frontier, {})
+    execution = Execution(OWNER, status, frontier, {}, BEFORE)
     loaded = LoadedExecution(execution, Workspace(), OWNER, BEFORE, BEFORE if ended else None)
     with capture_logs():
         move = release._move(_kernel(setting), Case(hand, loaded, graph), NOW)

@@ -267,7 +267,7 @@ async def released(pair: Pair) -> None:
     due = cast(Time, pair.random.choice(["due", "due", "later", "later", "none"]))
     lease = Claimed(pair.owner, Kind.EXECUTION, Fence(fence), 0, Stop.CANCEL if stop else None, NOW)
     status = ExecutionStatus.COMPLETED if due == "none" else ExecutionStatus.ENQUEUED
-    execution = Execution(pair.owner, status, Frontier(), {})
+    execution = Execution(pair.owner, status, Frontier(), {}, NOW)
     move = MovedExecution(lease, execution, None, NOW if due == "none" else None, TIMES[due])
     moved = await pair.commit(lambda tx: release.release_executions(tx, shard=pair.shard, moves=[move], now=NOW))
     pair.row, has_moved = guards.release(pair.row, fence, due, stop=stop)

@@ -1,7 +1,7 @@
 """A workflow as users write it, checked as a whole: every problem is reported, each with its place.
 
-Two forms, one graph: nodes with edges (001), and steps one after the other (004). Names may be in camelCase or in
-snake_case.
+Three forms, one graph: nodes with edges (001), steps one after the other (004), and what publishing a sequence freezes
+(003; domain/sequence_form.py). Names may be in camelCase or in snake_case.
 """
 
 from collections import defaultdict
@@ -16,6 +16,7 @@ from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
 from tidings.domain.retry import GRAPH, STEPS, RetryPolicy
+from tidings.domain.sequence_form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import LONGEST_WAIT, parse_time
 
@@ -45,9 +46,11 @@ def parse_workflow(raw: object) -> Graph:
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
     try:
-        reader = _Workflow(raw)
+        reader = SequenceForm(raw) if "sequence" in raw else _Workflow(raw)
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
+        if isinstance(reader, SequenceForm):
+            return reader.graph()
         return reader.steps_form() if "steps" in raw else reader.graph_form()
     except RecursionError:
         raise DefinitionInvalid([Problem("", "nested too deeply")]) from None

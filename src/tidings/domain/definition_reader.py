@@ -72,14 +72,14 @@ class Reader:
         allowed = {*known, *map(snake_case, known)}
         for name in raw:
             if name not in allowed:
-                self.add(_below(place, str(name)), f"{name!r} is not a field here; use {', '.join(known)}")
+                self.add(below(place, str(name)), f"{name!r} is not a field here; use {', '.join(known)}")
 
     def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
         """A short text that names something."""
         given = raw.get(field, default)
         if isinstance(given, str) and given and len(given) <= LONGEST_NAME:
             return given
-        self.add(f"{place}.{field}", f"{given!r} is not a name: use a text of 1 to {LONGEST_NAME} characters")
+        self.add(below(place, field), f"{given!r} is not a name: use a text of 1 to {LONGEST_NAME} characters")
         return ""
 
     def choice(self, raw: Raw, name: str, kind: type[Choice], default: Choice, place: str) -> Choice:
@@ -88,7 +88,7 @@ class Reader:
         try:
             return kind(str(given))
         except ValueError:
-            self.add(f"{place}.{name}", f"{given!r} is not one of {', '.join(kind)}")
+            self.add(below(place, name), f"{given!r} is not one of {', '.join(kind)}")
             return default
 
     def flag(self, raw: Raw, name: str, default: bool, place: str) -> bool:
@@ -96,7 +96,7 @@ class Reader:
         given = self.get(raw, name, default)
         if isinstance(given, bool):
             return given
-        self.add(f"{place}.{name}", f"{given!r} is not true or false")
+        self.add(below(place, name), f"{given!r} is not true or false")
         return default
 
     def number(
@@ -110,7 +110,7 @@ class Reader:
         if is_number and least <= float(str(given)) <= most and (not whole or float(str(given)).is_integer()):
             return float(str(given))
         kind = "a whole number" if whole else "a number"
-        self.add(_below(place, name), f"{given!r} is not {kind} from {least:g} to {most:g}")
+        self.add(below(place, name), f"{given!r} is not {kind} from {least:g} to {most:g}")
         return None
 
     def recipients(self, raw: object, channel: Channel, place: str) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Reader:
         given = self.get(raw, "retry")
         if given is None:
             return default
-        where = _below(place, "retry")
+        where = below(place, "retry")
         if not isinstance(given, Mapping):
             self.add(where, f"{given!r} is not an object with attempts, baseSeconds, factor, capSeconds and jitter")
             return default
@@ -274,7 +274,8 @@ def snake_case(name: str) -> str:
     return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)
 
 
-def _below(place: str, name: str) -> str:
+def below(place: str, name: str) -> str:
+    """The place of a field inside another place."""
     return f"{place}.{name}" if place else name
 
 

@@ -15,9 +15,23 @@ from msgspec.structs import replace
 
 from tidings.domain.condition import holds
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
+from tidings.domain.graph import (
+    Branch,
+    Delay,
+    Doer,
+    Function,
+    Graph,
+    Node,
+    OffsetFrom,
+    OnDoubt,
+    OnFailure,
+    Schedule,
+    Send,
+    failure,
+)
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.domain.sequence import due_of, zone_of
 from tidings.domain.timing import parse_time
 
 
@@ -53,6 +67,7 @@ class Execution(msgspec.Struct, frozen=True):
     status: ExecutionStatus
     frontier: Frontier
     vars: Mapping[str, object]
+    begun_at: datetime  # a replay does not change it: a schedule keeps its plan
     attempts: int = 0
     error: str | None = None
     error_node: str | None = None
@@ -97,9 +112,9 @@ class Finish(msgspec.Struct, frozen=True):
 Action = Plan | Deliver | Sleep | Finish
 
 
-def begin(graph: Graph, now: datetime) -> Frontier:
+def begin(graph: Graph, now: datetime, contact: Mapping[str, object] | None = None) -> Frontier:
     """Stand at the entry."""
-    return Frontier(ready=(_arrive(graph, graph.entry, now),))
+    return Frontier(ready=(_arrive(graph, graph.entry, _Times(now, now, zone_of(contact), now)),))
 
 
 def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
@@ -268,20 +283,26 @@ def _result(node: Doer, items: Sequence[ItemState], now: datetime) -> object:
 def _completed(
     graph: Graph, execution: Execution, node: str, result: object, now: datetime, taken: Iterable[int] | None = None
 ) -> Execution:
-    return replace(
-        execution,
-        frontier=pass_node(graph, execution.frontier, node, now, taken),
-        vars={**execution.vars, node: result},
-    )
+    zone, begun_at = zone_of(execution.input.get("contact")), execution.begun_at
+    frontier = pass_node(graph, execution.frontier, node, now, taken, begun_at=begun_at, zone=zone)
+    return replace(execution, frontier=frontier, vars={**execution.vars, node: result})
 
 
 def pass_node(
-    graph: Graph, frontier: Frontier, node: str, now: datetime, taken: Iterable[int] | None = None
+    graph: Graph,
+    frontier: Frontier,
+    node: str,
+    now: datetime,
+    taken: Iterable[int] | None = None,
+    *,
+    begun_at: datetime | None = None,
+    zone: str | None = None,
 ) -> Frontier:
     """Leave a node by the edges it takes (all of them unless given); the others die, and death spreads.
 
     A node is ready when none of its in-edges is open and at least one has arrived, so it runs at most once.
     """
+    times = _Times(now, begun_at or now, zone, _planned_at(graph, frontier, node, now))
     out = set(graph.edges_out[node])
     chosen = out if taken is None else out & set(taken)
     arrived, dead = frontier.arrived | chosen, set(frontier.dead | (out - chosen))
@@ -297,10 +318,33 @@ def pass_node(
             dead |= fresh
             settling.extend(graph.edges[edge].target for edge in sorted(fresh))
         elif all(one.node != target for one in ready):
-            ready.append(_arrive(graph, target, now))
+            ready.append(_arrive(graph, target, times))
     return Frontier(tuple(ready), arrived, frozenset(dead))
 
 
-def _arrive(graph: Graph, node: str, now: datetime) -> Ready:
-    reached = graph.nodes[node]
-    return Ready(node, now + reached.wait if isinstance(reached, Delay) else now)  # `until` is looked at when due
+class _Times(msgspec.Struct, frozen=True):
+    """What the time of a node that is reached comes from."""
+
+    now: datetime
+    begun_at: datetime
+    zone: str | None  # of the contact
+    planned_at: datetime  # now, or behind a schedule the time it named
+
+
+def _planned_at(graph: Graph, frontier: Frontier, node: str, now: datetime) -> datetime:
+    """The time that a schedule gave what comes after it: how late that is can be told only from there."""
+    left = graph.nodes[node]
+    if not isinstance(left, Delay) or left.schedule is None:
+        return now
+    return next((ready.due_at for ready in frontier.ready if ready.node == node), now)
+
+
+def _arrive(graph: Graph, node: str, times: _Times) -> Ready:
+    match graph.nodes[node]:
+        case Delay(schedule=Schedule() as schedule):
+            base = times.begun_at if schedule.offset_from is OffsetFrom.ENROLLMENT else times.now
+            return Ready(node, due_of(schedule, base, times.zone))
+        case Delay(wait=wait):
+            return Ready(node, times.now + wait)  # `until` is looked at when due
+        case _:
+            return Ready(node, times.planned_at)

@@ -21,6 +21,7 @@ class Form(StrEnum):
 
     GRAPH = "graph"
     STEPS = "steps"
+    SEQUENCE = "sequence"
 
 
 class OnFailure(StrEnum):
@@ -37,9 +38,30 @@ class OnDoubt(StrEnum):
     HOLD = "hold"
 
 
+class OffsetFrom(StrEnum):
+    """What the days of a schedule are counted from."""
+
+    ENROLLMENT = "enrollment"
+    PREVIOUS = "previous"
+
+
+CONTACT_ZONE = "contact"
+"""In the place of a time zone's name: the contact's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """So many days on, at an hour of the clocks in a zone; without an hour, at the time of day it is counted from."""
+
+    day_offset: int
+    hour: int | None = None
+    zone: str = "UTC"
+    offset_from: OffsetFrom = OffsetFrom.ENROLLMENT
+
+
 @dataclass(frozen=True)
 class Send:
-    """A node that writes to people: one item for each recipient."""
+    """A node that writes to people: one item for each recipient, or for each address of the contact if none is named."""
 
     id: str
     channel: Channel
@@ -48,6 +70,7 @@ class Send:
     retry: RetryPolicy = GRAPH
     on_failure: OnFailure = OnFailure.ABORT
     on_doubt: OnDoubt = OnDoubt.CONTINUE
+    max_lateness: timedelta | None = None  # after its planned time; what would leave later is skipped
 
     @cached_property
     def every_template(self) -> Mapping[str, str]:
@@ -91,11 +114,12 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A node that waits: for a while, or until a time (given, or named as `{{ path }}`)."""
+    """A node that waits: for a while, until a time (given, or named as `{{ path }}`), or by a schedule."""
 
     id: str
     wait: timedelta = timedelta()
     until: str | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)

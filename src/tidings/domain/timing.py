@@ -29,6 +29,17 @@ def parse_duration(text: str) -> timedelta:
     return wait
 
 
+def format_duration(wait: timedelta) -> str:
+    """Write a span of whole seconds as ISO 8601 does, in days, hours, minutes and seconds."""
+    minutes, seconds = divmod(wait.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days = f"{wait.days}D" if wait.days else ""
+    clock = "".join(f"{count}{unit}" for count, unit in ((hours, "H"), (minutes, "M"), (seconds, "S")) if count)
+    if clock:
+        return f"P{days}T{clock}"
+    return f"P{days}" if days else "PT0S"
+
+
 def parse_time(text: str) -> datetime:
     """Read an ISO 8601 time; without an offset it is UTC, without an hour the start of the day."""
     try:

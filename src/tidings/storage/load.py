@@ -24,7 +24,7 @@ class LoadedExecution(msgspec.Struct, frozen=True):
     execution: Execution
     workspace: Workspace
     version_id: UUID
-    begun_at: datetime  # since when its time runs
+    begun_at: datetime  # since when its time runs: a replay gives it all of it again
     ended_at: datetime | None
     contact_id: UUID | None = None  # whom it walks for
 
@@ -137,6 +137,7 @@ def _execution(row: Row) -> LoadedExecution:
         status=ExecutionStatus(row["status"]),
         frontier=frontier_from_json(row["frontier"]),
         vars=row["vars"],
+        begun_at=row["created_at"],
         attempts=row["attempts"],
         error=row["error"],
         error_node=row["error_node"],

@@ -1,7 +1,7 @@
 -- name: load_executions
 -- What deciding needs of the executions just claimed.
 select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.input, e.vars, e.attempts, e.error,
-       e.error_node, coalesce(e.reopened_at, e.created_at) as begun_at, e.ended_at, e.contact_id
+       e.error_node, e.created_at, coalesce(e.reopened_at, e.created_at) as begun_at, e.ended_at, e.contact_id
   from executions e
  where e.shard = :shard and e.id = any(:ids::uuid[]);
 
