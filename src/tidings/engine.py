@@ -4,7 +4,7 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
 arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
-`executions` and `contacts`, each for one workspace (products/).
+`executions`, `contacts` and `sequences`, each for one workspace (products/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ from tidings.products.access import Access
 from tidings.products.contacts import Contacts
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
+from tidings.products.sequences import Sequences
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
 from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
@@ -66,6 +67,7 @@ class Engine:
         self.workflows = Workflows(kernel)
         self.executions = Executions(kernel, self.intake)
         self.contacts = Contacts(kernel)
+        self.sequences = Sequences(kernel)
         self.functions = Functions(kernel)
         self.access = Access(kernel)
 

@@ -1,5 +1,6 @@
 """When a step is due: the hour asked for on the day asked for, whatever the clocks do in between."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
@@ -27,7 +28,12 @@ from tidings.domain.item import ItemStatus
 from tidings.domain.lateness import lateness_of
 from tidings.domain.sequence import due_of, zone_named
 
-SETTINGS = {"offsetFrom": "enrollment", "timezone": "UTC", "onStepFailure": "continue", "allowReentry": False}
+SETTINGS: dict[str, object] = {
+    "offsetFrom": "enrollment",
+    "timezone": "UTC",
+    "onStepFailure": "continue",
+    "allowReentry": False,
+}
 
 
 def at(text: str) -> datetime:
@@ -138,12 +144,12 @@ def test_in_every_zone_the_clocks_show_the_hour_or_there_was_no_such_hour(
 # The walk
 
 
-def sequence(*steps: dict[str, object], **settings: object) -> Graph:
-    written = [
+def sequence(*steps: Mapping[str, object], **settings: object) -> Graph:
+    written: list[dict[str, object]] = [
         {"id": f"s{place}", "stepOrder": place, "channel": "email", "content": "Hi", **step}
         for place, step in enumerate(steps)
     ]
-    return parse_workflow({"sequence": {**SETTINGS, **settings}, "steps": written})
+    return parse_workflow({"sequence": SETTINGS | settings, "steps": written})
 
 
 def enrolled(graph: Graph, now: datetime, zone: str | None = None) -> Execution:
@@ -154,7 +160,7 @@ def enrolled(graph: Graph, now: datetime, zone: str | None = None) -> Execution:
 
 def sends(graph: Graph, execution: Execution, moment: datetime, takes: timedelta = timedelta()) -> list[datetime]:
     """Walk to the end as a worker would, waking at each due time; give when each step was planned."""
-    times = []
+    times: list[datetime] = []
     while True:
         execution, action = decide(graph, execution, [], moment)
         if isinstance(action, Finish):

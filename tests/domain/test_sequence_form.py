@@ -26,7 +26,14 @@ from tidings.domain.sequence_form import (
 
 Raw = dict[str, Any]
 WELCOME: Raw = {"id": "a", "dayOffset": 0, "stepOrder": 1, "channel": "email", "subject": "Hi", "content": "Welcome"}
-NUDGE: Raw = {"id": "b", "dayOffset": 3, "stepOrder": 2, "sendHour": 9, "channel": "sms", "content": "{{ contact.name }}?"}
+NUDGE: Raw = {
+    "id": "b",
+    "dayOffset": 3,
+    "stepOrder": 2,
+    "sendHour": 9,
+    "channel": "sms",
+    "content": "{{ contact.name }}?",
+}
 TIP: Raw = {"id": "c", "dayOffset": 7, "stepOrder": 3, "channel": "push", "subject": "Tip", "content": "T"}
 
 
@@ -170,8 +177,8 @@ def test_offsets_from_enrollment_do_not_go_back_but_those_from_the_previous_step
         "steps[1].dayOffset": "day 3 at 9:00 is before day 5 of steps[0], which is sent first"
     }
     assert problems(definition(*same_day)).keys() == {"steps[1].dayOffset"}
-    assert parse_workflow(definition(*late_first, offsetFrom="previous"))
-    assert parse_workflow(definition({**WELCOME, "sendHour": 9}, {**NUDGE, "dayOffset": 0, "sendHour": 17}))
+    assert len(parse_workflow(definition(*late_first, offsetFrom="previous")).nodes) == 4
+    assert len(parse_workflow(definition({**WELCOME, "sendHour": 9}, {**NUDGE, "dayOffset": 0})).nodes) == 4
 
 
 def test_a_part_of_a_step_is_changed_and_null_takes_it_away() -> None:
@@ -201,7 +208,7 @@ ANYTHING = st.recursive(
 )
 
 
-@given(st.fixed_dictionaries({}, optional={name: ANYTHING for name in ("sequence", "steps")}), ANYTHING, ANYTHING)
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("sequence", "steps"), ANYTHING)), ANYTHING, ANYTHING)
 def test_nothing_but_a_refusal_comes_of_nonsense(raw: Raw, step: object, value: object) -> None:
     for tried in (raw, {"sequence": {}, "steps": [step]}, definition({**WELCOME, "sendHour": value, "content": value})):
         try:

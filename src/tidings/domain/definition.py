@@ -20,7 +20,7 @@ from tidings.domain.sequence_form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import LONGEST_WAIT, parse_time
 
-__all__ = ["CONTENT_FIELDS", "HTML_FIELDS", "check_content", "parse_workflow"]
+__all__ = ["CONTENT_FIELDS", "HTML_FIELDS", "check_content", "parse_own_workflow", "parse_workflow"]
 
 MAX_NODES = 10_000
 MAX_EDGES = 50_000
@@ -54,6 +54,15 @@ def parse_workflow(raw: object) -> Graph:
         return reader.steps_form() if "steps" in raw else reader.graph_form()
     except RecursionError:
         raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
+
+
+def parse_own_workflow(raw: object) -> Graph:
+    """The same for what people write as a workflow: a sequence has a place of its own."""
+    if isinstance(raw, Mapping) and "sequence" in raw:
+        raise DefinitionInvalid(
+            [Problem("sequence", "is no field of a workflow; make a sequence, add steps, publish it")]
+        )
+    return parse_workflow(raw)
 
 
 def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:

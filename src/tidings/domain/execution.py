@@ -15,23 +15,10 @@ from msgspec.structs import replace
 
 from tidings.domain.condition import holds
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.graph import (
-    Branch,
-    Delay,
-    Doer,
-    Function,
-    Graph,
-    Node,
-    OffsetFrom,
-    OnDoubt,
-    OnFailure,
-    Schedule,
-    Send,
-    failure,
-)
+from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import SUCCESSES, ItemStatus
-from tidings.domain.sequence import due_of, zone_of
+from tidings.domain.sequence import Times, arrival, planned_at, zone_of
 from tidings.domain.timing import parse_time
 
 
@@ -114,7 +101,8 @@ Action = Plan | Deliver | Sleep | Finish
 
 def begin(graph: Graph, now: datetime, contact: Mapping[str, object] | None = None) -> Frontier:
     """Stand at the entry."""
-    return Frontier(ready=(_arrive(graph, graph.entry, _Times(now, now, zone_of(contact), now)),))
+    times = Times(now, now, now, zone_of(contact))
+    return Frontier(ready=(Ready(graph.entry, arrival(graph, graph.entry, times)),))
 
 
 def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
@@ -302,7 +290,8 @@ def pass_node(
 
     A node is ready when none of its in-edges is open and at least one has arrived, so it runs at most once.
     """
-    times = _Times(now, begun_at or now, zone, _planned_at(graph, frontier, node, now))
+    due_at = next((ready.due_at for ready in frontier.ready if ready.node == node), now)
+    times = Times(now, begun_at or now, planned_at(graph, node, due_at, now), zone)
     out = set(graph.edges_out[node])
     chosen = out if taken is None else out & set(taken)
     arrived, dead = frontier.arrived | chosen, set(frontier.dead | (out - chosen))
@@ -318,33 +307,5 @@ def pass_node(
             dead |= fresh
             settling.extend(graph.edges[edge].target for edge in sorted(fresh))
         elif all(one.node != target for one in ready):
-            ready.append(_arrive(graph, target, times))
+            ready.append(Ready(target, arrival(graph, target, times)))
     return Frontier(tuple(ready), arrived, frozenset(dead))
-
-
-class _Times(msgspec.Struct, frozen=True):
-    """What the time of a node that is reached comes from."""
-
-    now: datetime
-    begun_at: datetime
-    zone: str | None  # of the contact
-    planned_at: datetime  # now, or behind a schedule the time it named
-
-
-def _planned_at(graph: Graph, frontier: Frontier, node: str, now: datetime) -> datetime:
-    """The time that a schedule gave what comes after it: how late that is can be told only from there."""
-    left = graph.nodes[node]
-    if not isinstance(left, Delay) or left.schedule is None:
-        return now
-    return next((ready.due_at for ready in frontier.ready if ready.node == node), now)
-
-
-def _arrive(graph: Graph, node: str, times: _Times) -> Ready:
-    match graph.nodes[node]:
-        case Delay(schedule=Schedule() as schedule):
-            base = times.begun_at if schedule.offset_from is OffsetFrom.ENROLLMENT else times.now
-            return Ready(node, due_of(schedule, base, times.zone))
-        case Delay(wait=wait):
-            return Ready(node, times.now + wait)  # `until` is looked at when due
-        case _:
-            return Ready(node, times.planned_at)

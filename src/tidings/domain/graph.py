@@ -61,7 +61,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Send:
-    """A node that writes to people: one item for each recipient, or for each address of the contact if none is named."""
+    """A node that writes to people: one item for each recipient; if none is named, for each address of the contact."""
 
     id: str
     channel: Channel

@@ -9,7 +9,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from tidings.domain.graph import CONTACT_ZONE, Schedule
+import msgspec
+
+from tidings.domain.graph import CONTACT_ZONE, Delay, Graph, OffsetFrom, Schedule
 
 LONGEST_OFFSET = 3650
 """Days: as long as any wait."""
@@ -23,6 +25,33 @@ def due_of(schedule: Schedule, base: datetime, contact_zone: str | None) -> date
     # Of the time of day only the clock's reading counts, not which of two equal readings it was.
     clock = local.time().replace(fold=0) if schedule.hour is None else time(schedule.hour)
     return max(base.astimezone(UTC), moment_of(day, clock, zone))
+
+
+class Times(msgspec.Struct, frozen=True):
+    """What the time of a node that a walk reaches comes from."""
+
+    now: datetime
+    begun_at: datetime
+    planned_at: datetime
+    zone: str | None  # of the contact
+
+
+def planned_at(graph: Graph, node: str, due_at: datetime, now: datetime) -> datetime:
+    """The time of what comes after a node: now, but after a schedule the time it named, to tell how late it is."""
+    left = graph.nodes[node]
+    return due_at if isinstance(left, Delay) and left.schedule else now
+
+
+def arrival(graph: Graph, node: str, times: Times) -> datetime:
+    """When a node that is reached is due; a time that a delay waits `until` is looked at then."""
+    match graph.nodes[node]:
+        case Delay(schedule=Schedule() as schedule):
+            base = times.begun_at if schedule.offset_from is OffsetFrom.ENROLLMENT else times.now
+            return due_of(schedule, base, times.zone)
+        case Delay(wait=wait):
+            return times.now + wait
+        case _:
+            return times.planned_at
 
 
 def moment_of(day: date, clock: time, zone: ZoneInfo) -> datetime:

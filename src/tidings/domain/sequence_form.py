@@ -50,6 +50,21 @@ _SUBJECT: Mapping[Channel, str] = {Channel.EMAIL: "subject", Channel.PUSH: "titl
 """Where a step's subject goes; the other channels have none."""
 
 
+class SequenceStatus(StrEnum):
+    """What a sequence is: being written, taking contacts in, or standing still."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    PAUSED = "paused"
+
+
+class InFlightChoice(StrEnum):
+    """What becomes of those on the way when a new version is published."""
+
+    LEAVE = "leave"
+    MOVE = "move"
+
+
 class OnStepFailure(StrEnum):
     """What becomes of an enrollment when a step has failed for good."""
 
@@ -138,6 +153,14 @@ def read_step(raw: Raw, before: Step | None = None) -> Step:
     if step is None:
         raise DefinitionInvalid([Problem("", "a step is an object with dayOffset, stepOrder, channel and content")])
     return step
+
+
+def read_steps(raw: Sequence[Raw]) -> list[Step]:
+    """Steps that are given together, or DefinitionInvalid with every problem of each."""
+    reader = SequenceForm({})
+    steps = [reader.step(_spelled(one, STEP_FIELDS), f"steps[{place}]") for place, one in enumerate(raw)]
+    reader.raise_if_any()
+    return [step for step in steps if step]
 
 
 def _spelled(raw: Raw, names: Sequence[str]) -> dict[str, object]:
@@ -231,17 +254,16 @@ class SequenceForm(Reader):
         """How late a message may leave: in seconds, or as ISO 8601 writes a span of time."""
         if raw is None:
             return None
+        if not isinstance(raw, str):
+            is_span = isinstance(raw, int | float) and not isinstance(raw, bool) and 0 <= raw <= _LATEST
+            if not is_span:
+                self.add(place, f"{raw!r} is not a span of time: write it like PT2H, or in seconds from 0 on")
+            return timedelta(seconds=int(float(str(raw)))) if is_span else None
         try:
-            if isinstance(raw, str):
-                lateness = parse_duration(raw)
-            elif isinstance(raw, bool) or not isinstance(raw, int | float) or not 0 <= raw <= _LATEST:
-                raise ValueError(f"{raw!r} is not a span of time: write it like PT2H, or in seconds from 0 on")
-            else:
-                lateness = timedelta(seconds=raw)
+            return timedelta(seconds=int(parse_duration(raw).total_seconds()))
         except ValueError as error:
             self.add(place, str(error))
             return None
-        return timedelta(seconds=int(lateness.total_seconds()))
 
     def channel(self, raw: object, place: str) -> Channel | None:
         """How the message reaches the contact."""
@@ -276,7 +298,7 @@ class SequenceForm(Reader):
         for path in unknown:
             self.add(
                 place,
-                f"{{{{ {path} }}}} is nothing a contact has; use contact.name, contact.email, … or contact.attributes.*",
+                f"{{{{ {path} }}}} is nothing a contact has; use contact.name, contact.email … or contact.attributes.*",
             )
 
     def check_line(self, settings: Settings, steps: Sequence[tuple[int, Step]]) -> None:

@@ -1,9 +1,10 @@
 """Check a workflow and freeze it as a version. The first arrow: everything later names a version for ever (rule 16).
 
-Reached from engine.py and products/workflows.py. One writer of a workflow at a time: the row is locked.
+Reached from engine.py and products/workflows.py, and from products/sequences.py, which publishes drafts. One writer of
+a workflow at a time: the row is locked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -12,9 +13,10 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_workflow
+from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
-from tidings.domain.graph import Delay, Graph
+from tidings.domain.graph import Delay, Form, Graph
+from tidings.domain.queue import Lane
 from tidings.domain.requirements import required_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
@@ -24,6 +26,8 @@ from tidings.storage.database import Tx
 from tidings.storage.define import LockedWorkflow, Version
 
 LONGEST_DESCRIPTION = 10_000
+WORKFLOW, SEQUENCE = "workflow", "sequence"
+"""The kinds of a workflow; each has names of its own."""
 
 Json = Mapping[str, object]
 Change = Literal["created", "updated", "unchanged"]
@@ -39,7 +43,7 @@ class Defined:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class Draft:
     """A definition that was checked, and what its next version would be called."""
 
     definition: Json
@@ -61,7 +65,7 @@ async def define_workflow(
     """Make the workflow of this name say this: a new version, unless the newest one says the same already."""
     check_name(name)
     check_description(description)
-    draft = await _draft(kernel, caller, name, definition)
+    draft = await draft_of(kernel, caller, name, definition, parse_own_workflow)
     tenant, workspace = caller.workspace.tenant, caller.workspace.name
     new_id = kernel.new_id(caller.workspace.bucket_of(name), draft.now)  # made once: a repeat knows its own by it
 
@@ -71,12 +75,13 @@ async def define_workflow(
             id=new_id,
             tenant=tenant,
             workspace=workspace,
+            kind=WORKFLOW,
             name=name,
             description=description,
             active=active,
             now=draft.now,
         )
-        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, name=name)
+        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=WORKFLOW, name=name)
         if locked is None:
             raise AssertionError("the workflow was inserted or there in this very transaction")
         if must_be_new and locked.id != new_id:
@@ -93,10 +98,11 @@ async def redefine_workflow(
     if name is not None:
         check_name(name)
     check_description(description)
-    draft = await _draft(kernel, caller, str(id), definition)
+    draft = await draft_of(kernel, caller, str(id), definition, parse_own_workflow)
 
     async def write(tx: Tx) -> Defined:
-        locked = await define.lock_workflow(tx, tenant=caller.workspace.tenant, workspace=caller.workspace.name, id=id)
+        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=WORKFLOW, id=id)
         if locked is None:
             raise NotFound(f"there is no workflow {id}")
         return await _change(kernel, tx, caller, locked, draft, description, name=name)
@@ -104,14 +110,17 @@ async def redefine_workflow(
     return await kernel.db.persist(write)
 
 
-async def _draft(kernel: Kernel, caller: Caller, unique: str, definition: Json) -> _Draft:
-    graph = parse_workflow(definition)
+async def draft_of(
+    kernel: Kernel, caller: Caller, unique: str, definition: Json, parse: Callable[[object], Graph] = parse_workflow
+) -> Draft:
+    """Check a definition, or raise DefinitionInvalid."""
+    graph = parse(definition)
     try:
         plain = msgspec.json.decode(msgspec.json.encode(definition), type=dict[str, object])
     except (TypeError, ValueError, RecursionError) as error:
         raise InputInvalid(f"the definition is not JSON: {error}") from error
     now = await kernel.clock.now()
-    return _Draft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
+    return Draft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
 
 
 async def _change(
@@ -119,13 +128,13 @@ async def _change(
     tx: Tx,
     caller: Caller,
     locked: LockedWorkflow,
-    draft: _Draft,
+    draft: Draft,
     description: str | None,
     *,
     name: str | None = None,
     is_new: bool = False,
 ) -> Defined:
-    version, is_fresh = await _freeze(tx, locked.id, draft)
+    version, is_fresh = await freeze(tx, locked.id, draft)
     renamed = name is not None and name != locked.name
     if name is not None and renamed:
         await workflows.rename_workflow(tx, id=locked.id, name=name, now=draft.now)
@@ -144,7 +153,7 @@ async def _change(
     return Defined(locked.id, version, "updated" if changed else "unchanged")
 
 
-async def _freeze(tx: Tx, workflow_id: UUID, draft: _Draft) -> tuple[Version, bool]:
+async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool]:
     """The newest version once it says what the draft says, and whether it is new."""
     latest = await define.latest_version(tx, workflow_id=workflow_id)
     if latest and latest.definition == draft.definition:
@@ -161,6 +170,7 @@ async def _freeze(tx: Tx, workflow_id: UUID, draft: _Draft) -> tuple[Version, bo
         entry=draft.graph.entry,
         entry_wait=_entry_wait(draft.graph),
         total_steps=len(draft.graph.nodes),
+        lane=Lane.SEQUENCES if draft.graph.form is Form.SEQUENCE else Lane.TRANSACTIONAL,
         now=draft.now,
     )
     return version, True

@@ -8,7 +8,7 @@ from functools import partial
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_workflow
+from tidings.domain.definition import parse_own_workflow
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
@@ -135,7 +135,7 @@ class Workflows:
     def validate(definition: object) -> Problems:
         """Everything that is wrong with a definition; nothing is stored."""
         try:
-            parse_workflow(definition)
+            parse_own_workflow(definition)
         except DefinitionInvalid as error:
             return [*error.problems]
         return []

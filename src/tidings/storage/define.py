@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.queue import Lane
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -44,6 +45,7 @@ async def insert_workflow(
     id: UUID,
     tenant: str,
     workspace: str,
+    kind: str,
     name: str,
     description: str | None,
     active: bool,
@@ -55,6 +57,7 @@ async def insert_workflow(
         id=id,
         tenant=tenant,
         workspace=workspace,
+        kind=kind,
         name=name,
         description=description,
         active=active,
@@ -63,10 +66,10 @@ async def insert_workflow(
 
 
 async def lock_workflow(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID | None = None, name: str | None = None
+    tx: Tx, *, tenant: str, workspace: str, kind: str, id: UUID | None = None, name: str | None = None
 ) -> LockedWorkflow | None:
     """Hold a workflow, named by its id or its name, against other writers until the transaction ends."""
-    row = await tx.fetch_one(_SQL["lock_workflow"], tenant=tenant, workspace=workspace, id=id, name=name)
+    row = await tx.fetch_one(_SQL["lock_workflow"], tenant=tenant, workspace=workspace, kind=kind, id=id, name=name)
     return LockedWorkflow(row["id"], row["name"]) if row else None
 
 
@@ -88,6 +91,7 @@ async def insert_version(
     entry: str,
     entry_wait: timedelta | None,
     total_steps: int,
+    lane: Lane,
     now: datetime,
 ) -> None:
     """Freeze a definition."""
@@ -102,6 +106,7 @@ async def insert_version(
         entry=entry,
         entry_wait=entry_wait,
         total_steps=total_steps,
+        lane=lane,
         now=now,
     )
 

@@ -55,10 +55,13 @@ create table workflows (
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
     deleted_at   timestamptz,
-    description  text
+    description  text,
+    kind         text        not null default 'workflow' check (kind in ('workflow', 'sequence')),
+    paused       boolean     not null default false            -- a sequence: nothing of it is sent meanwhile
 );
-create unique index workflows_name on workflows (tenant_id, workspace_id, name) where deleted_at is null;
-create index workflows_listed on workflows (tenant_id, workspace_id, id) where deleted_at is null;
+-- A workflow and a sequence may have the same name.
+create unique index workflows_name on workflows (tenant_id, workspace_id, kind, name) where deleted_at is null;
+create index workflows_listed on workflows (tenant_id, workspace_id, kind, id) where deleted_at is null;
 
 -- A version never changes: an execution names its version for ever.
 create table workflow_versions (
@@ -68,7 +71,7 @@ create table workflow_versions (
     definition  jsonb       not null,
     created_at  timestamptz not null,
     -- What starting an execution needs to know without reading the definition.
-    form        text        not null check (form in ('graph', 'steps')),
+    form        text        not null check (form in ('graph', 'steps', 'sequence')),
     required    jsonb       not null default '[]',                 -- dotted paths that every trigger must give
     entry       text        not null,
     entry_wait  interval,
@@ -303,7 +306,8 @@ create table audit_log (
     tenant_id    text        not null,
     workspace_id text        not null,
     subject_kind text        not null check (
-        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact')
+        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter',
+                         'contact', 'sequence')
     ),
     subject_id   uuid        not null,
     event        text        not null,
@@ -420,8 +424,8 @@ begin
       into version
       from workflows w
       join workflow_versions v on v.workflow_id = w.id
-     where w.tenant_id = trigger.tenant and w.workspace_id = trigger.workspace and w.name = trigger.workflow
-       and w.deleted_at is null
+     where w.tenant_id = trigger.tenant and w.workspace_id = trigger.workspace and w.kind = 'workflow'
+       and w.name = trigger.workflow and w.deleted_at is null
      order by v.number desc
      limit 1;
     if not found then
@@ -690,3 +694,40 @@ create table suppressed_addresses (
 
 -- Nobody but the owner.
 alter table suppressed_addresses enable row level security;
+
+-- Sequences: a sequence is a workflow of its own kind. What is here is the draft its author works on; publishing freezes
+-- it as a version.
+
+create table sequences (
+    id       uuid  primary key references workflows,
+    settings jsonb not null
+);
+
+create table sequence_steps (
+    sequence_id  uuid        not null references sequences,
+    id           uuid        not null,                         -- the same in every version
+    day_offset   integer     not null check (day_offset >= 0),
+    step_order   integer     not null check (step_order >= 0), -- unique when it is published, not while it is edited
+    send_hour    smallint    check (send_hour between 0 and 23),
+    channel      text        not null check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice')),
+    subject      text,
+    content      text        not null,
+    max_lateness interval,
+    created_at   timestamptz not null,
+    primary key (sequence_id, id)
+);
+
+alter table sequences enable row level security;
+create policy own_workspace on sequences for select
+    using (exists (select 1 from workflows w where w.id = sequences.id));
+alter table sequence_steps enable row level security;
+create policy own_workspace on sequence_steps for select
+    using (exists (select 1 from workflows w where w.id = sequence_id));
+
+do $$
+begin
+    if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
+        grant select on sequences, sequence_steps to tidings_reader;
+    end if;
+end
+$$;

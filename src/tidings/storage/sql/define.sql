@@ -1,13 +1,13 @@
 -- name: insert_workflow
 -- Makes a workflow unless its name is taken.
-insert into workflows (id, tenant_id, workspace_id, name, description, active, created_at, updated_at)
-values (:id, :tenant, :workspace, :name, :description, :active, :now, :now)
-    on conflict (tenant_id, workspace_id, name) where deleted_at is null do nothing;
+insert into workflows (id, tenant_id, workspace_id, kind, name, description, active, created_at, updated_at)
+values (:id, :tenant, :workspace, :kind, :name, :description, :active, :now, :now)
+    on conflict (tenant_id, workspace_id, kind, name) where deleted_at is null do nothing;
 
 -- name: lock_workflow
 -- One writer of versions at a time; by name, or by id.
 select id, name from workflows
- where tenant_id = :tenant and workspace_id = :workspace and (id = :id::uuid or name = :name::text)
+ where tenant_id = :tenant and workspace_id = :workspace and kind = :kind and (id = :id::uuid or name = :name::text)
    and deleted_at is null
    for update;
 
@@ -21,10 +21,11 @@ select id, number, definition from workflow_versions
 -- name: insert_version
 -- Freezes a definition under the next number, with what starting an execution needs to know of it.
 insert into workflow_versions (
-    id, workflow_id, number, definition, form, required, entry, entry_wait, total_steps, created_at
+    id, workflow_id, number, definition, form, required, entry, entry_wait, total_steps, lane, created_at
 )
 values (
-    :id, :workflow_id, :number, :definition::jsonb, :form, :required::jsonb, :entry, :entry_wait, :total_steps, :now
+    :id, :workflow_id, :number, :definition::jsonb, :form, :required::jsonb, :entry, :entry_wait, :total_steps, :lane,
+    :now
 );
 
 -- name: touch_workflow
@@ -32,11 +33,12 @@ values (
 update workflows set updated_at = :now where id = :workflow_id;
 
 -- name: find_workflow
--- A workflow by name with its newest version, as a trigger needs it.
+-- A workflow by name with its newest version, as a trigger needs it; nothing triggers a sequence.
 select w.id, w.active, v.id as version_id, v.number, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
- where w.tenant_id = :tenant and w.workspace_id = :workspace and w.name = :name and w.deleted_at is null
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.name = :name
+   and w.deleted_at is null
  order by v.number desc
  limit 1;
 
@@ -45,6 +47,7 @@ select w.id, w.active, v.id as version_id, v.number, v.definition
 select w.id, w.active, v.id as version_id, v.number, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
- where w.id = :id and w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
+ where w.id = :id and w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow'
+   and w.deleted_at is null
  order by v.number desc
  limit 1;

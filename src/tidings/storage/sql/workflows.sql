@@ -3,7 +3,7 @@
 select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number, v.form, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
- where w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.deleted_at is null
    and (w.id = :id::uuid or w.name = :name::text)
  order by v.number desc
  limit 1;
@@ -14,7 +14,7 @@ select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.numb
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
    and v.number = (select max(n.number) from workflow_versions n where n.workflow_id = w.id)
- where w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
+ where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.deleted_at is null
    and (:name::text is null or w.name = :name)
    and (:active::boolean is null or w.active = :active)
    and (:before::uuid is null or w.id < :before)
@@ -30,7 +30,8 @@ select id, number, definition, created_at from workflow_versions
 -- name: activate_workflow
 -- Switches a workflow on or off; what runs already goes on.
 update workflows set active = :active, updated_at = :now
- where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null and active <> :active
+ where id = :id and tenant_id = :tenant and workspace_id = :workspace and kind = 'workflow' and deleted_at is null
+   and active <> :active
 returning id;
 
 -- name: has_executions
@@ -42,7 +43,7 @@ select 1 as found from executions
 -- name: delete_workflow
 -- Hides a workflow for ever; its versions stay, because executions name them. Active ones that were used are refused.
 update workflows set deleted_at = :now, active = false, updated_at = :now
- where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
+ where id = :id and tenant_id = :tenant and workspace_id = :workspace and kind = 'workflow' and deleted_at is null
    and not (active and :has_executions)
 returning id;
 
