@@ -138,10 +138,11 @@ gone as (
     returning q.id
 ),
 due as (
+    -- Whoever is paused is looked at when the pause says so; resuming makes it due.
     update queue q
        set due_at = t.due_at
       from unnest(:ids::uuid[], :cursors::text[], :due_at::timestamptz[]) as t(id, cursor, due_at)
-     where q.shard = :shard and q.id = t.id and not q.leased and t.cursor is not null and t.due_at is not null
+     where q.shard = :shard and q.id = t.id and not q.leased and q.stop is null and t.due_at is not null
     returning q.id
 )
 select id from moved;
