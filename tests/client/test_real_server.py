@@ -166,3 +166,29 @@ async def test_keys_are_made_listed_and_revoked(client: Client, api: ApiServer) 
 
     assert keys["form"].revoked_at is not None
     assert keys["client"].revoked_at is None
+
+
+async def test_a_sequence_is_written_published_and_paused(client: Client) -> None:
+    made = await client.sequences.create(
+        "drip", [{"dayOffset": 0, "channel": "email", "content": "Hi"}], timezone="UTC"
+    )
+    added = await client.sequences.add_step(made.id, day_offset=3, send_hour=9, channel="sms", content="Well?")
+    changed = await client.sequences.update_step(made.id, added.id, send_hour=None)
+    published = await client.sequences.publish(made.id)
+    paused = await client.sequences.pause(made.id)
+    resumed = await client.sequences.resume(made.id)
+    await client.sequences.delete_step(made.id, added.id)
+    again = await client.sequences.publish(made.id, in_flight="move")
+
+    assert (made.status, added.send_hour, changed.send_hour) == ("draft", 9, None)
+    assert (published.status, paused.status, resumed.status) == ("active", "paused", "active")
+    assert again.published
+    assert again.moved
+    assert (again.published.version, again.moved.moved, again.in_flight) == (2, 0, [])
+    assert [one.version for one in await client.sequences.versions(made.id)] == [2, 1]
+    found = await client.sequences.find("drip")
+    assert found
+    assert (found.id, len(found.steps)) == (made.id, 1)
+    assert [one.name async for one in client.sequences.list(status="active")] == ["drip"]
+    await client.sequences.delete(made.id)
+    assert await client.sequences.find("drip") is None

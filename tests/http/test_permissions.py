@@ -28,10 +28,12 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
             *("activate_workflow", "deactivate_workflow"),
+            *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
         ],
         frozenset([MANAGER, ADMIN]),
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions"], EVERYBODY),
+    **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
@@ -68,6 +70,7 @@ PLACES: dict[str, Workspace | None] = {
     "other tenant": OTHER_TENANT,
     "absent": None,
 }
+STEP = {"dayOffset": 0, "channel": "email", "content": "Hi"}
 BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
@@ -79,6 +82,10 @@ BODIES: dict[str, Any] = {
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
     "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
+    "create_sequence": lambda: {"name": f"s-{uuid4()}", "steps": [STEP]},
+    "update_sequence": lambda: {"status": "active"},
+    "add_step": lambda: STEP,
+    "update_step": lambda: {"dayOffset": 2},
     "create_contact": lambda: {"externalId": f"c-{uuid4()}"},
     "update_contact": lambda: {"name": "Ada"},
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
@@ -116,20 +123,28 @@ async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
     """Something of the kind that the path is about."""
     if workspace is None:
         return uuid4()
-    if path.startswith("/v1/api-keys"):
-        return (await engine.access.create_key(caller(workspace), "some key", WORKER)).key.id
-    if path.startswith("/v1/functions"):
-        id = uuid4()
-        await engine.functions.set(caller(workspace), str(id), "https://example.com/f")
-        return id
-    if path.startswith("/v1/contacts"):
-        return (await engine.contacts.create(caller(workspace), {"name": "Somebody"}))[0].id
-    if path.startswith("/v1/workflows"):
-        return (await engine.workflows.create(caller(workspace), f"w-{uuid4()}", WELCOME)).id
-    execution = await start(engine, workspace)
-    if path.endswith("/events"):
-        await engine.work_everything()  # its stream ends
-    return execution
+    by, name = caller(workspace), str(uuid4())
+    match path.removeprefix("/v1/").split("/")[0]:
+        case "api-keys":
+            id = (await engine.access.create_key(by, "some key", WORKER)).key.id
+        case "functions":
+            await engine.functions.set(by, name, "https://example.com/f")
+            id = UUID(name)
+        case "contacts":
+            id = (await engine.contacts.create(by, {"name": "Somebody"}))[0].id
+        case "sequences":
+            id = (await engine.sequences.create(by, name, steps=[STEP])).id
+        case "workflows":
+            id = (await engine.workflows.create(by, name, WELCOME)).id
+        case _:
+            id = await start(engine, workspace)
+            if path.endswith("/events"):
+                await engine.work_everything()  # its stream ends
+    return id
+
+
+async def _first_step(engine: Engine, workspace: Workspace | None, id: UUID) -> str:
+    return (await engine.sequences.get(workspace, id)).steps[0].id if workspace else str(uuid4())
 
 
 async def _started(engine: Engine, _: str, workspace: Workspace) -> UUID:
@@ -151,6 +166,8 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
                 continue
             id = await make(engine, path, workspace)
             path_of_it = path.replace("{id}", str(id)).replace("{name}", str(id))
+            if "{stepId}" in path:
+                path_of_it = path_of_it.replace("{stepId}", await _first_step(engine, workspace, id))
             answer = await somebody.ask(method, path_of_it, **body_of(operation))
             case = f"{operation} by {role} on {place}: {answer.status_code} {answer.text}"
 
@@ -173,9 +190,8 @@ async def test_without_a_key_nothing_but_health_is_answered(
 ) -> None:
     method, path = OPERATIONS[operation]
 
-    answer = await http.request(
-        method, path.replace("{id}", str(uuid4())).replace("{name}", "f"), headers=headers, **body_of(operation)
-    )
+    somewhere = path.replace("{id}", str(uuid4())).replace("{stepId}", str(uuid4())).replace("{name}", "f")
+    answer = await http.request(method, somewhere, headers=headers, **body_of(operation))
 
     assert answer.status_code == (200 if operation == "get_health" else 401)
 
@@ -192,12 +208,16 @@ async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(
     assert str(answers[0]).replace(foreign, "ID") == str(answers[1]).replace(absent, "ID")
 
 
-@pytest.mark.parametrize("path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters", "/v1/contacts"])
+@pytest.mark.parametrize(
+    "path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters", "/v1/contacts", "/v1/sequences"]
+)
 async def test_a_list_holds_only_what_is_of_the_workspace(path: str, engine: Engine, http: httpx2.AsyncClient) -> None:
     ids = {}
     for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(workspace), "welcome", WELCOME)
-        ids[workspace] = str(await (make if path == "/v1/contacts" else _started)(engine, path, workspace))
+        ids[workspace] = str(
+            await (make if path in {"/v1/contacts", "/v1/sequences"} else _started)(engine, path, workspace)
+        )
     reader = await person(engine, http, ADMIN)
 
     listed = (await reader.get(path)).json()["data"]

@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -26,6 +27,7 @@ MODES: tuple[Mode, ...] = ("force_custom_plan", "force_generic_plan")
 
 # The bucket, and so the shard, of row number g: every fourth bucket is in shard 1.
 ID = "('00000000-0000-7' || lpad(to_hex(1 + 4 * (g % 1024)), 3, '0') || '-8000-' || lpad(to_hex(g), 12, '0'))::uuid"
+DRIP = UUID(int=7)
 NEXT = {"shard": "1", **dict.fromkeys(("transactional", "sequences", "campaigns", "runs"), "1970-01-01")}
 CLAIM = {
     "shard": "1",
@@ -164,7 +166,7 @@ WHOLE_SHARD = {
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
-    *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions"),
+    *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences"),
 )
 
 
@@ -377,3 +379,18 @@ async def test_changing_contacts_compares_none_with_every_other(session: Sql) ->
     for mode in MODES:
         plan = await explain(session, statement, values, mode)
         assert max(part["Actual Rows"] * part["Actual Loops"] for part in parts(plan)) <= 2_000, mode
+
+
+async def test_those_on_the_way_through_a_sequence_are_found_without_reading_the_others(session: Sql) -> None:
+    await fill(session, 6_000)
+    await session.execute(
+        "update executions set contact_id = id, workflow_id = $1 where idempotency_key::int % 100 = 0", DRIP
+    )
+    await session.execute("vacuum analyze executions")
+    values = {"shard": "1", "workflow_id": str(DRIP), "version_id": str(DRIP), "after": str(UUID(int=0)), "limit": "50"}
+
+    for mode in MODES:
+        for name, found in (("count_in_flight", 60), ("lock_enrollments_behind", 50), ("has_live_enrollment", 1)):
+            plan = await explain(session, load("sequences")[name], values, mode)
+            assert "executions_enrolled" in {part.get("Index Name") for part in parts(plan)}, (name, mode)
+            assert buffers(plan) < 20 * found + 40, (name, mode)

@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 
 from tidings import __version__
-from tidings.cli import contacts, db, dead_letters, executions, keys, outbox, serve, trigger, verify, worker, workflows
+from tidings.cli import (
+    contacts,
+    db,
+    dead_letters,
+    executions,
+    keys,
+    outbox,
+    sequences,
+    serve,
+    trigger,
+    verify,
+    worker,
+    workflows,
+)
 from tidings.cli.options import AsJson, config_from
 
 app = typer.Typer(
@@ -20,6 +33,7 @@ app.command("trigger")(trigger.trigger)
 app.add_typer(executions.app, name="executions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(contacts.app, name="contacts")
+app.add_typer(sequences.app, name="sequences")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)

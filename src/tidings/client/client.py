@@ -16,6 +16,7 @@ from tidings.client.contacts import Contacts
 from tidings.client.errors import WaitTimeout
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
+from tidings.client.sequences import Sequences
 from tidings.client.transport import Request, Retrying, Transport, read
 from tidings.client.workflows import Workflows
 
@@ -47,6 +48,7 @@ class Client:
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
         self.contacts = Contacts(transport)
+        self.sequences = Sequences(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

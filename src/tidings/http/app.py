@@ -19,6 +19,7 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    sequences,
     triggers,
     workflows,
 )
@@ -30,7 +31,7 @@ from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
 from tidings.http.streams import Streams
 
-RESOURCES = (workflows, executions, dead_letters, contacts, keys, functions, audit, health, docs)
+RESOURCES = (workflows, executions, dead_letters, contacts, sequences, keys, functions, audit, health, docs)
 
 
 def create_app(engine: Engine, config: Config) -> FastAPI:

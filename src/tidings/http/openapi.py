@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.errors import PROBLEM_JSON, TITLES
+from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.shapes import (
     ChangedWorkflow,
     GivenDefinition,
@@ -35,6 +36,7 @@ VERSION = version("tidings")
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
+    *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])

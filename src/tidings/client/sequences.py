@@ -1,0 +1,146 @@
+"""`client.sequences`: a series of messages to a contact, written step by step and published."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport, path_to
+
+PATH = "/v1/sequences"
+Fields = Mapping[str, Any]
+Choice = Literal["leave", "move"]
+
+
+class Step(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One message; its id is the same in every version."""
+
+    id: UUID
+    day_offset: int
+    step_order: int
+    channel: str
+    content: str
+    send_hour: int | None = None
+    subject: str | None = None
+    max_lateness: str | None = None
+
+
+class PublishedVersion(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What was published under one number."""
+
+    version: int
+    steps: list[Step]
+    offset_from: str
+    timezone: str
+    on_step_failure: str
+    allow_reentry: bool
+    published_at: datetime
+
+
+class InFlight(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many are on the way to one step of one version."""
+
+    version: int
+    step_id: UUID
+    step_order: int
+    count: int
+
+
+class Moved(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of those on the way."""
+
+    moved: int
+    completed: int
+    left: int
+
+
+class ShownSequence(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A sequence: its draft, beside what is published."""
+
+    id: UUID
+    name: str
+    status: str
+    offset_from: str
+    timezone: str
+    on_step_failure: str
+    allow_reentry: bool
+    steps: list[Step]
+    has_draft: bool
+    published: PublishedVersion | None = None
+    in_flight: list[InFlight] | None = None
+    moved: Moved | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class _Versions(Struct, rename="camel"):
+    """Every version of a sequence."""
+
+    data: list[PublishedVersion]
+
+
+class Sequences:
+    """Write, publish, pause and look up sequences."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def create(self, name: str, steps: Sequence[Fields] = (), **settings: Any) -> ShownSequence:
+        """A new draft; Conflict when the name is taken."""
+        body = {"name": name, "steps": list(steps), **settings}
+        return await self._transport.ask(Request("POST", PATH, body, repeatable=False), ShownSequence)
+
+    async def get(self, id: UUID | str) -> ShownSequence:
+        """One sequence, with who is on the way."""
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), ShownSequence)
+
+    async def find(self, name: str) -> ShownSequence | None:
+        """The sequence of this name, or None."""
+        async for sequence in self.list(name=name):
+            return sequence
+        return None
+
+    def list(
+        self, *, name: str | None = None, status: str | None = None, page_size: int = 50
+    ) -> AsyncIterator[ShownSequence]:
+        """Every sequence, page by page as the iterator is used."""
+        return pages(self._transport, PATH, {"name": name, "status": status, "limit": page_size}, ShownSequence)
+
+    async def update(self, id: UUID | str, **fields: Any) -> ShownSequence:
+        """The sequence with its name or the settings of its draft changed."""
+        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), ShownSequence)
+
+    async def publish(self, id: UUID | str, in_flight: Choice | None = None) -> ShownSequence:
+        """The draft published; `in_flight` says what becomes of those on the way, and Conflict asks for it."""
+        return await self.update(id, status="active", **({"in_flight": in_flight} if in_flight else {}))
+
+    async def pause(self, id: UUID | str) -> ShownSequence:
+        """Let nothing of it be sent until it is resumed."""
+        return await self.update(id, status="paused")
+
+    async def resume(self, id: UUID | str) -> ShownSequence:
+        """Let a paused sequence go on."""
+        return await self.update(id, status="active")
+
+    async def delete(self, id: UUID | str) -> None:
+        """Remove a sequence; Conflict while somebody is on the way through it."""
+        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+
+    async def versions(self, id: UUID | str) -> Sequence[PublishedVersion]:
+        """Everything that was ever published, newest first."""
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "versions")), _Versions)).data
+
+    async def add_step(self, id: UUID | str, **fields: Any) -> Step:
+        """A new step in the draft; the last one unless `step_order` is given."""
+        return await self._transport.ask(Request("POST", path_to(PATH, id, "steps"), fields, repeatable=False), Step)
+
+    async def update_step(self, id: UUID | str, step_id: UUID | str, **fields: Any) -> Step:
+        """The step with what is given changed; None takes an optional field away."""
+        return await self._transport.ask(Request("PATCH", path_to(path_to(PATH, id, "steps"), step_id), fields), Step)
+
+    async def delete_step(self, id: UUID | str, step_id: UUID | str) -> None:
+        """Take a step out of the draft."""
+        await self._transport.send(Request("DELETE", path_to(path_to(PATH, id, "steps"), step_id), repeatable=False))

@@ -1,0 +1,166 @@
+"""/v1/sequences: write a series of messages step by step, publish it, pause it."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+
+from tidings.domain import sequence_form
+from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
+from tidings.http.access import Definer, DefinitionReader
+from tidings.http.bodies import body_of, read_object
+from tidings.http.edge import give_time
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.sequence_shapes import (
+    ChangedSequence,
+    ChangedStep,
+    GivenSequence,
+    GivenStep,
+    PublishedVersion,
+    Sequence,
+    Step,
+    choice_in,
+    status_in,
+)
+from tidings.http.shapes import Everything, List
+from tidings.products.sequences import Published, ShownSequence
+
+router = APIRouter(tags=["Sequences"])
+
+
+async def given_step(request: Request) -> dict[str, Any]:
+    """The body as it is: the domain reads it and tells every problem with its place."""
+    return await read_object(request)
+
+
+Given = Annotated[dict[str, Any], Depends(given_step)]
+StepId = Annotated[UUID, Path(alias="stepId")]
+
+
+def show(sequence: ShownSequence) -> Sequence:
+    """A sequence with the settings of its draft beside its own fields."""
+    return Sequence.model_validate(
+        {
+            "id": sequence.id,
+            "name": sequence.name,
+            "status": sequence.status,
+            **sequence.settings.to_json(),
+            "steps": [show_step(step) for step in sequence.steps],
+            "hasDraft": sequence.has_draft,
+            "published": show_version(sequence.published) if sequence.published else None,
+            "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
+            "moved": sequence.moved,
+            "createdAt": sequence.created_at,
+            "updatedAt": sequence.updated_at,
+        }
+    )
+
+
+def show_step(step: sequence_form.Step) -> Step:
+    """A step with its optional fields, given or not."""
+    return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json())
+
+
+def show_version(published: Published) -> PublishedVersion:
+    """What was published under one number."""
+    return PublishedVersion.model_validate(
+        {
+            "version": published.version,
+            **published.settings.to_json(),
+            "steps": [show_step(step) for step in published.steps],
+            "publishedAt": published.published_at,
+        }
+    )
+
+
+@router.post("/v1/sequences", status_code=201, openapi_extra=takes(GivenSequence))
+async def create_sequence(
+    visit: Definer, body: Annotated[GivenSequence, Depends(body_of(GivenSequence))], response: Response
+) -> Sequence:
+    """Make a sequence: a draft that nobody can be enrolled into until it is published."""
+    made = await visit.engine.sequences.create(visit.caller, body.name, body.settings(), body.steps)
+    response.headers["Location"] = f"/v1/sequences/{made.id}"
+    return show(made)
+
+
+@router.get("/v1/sequences")
+async def list_sequences(
+    visit: DefinitionReader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    name: Annotated[str | None, Query(max_length=200)] = None,
+    status: SequenceStatus | None = None,
+) -> List[Sequence]:
+    """The sequences of the workspace, newest first."""
+    page = await visit.engine.sequences.list(visit.workspace, name=name, status=status, limit=limit, cursor=cursor)
+    return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/sequences/{id:uuid}")
+async def get_sequence(
+    visit: DefinitionReader,
+    id: UUID,
+    in_flight: Annotated[
+        bool, Query(alias="inFlight", description="Count who is on the way; without, the answer is faster.")
+    ] = True,
+) -> Sequence:
+    """One sequence: its draft, what is published, and who is on the way to which step."""
+    return show(await visit.engine.sequences.get(visit.workspace, id, in_flight=in_flight))
+
+
+@router.patch("/v1/sequences/{id:uuid}", openapi_extra=takes(ChangedSequence))
+async def update_sequence(
+    visit: Definer,
+    id: UUID,
+    body: Annotated[ChangedSequence, Depends(body_of(ChangedSequence))],
+    request: Request,
+) -> Sequence:
+    """Rename, change the draft's settings, publish (`status: active`), pause, resume; all of it or nothing.
+
+    A changed draft is published over contacts on the way only with `inFlight`: `leave` lets them finish their version,
+    `move` takes each to the same step of the new one, its time computed anew. Moving is safe to ask for again.
+    """
+    changed = await visit.engine.sequences.update(
+        visit.caller,
+        id,
+        name=body.name,
+        settings=body.settings(),
+        status=status_in(body),
+        in_flight=choice_in(body),
+        on_progress=lambda _: give_time(request.scope),
+    )
+    return show(changed)
+
+
+@router.delete("/v1/sequences/{id:uuid}", status_code=204)
+async def delete_sequence(visit: Definer, id: UUID) -> None:
+    """Delete a sequence; refused while somebody is on the way through it."""
+    await visit.engine.sequences.delete(visit.caller, id)
+
+
+@router.get("/v1/sequences/{id:uuid}/versions")
+async def list_sequence_versions(visit: DefinitionReader, id: UUID) -> Everything[PublishedVersion]:
+    """Everything that was ever published, newest first."""
+    found = await visit.engine.sequences.versions(visit.workspace, id)
+    versions = [
+        Published(one.number, settings_in(one.definition), steps_in(one.definition), one.created_at) for one in found
+    ]
+    return Everything(data=[show_version(one) for one in versions])
+
+
+@router.post("/v1/sequences/{id:uuid}/steps", status_code=201, openapi_extra=takes(GivenStep))
+async def add_step(visit: Definer, id: UUID, given: Given) -> Step:
+    """Write a step into the draft; without `stepOrder` it comes last."""
+    return show_step(await visit.engine.sequences.add_step(visit.caller, id, given))
+
+
+@router.patch("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", openapi_extra=takes(ChangedStep))
+async def update_step(visit: Definer, id: UUID, step_id: StepId, given: Given) -> Step:
+    """Change a step in the draft; what is published stays as it is until the draft is published."""
+    return show_step(await visit.engine.sequences.update_step(visit.caller, id, step_id, given))
+
+
+@router.delete("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", status_code=204)
+async def delete_step(visit: Definer, id: UUID, step_id: StepId) -> None:
+    """Take a step out of the draft; versions that were published keep it."""
+    await visit.engine.sequences.delete_step(visit.caller, id, step_id)
