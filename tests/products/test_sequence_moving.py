@@ -215,6 +215,25 @@ async def test_whose_message_is_under_way_is_left_when_its_step_is_gone(
     assert (await stands(sql, id))[:2] == (2, f"wait_{drip.steps[1].id}")
 
 
+async def test_what_was_done_on_the_version_before_stays_in_the_log(
+    engine: Engine, caller: Caller, sql: Sql, drip: ShownSequence, clock: ManualClock
+) -> None:
+    first, second, _ = drip.steps
+    id = await enroll(engine, sql, caller, drip, "ada")
+    await put_at(sql, id, f"wait_{second.id}", clock.time + DAY, **{first.id: {"status": "sent"}})
+    await sql.execute(
+        "insert into execution_log (shard, execution_id, node, visit, status, at) "
+        "select shard, id, $2, 1, 'completed', created_at from executions where id = $1",
+        *(id, f"wait_{first.id}"),
+    )
+    await engine.sequences.delete_step(caller, drip.id, UUID(first.id))
+
+    await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=MOVE)
+
+    log = await engine.executions.log(caller.workspace, id)
+    assert [(line.node, line.kind) for line in log] == [(f"wait_{first.id}", "delay")]
+
+
 async def test_who_is_cancelled_is_not_moved_and_who_is_paused_stays_paused(
     engine: Engine, caller: Caller, sql: Sql, drip: ShownSequence
 ) -> None:

@@ -4,6 +4,7 @@ Reached from release.py, which writes it in the transaction that moves the execu
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import datetime
 
 from tidings.domain.execution import Execution
@@ -37,6 +38,8 @@ def _saw(node: Delay | Branch, execution: Execution, seen: Mapping[str, object])
     """A branch decides by everything there is at that moment; a delay, only by the time it was given."""
     if isinstance(node, Branch):
         return {"data": execution.input, "vars": dict(seen)}
+    if node.schedule is not None:
+        return asdict(node.schedule)
     return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
 
 
@@ -53,4 +56,4 @@ def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | N
     if isinstance(node, Branch):
         return min(ready.due_at, now)
     # The time that it waited for took the place of its own.
-    return None if node.until is not None else ready.due_at - node.wait
+    return ready.due_at - node.wait if node.until is None and node.schedule is None else None

@@ -24,7 +24,12 @@ def log_lines(
     items: Sequence[LoggedItem],
     attempts: Attempts,
 ) -> list[LogLine]:
-    """One line for each node that did anything; `kinds` are the types of all nodes, in their order."""
+    """One line for each node that did anything; `kinds` are the types of all nodes, in their order.
+
+    An enrollment that was moved has been at nodes that its version does not have: a wait, or a message over a channel.
+    """
+    gone = dict.fromkeys((one.node for one in nodes), "delay") | {one.node: one.channel for one in items}
+    kinds = {**{node: kind for node, kind in gone.items() if node not in kinds}, **kinds}
     lines = [_node_line(one, kinds) for one in nodes]
     for node, own in groupby(sorted(items, key=lambda item: item.node), key=lambda item: item.node):
         lines.append(_item_line(node, kinds, [_item(one, attempts.get(one.id, ())) for one in own]))
