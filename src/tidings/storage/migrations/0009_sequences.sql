@@ -56,7 +56,8 @@ $$;
 -- gives the same execution, even if the workflow was deactivated since or the data lacks something now. It does what
 -- kernel/start.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
 create or replace function trigger(
-    workflow text, data jsonb, idempotency_key text, workspace text default 'default', tenant text default 'default'
+    workflow text, data jsonb, idempotency_key text, workspace text default 'default', tenant text default 'default',
+    contact_id uuid default null
 ) returns uuid
     language plpgsql volatile security definer
     set search_path = tidings, pg_temp as
@@ -69,6 +70,7 @@ declare
     its_id uuid := new_id(its_bucket, moment);
     version record;
     missing text;
+    is_known boolean;
     due timestamptz;
     existing uuid;
 begin
@@ -91,15 +93,21 @@ begin
     select string_agg(t.path, ', ' order by t.path collate "C")
       into missing
       from jsonb_array_elements_text(version.required) as t(path)
-     where not has_path(trigger.data, t.path);
+     where not has_path(trigger.data, t.path)
+       and (trigger.contact_id is null or split_part(t.path, '.', 1) <> 'contact');
 
-    if version.active and missing is null then
+    is_known := trigger.contact_id is null
+        or exists (select 1 from contacts c
+                    where c.shard = shard_of(trigger.contact_id) and c.id = trigger.contact_id
+                      and c.tenant_id = trigger.tenant and c.workspace_id = trigger.workspace and c.deleted_at is null);
+
+    if version.active and missing is null and is_known then
         -- Added in UTC: where clocks are changed for the summer, a day is not always 24 hours.
         due := (moment at time zone 'UTC' + coalesce(version.entry_wait, interval '0')) at time zone 'UTC';
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
         insert into executions (
             shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor,
-            input, triggered_by, created_at
+            input, triggered_by, created_at, contact_id
         ) values (
             its_shard, its_id, trigger.tenant, trigger.workspace, version.workflow_id, version.id,
             trigger.idempotency_key, 'enqueued',
@@ -107,7 +115,7 @@ begin
                 'ready', jsonb_build_array(jsonb_build_array(version.entry, iso_format(due))),
                 'arrived', '[]'::jsonb, 'dead', '[]'::jsonb
             ),
-            version.entry, trigger.data, 'sql', moment
+            version.entry, trigger.data, 'sql', moment, trigger.contact_id
         )
         on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing;
         if found then
@@ -133,6 +141,11 @@ begin
         raise exception using errcode = 'TD409',
             message = format('workflow %L is not active, so it cannot be triggered', trigger.workflow),
             hint = 'Activate it first.';
+    end if;
+    if not is_known then
+        raise exception using errcode = 'TD422',
+            message = format('there is no contact %L in workspace %L', trigger.contact_id, trigger.workspace),
+            hint = 'Create it first, or name its workspace and tenant.';
     end if;
     raise exception using errcode = 'TD422',
         message = format('Missing required fields or template variables: %s', missing),
