@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidings.domain.contact_file import ContactFile, FileFormat, Line, read_columns
@@ -158,10 +158,15 @@ def test_a_line_without_end_is_told_and_not_kept() -> None:
 
 
 @given(st.binary(max_size=400), st.integers(1, 50), st.sampled_from(FileFormat))
+@example(b"\xff\xfea\x00", 1, FileFormat.NDJSON)
 def test_whatever_is_in_a_file_every_line_is_told_once_in_any_pieces(
     content: bytes, pieces: int, kind: FileFormat
 ) -> None:
     file = b"email,name\n" + content if kind is FileFormat.CSV else content
+    if file.startswith((b"\xff\xfe", b"\xfe\xff")):
+        with pytest.raises(InputInvalid, match="UTF-16"):
+            lines(file, kind=kind, pieces=pieces)
+        return
 
     found = lines(file, kind=kind, pieces=pieces)
 

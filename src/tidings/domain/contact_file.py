@@ -119,9 +119,10 @@ class _Lines:
         self._too_long = False
 
     def feed(self, chunk: bytes) -> Iterator[_Text]:
-        *whole, rest = (self._rest + chunk).split(b"\n")
-        if not self._number and not self._rest:
-            self._refuse_utf16(chunk)
+        known = self._rest + chunk
+        if not self._number:
+            self._refuse_utf16(known)
+        *whole, rest = known.split(b"\n")
         for line in whole:
             yield self._line(line)
         self._rest = rest
@@ -134,8 +135,8 @@ class _Lines:
             self._rest = b""
 
     @staticmethod
-    def _refuse_utf16(chunk: bytes) -> None:
-        if chunk.startswith(_UTF16):
+    def _refuse_utf16(beginning: bytes) -> None:
+        if beginning.startswith(_UTF16):
             raise InputInvalid("the file is UTF-16; save it as UTF-8 ('CSV UTF-8' in a spreadsheet) and send it again")
 
     def _line(self, line: bytes) -> _Text:
