@@ -65,7 +65,7 @@ def test_a_sequence_becomes_a_line_of_waits_and_sends() -> None:
         "b", Channel.SMS, (), {"body": "{{ contact.name }}?"}, retry=RULE, on_failure=OnFailure.CONTINUE
     )
     assert graph.timeout is None
-    assert required_of(graph) == frozenset()
+    assert required_of(graph) == {"contact"}
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ async def test_publishing_freezes_a_version_in_the_lane_of_sequences(engine: Eng
     assert await row(sql, "select form, lane, required, entry_wait from workflow_versions") == (
         "sequence",
         1,
-        "[]",
+        '["contact"]',
         None,
     )
 
