@@ -9,17 +9,15 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, row
+from tests.products.enrolling import enroll
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
-from tidings.domain.execution import begin
 from tidings.domain.ids import bucket_of_id
-from tidings.domain.queue import Lane
 from tidings.domain.sequence_form import InFlightChoice, SequenceStatus
 from tidings.engine import Engine
 from tidings.kernel import moving
 from tidings.kernel.moving import MoveCounts
 from tidings.products.sequences import InFlight, ShownSequence
-from tidings.storage.load import frontier_to_json
 
 ACTIVE = SequenceStatus.ACTIVE
 LEAVE, MOVE = InFlightChoice.LEAVE, InFlightChoice.MOVE
@@ -35,27 +33,6 @@ async def drip(engine: Engine, caller: Caller) -> ShownSequence:
     """A published sequence of days 1, 3 and 7."""
     made = await engine.sequences.create(caller, "drip", steps=[step(1), step(3), step(7)])
     return await engine.sequences.update(caller, made.id, status=ACTIVE)
-
-
-async def enroll(engine: Engine, sql: Sql, caller: Caller, drip: ShownSequence, name: str, zone: str = "UTC") -> UUID:
-    """A contact on its way to the first step."""
-    contact, _ = await engine.contacts.create(caller, {"externalId": name, "timeZone": zone})
-    found, now = await engine.sequences.published(caller.workspace, drip.id), await engine.kernel.clock.now()
-    frontier = begin(found.graph, now, {"timeZone": zone})
-    id = engine.kernel.new_id(bucket_of_id(contact.id), now)
-    shard = engine.kernel.shard_of(id)
-    await sql.execute(
-        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, "
-        "frontier, cursor, input, created_at, contact_id) "
-        "values ($1, $2, $3, $4, $5, $6, $7, 'enqueued', $8, $9, '{}', $10, $11)",
-        *(shard, id, caller.workspace.tenant, caller.workspace.name, drip.id, found.version_id, f"{contact.id}:1"),
-        *(json.dumps(frontier_to_json(frontier)), found.graph.entry, now, contact.id),
-    )
-    await sql.execute(
-        "insert into queue (shard, id, kind, lane, due_at) values ($1, $2, 'execution', $3, $4)",
-        *(shard, id, Lane.SEQUENCES, frontier.ready[0].due_at),
-    )
-    return id
 
 
 async def stands(sql: Sql, id: UUID) -> tuple[Any, ...]:
