@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tidings.domain.item import Channel
-from tidings.domain.keys import campaign_key, workflow_key
+from tidings.domain.keys import campaign_key, fallback_key, rule_key, workflow_key
 
 uuids = st.uuids()
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -30,6 +30,8 @@ def test_keys_are_those_of_the_first_release() -> None:
     """A key that changed would send again what a run before the change had sent."""
     assert workflow_key(EXECUTION, "hello", 1, 0).hex().startswith("3a04a976d3b7e45d")
     assert campaign_key(Channel.EMAIL, EXECUTION, "contact-1", "asset-1", None).hex().startswith("309b441ecd6b691a")
+    assert rule_key(EXECUTION, EXECUTION, EXECUTION, 0).hex().startswith("0b60f95e138c8232")
+    assert fallback_key(EXECUTION, Channel.EMAIL, "lead").hex().startswith("6614ece2ed31a21f")
 
 
 @given(workflow_parts, workflow_parts)
@@ -85,3 +87,11 @@ def test_a_workflow_s_key_is_never_a_campaign_s(node: str) -> None:
     key = workflow_key(EXECUTION, node, 1, 0)
 
     assert all(key != campaign_key(channel, EXECUTION, node, "1", "0") for channel in Channel)
+
+
+@given(st.tuples(uuids, uuids, uuids, st.integers(0, 99)), st.tuples(uuids, uuids, uuids, st.integers(0, 99)))
+def test_different_rule_items_have_different_keys(
+    one: tuple[UUID, UUID, UUID, int], other: tuple[UUID, UUID, UUID, int]
+) -> None:
+    assert (rule_key(*one) == rule_key(*other)) == (one == other)
+    assert len(rule_key(*one)) == 32

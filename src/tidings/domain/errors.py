@@ -7,6 +7,7 @@
     │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
     │   ├── TriggersInvalid       many triggers, with every problem and its place
     │   ├── ContactsInvalid       contacts, with every problem and its place
+    │   ├── EventInvalid          an event, with every problem and its place
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
@@ -102,6 +103,16 @@ class ContactsInvalid(InputInvalid):
     """Contacts of one call that cannot be stored, with every problem in them; none of the call was stored."""
 
     code = "contacts_invalid"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class EventInvalid(InputInvalid):
+    """An event that cannot be taken, with every problem in it; nothing of it was stored."""
+
+    code = "event_invalid"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))

@@ -22,6 +22,16 @@ def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, sche
     return _digest("campaign", channel, str(run), recipient, content, scheduled_for)
 
 
+def rule_key(event: UUID, rule: UUID, step: UUID, ordinal: int) -> bytes:
+    """The key of a rule's item: event · rule · step · recipient ordinal."""
+    return _digest("rule", str(event), str(rule), str(step), str(ordinal))
+
+
+def fallback_key(event: UUID, channel: Channel, audience: str) -> bytes:
+    """The key of what stands in for a rule: event · channel · audience, so that it runs once for each event."""
+    return _digest("fallback", str(event), channel, audience)
+
+
 @lru_cache(maxsize=4096)
 def _place(node: str, visit: int, ordinal: int) -> bytes:
     """The part that the executions of a graph share."""

@@ -1,4 +1,4 @@
-"""The words of each product for the states of an execution: one table.
+"""The words of each product for the states of an execution, and 000's for those of an item.
 
 What is stored is an ExecutionStatus; what is shown also knows `processing` (leased, or past its first node), and calls
 an execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
@@ -7,6 +7,8 @@ an execution paused from the moment nothing more can leave it. `shown_status` in
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from tidings.domain.item import SUCCESSES, ItemStatus
 
 
 class ShownStatus(StrEnum):
@@ -49,3 +51,12 @@ WORDS: Mapping[ShownStatus, Words] = {
     ShownStatus.FAILED: Words("failed", "cancelled", "failed"),
     ShownStatus.CANCELLED: Words("cancelled", "cancelled", "cancelled"),
 }
+
+
+def outbox_word(status: ItemStatus, *, is_marked: bool, in_doubt: bool) -> str:
+    """000's word for the state of an item, with the two it is silent about: skipped and in_doubt."""
+    if in_doubt:
+        return "in_doubt"
+    if status is ItemStatus.QUEUED:
+        return "processing" if is_marked else "pending"
+    return "succeeded" if status in SUCCESSES else str(status)

@@ -1,0 +1,100 @@
+"""An event: something that happened, the people it is about, and what templates are to know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tidings.domain.definition_reader import Raw, snake_case
+from tidings.domain.errors import EventInvalid, Problem
+from tidings.domain.recipients import Audience, Person, read_person
+from tidings.domain.rule import check_trigger
+from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
+
+LONGEST_KEY = 500
+MOST_PROBLEMS = 100
+_FIELDS = ("trigger", "idempotencyKey", *Audience, "variables")
+_NAMES = {name: name for name in _FIELDS} | {snake_case(name): name for name in _FIELDS}
+_TAKEN = frozenset({*Audience, "trigger"})
+"""What templates see beside the variables, which therefore no variable can be called."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened; without a key each event is its own."""
+
+    trigger: str
+    idempotency_key: str | None = None
+    people: Mapping[Audience, Person] = field(default_factory=dict)
+    variables: Mapping[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def data(self) -> Mapping[str, object]:
+        """What templates see: the variables at the top, and the people and the trigger by their names."""
+        people = {str(who): dict(person.data) for who, person in self.people.items()}
+        return {**self.variables, **people, "trigger": self.trigger}
+
+    @property
+    def stored(self) -> dict[str, object]:
+        """The event as its row has it; `read_stored` takes it back."""
+        people = {str(who): dict(person.data) for who, person in self.people.items()}
+        return {**people, "variables": dict(self.variables)}
+
+
+def read_event(raw: object) -> Event:
+    """An event as it was sent, or EventInvalid with everything that is wrong with it.
+
+    An address that is no address is refused only where a step would write to it (routing.py): a number nobody calls
+    must not keep an e-mail from going out.
+    """
+    if not isinstance(raw, Mapping):
+        raise EventInvalid([Problem("", "an event is an object with a trigger")])
+    given = {_NAMES[name]: value for name, value in raw.items() if name in _NAMES}
+    problems = [Problem(str(name), f"is no field; use {', '.join(_FIELDS)}") for name in raw if name not in _NAMES]
+    problems += _wrong_in(given)
+    if not problems:
+        problems = _unstorable(given)
+    if problems:
+        raise EventInvalid(problems[:MOST_PROBLEMS])
+    return _event(str(given["trigger"]), given.get("idempotencyKey"), given)
+
+
+def read_stored(trigger: str, key: str, stored: Raw) -> Event:
+    """An event as its row has it; whatever is odd in it was let in by the SQL function, and is read as not there."""
+    sound = {name: value for name, value in stored.items() if isinstance(value, Mapping)}
+    return _event(trigger, key, sound)
+
+
+def _event(trigger: str, key: object, given: Raw) -> Event:
+    people = {who: read_person(one) for who in Audience if isinstance(one := given.get(who), Mapping)}
+    variables = given.get("variables")
+    return Event(
+        trigger, None if key is None else str(key), people, variables if isinstance(variables, Mapping) else {}
+    )
+
+
+def _wrong_in(given: Raw) -> list[Problem]:
+    problems: list[Problem] = []
+    try:
+        check_trigger(given.get("trigger"))
+    except ValueError as error:
+        problems.append(Problem("trigger", str(error)))
+    key = given.get("idempotencyKey")
+    if key is not None and not (isinstance(key, str) and 0 < len(key) <= LONGEST_KEY and is_storable(key)):
+        problems.append(Problem("idempotencyKey", f"use a text of 1 to {LONGEST_KEY} characters, none of them NUL"))
+    for name in (*Audience, "variables"):
+        if given.get(name) is not None and not isinstance(given[name], Mapping):
+            problems.append(Problem(name, "is not an object"))
+    variables = given.get("variables")
+    if isinstance(variables, Mapping):
+        problems += [
+            Problem(f"variables.{name}", f"{name} is given beside the variables; use another name")
+            for name in variables
+            if name in _TAKEN
+        ]
+    return problems
+
+
+def _unstorable(given: Raw) -> list[Problem]:
+    if is_too_deep(given):
+        return [Problem("", f"the event {TOO_DEEP}")]
+    return [Problem(place, UNSTORABLE) for place in unstorable_places(given)]
