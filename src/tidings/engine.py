@@ -4,7 +4,7 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
 arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
-`executions`, `contacts` and `sequences`, each for one workspace (products/).
+`executions`, `contacts`, `sequences`, `rules` and `events`, each for one workspace (products/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,10 @@ from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started
 from tidings.products.access import Access
 from tidings.products.contacts import Contacts
+from tidings.products.events import Events
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
+from tidings.products.rules import Rules
 from tidings.products.sequences import Sequences
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
@@ -68,6 +70,8 @@ class Engine:
         self.executions = Executions(kernel, self.intake)
         self.contacts = Contacts(kernel)
         self.sequences = Sequences(kernel)
+        self.rules = Rules(kernel)
+        self.events = Events(kernel)
         self.functions = Functions(kernel)
         self.access = Access(kernel)
 

@@ -13,6 +13,9 @@ from tidings.domain.errors import ConfigInvalid, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.domain.recipients import Audience
+from tidings.domain.routing import fallback_name
+from tidings.domain.rule import RuleKey, check_trigger
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.render import Renderer
@@ -38,14 +41,17 @@ SHARE_OF_A_LEASE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a host application brings along: its own providers, the channels they serve, and its own functions.
+    """What a host application brings along: providers, the channels they serve, functions and fallbacks.
 
-    A function is called by its name as `await function(action, payload)`; one that is not async runs in a thread.
+    A function is called by its name as `await function(action, payload)`; one that is not async runs in a thread. A
+    fallback is one, or the URL of one, under (trigger, channel, audience): it is called once for each event that has
+    no rule for them, or whose enqueueing is known to have failed.
     """
 
     providers: Sequence[Provider] = ()
     routes: Mapping[Channel, str] = field(default_factory=dict)
     functions: Mapping[str, FunctionCallable] = field(default_factory=dict)
+    fallbacks: Mapping[tuple[str, str, str], FunctionCallable | str] = field(default_factory=dict)
 
 
 def load_app(reference: str) -> App:
@@ -97,8 +103,10 @@ async def open_engine(
 ) -> Engine:
     """An engine on a current database; brings its tables up to date unless told only to look."""
     # A bad setting is told before anything is written.
-    directory = FunctionDirectory(_functions_base(config))
-    providers, routes = _providers(config, app or App(), directory.find)
+    app = app or App()
+    fallbacks = _fallbacks(app)
+    directory = FunctionDirectory(_functions_base(config), _fallback_urls(fallbacks))
+    providers, routes = _providers(config, app, directory.find)
     keys = read_keys(config.secret_key) if config.secret_key else []
     limits = _limits(config)
     limits.require_lease_for(providers.values())
@@ -115,7 +123,9 @@ async def open_engine(
         await db.close()
         raise
     directory.connect(db, vault)
-    return Engine(Kernel(db, clock or DatabaseClock(db), shards, providers, routes, Renderer(), limits, vault))
+    clock = clock or DatabaseClock(db)
+    known = frozenset(fallbacks)
+    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, known))
 
 
 def _limits(config: Config) -> Limits:
@@ -160,13 +170,35 @@ def _functions(config: Config, app: App, directory: Directory) -> list[Provider]
             name,
             provider_class=provider_class,
             directory=directory,
-            callables=app.functions,
+            callables={**app.functions, **_fallback_callables(_fallbacks(app))},
             allow_private=config.allow_private_addresses,
             # Functions are always there, used or not: a short lease must not have to know of them.
             call_deadline=timedelta(seconds=min(config.call_seconds, config.lease_seconds * SHARE_OF_A_LEASE)),
         )
         for name, provider_class in (("functions", IDEMPOTENT), ("functions_once", ONCE))
     ]
+
+
+def _fallbacks(app: App) -> Mapping[RuleKey, FunctionCallable | str]:
+    """The app's fallbacks by what they stand in for; a key that no event could have is refused."""
+    found: dict[RuleKey, FunctionCallable | str] = {}
+    for key, fallback in app.fallbacks.items():
+        try:
+            trigger, channel, audience = key
+            found[RuleKey(check_trigger(trigger), Channel(channel), Audience(audience))] = fallback
+        except (ValueError, TypeError) as error:
+            raise ConfigInvalid(
+                f"the fallback for {key!r}: {error}; write it like ('quote_sent', 'email', 'lead')"
+            ) from error
+    return found
+
+
+def _fallback_callables(fallbacks: Mapping[RuleKey, FunctionCallable | str]) -> Mapping[str, FunctionCallable]:
+    return {fallback_name(key): one for key, one in fallbacks.items() if not isinstance(one, str)}
+
+
+def _fallback_urls(fallbacks: Mapping[RuleKey, FunctionCallable | str]) -> Mapping[str, Endpoint]:
+    return {fallback_name(key): Endpoint(one) for key, one in fallbacks.items() if isinstance(one, str)}
 
 
 def _functions_base(config: Config) -> Endpoint | None:

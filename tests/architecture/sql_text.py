@@ -13,7 +13,7 @@ from tidings.storage.statements import Statement
 HOT = frozenset(
     [
         *("queue", "executions", "outbox", "jobs", "runs", "run_parts", "audience", "attempts", "execution_log"),
-        *("audit_log", "contacts", "contact_tags", "suppressed_addresses"),
+        *("audit_log", "contacts", "contact_tags", "suppressed_addresses", "events"),
     ]
 )
 SHARDED = HOT | {"shards"}

@@ -162,11 +162,12 @@ WHOLE_SHARD = {
     "executions": {"list_live_executions"},
     "contacts": {"list_contacts"},
     "suppressions": {"has_suppressions"},
+    "events": {"list_events"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
-    *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences"),
+    *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
 )
 
 
@@ -214,6 +215,13 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> No
         "insert into suppressed_addresses (shard, hash, reason, since) select 1, hash, 'manual', "
         f"{at} from (select sha256(g::text::bytea) as hash from generate_series(1, {count}) g) h"
         " where shard_of_hash(hash) = 1",
+        "insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source,"
+        f" created_at, routed_at) select 1, id, 't', 'w', 'trigger', g::text, '{{}}', '[]', 'api', {at}, {at} {rows}",
+        # Beside the others, with ids of their own: every tenth row an event's.
+        "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient,"
+        " payload, status, idempotency_key, created_at)"
+        " select 1, ('00000001' || substr(id::text, 9))::uuid, 't', 'w', id, id, 0, 'email', 'p', 'r', '{}', 'queued',"
+        f" sha256(('event' || g)::bytea), {at} {rows} where g % 10 = 0",
     ):
         await session.execute(statement)
     if analyze:

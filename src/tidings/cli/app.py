@@ -9,9 +9,11 @@ from tidings.cli import (
     contacts,
     db,
     dead_letters,
+    events,
     executions,
     keys,
     outbox,
+    rules,
     sequences,
     serve,
     trigger,
@@ -34,6 +36,8 @@ app.add_typer(executions.app, name="executions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(contacts.app, name="contacts")
 app.add_typer(sequences.app, name="sequences")
+app.add_typer(rules.app, name="rules")
+app.add_typer(events.app, name="events")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)

@@ -38,15 +38,19 @@ class Document:
 
     def line_of(self, place: str) -> int | None:
         """The line of a place such as `nodes[2].to`, or of what is nearest to it; None in JSON."""
-        node = self.node
-        if node is None:
-            return None
-        for match in _PLACE.finditer(place):
-            inner = _item(node, int(match[1])) if match[1] else _field(node, match[2])
-            if inner is None:
-                break
-            node = inner
-        return int(node.start_mark.line) + 1
+        return line_of(self.node, place)
+
+
+def line_of(node: yaml.Node | None, place: str) -> int | None:
+    """The line of a place below a node, or of what is nearest to it; None without a node."""
+    if node is None:
+        return None
+    for match in _PLACE.finditer(place):
+        inner = _item(node, int(match[1])) if match[1] else _field(node, match[2])
+        if inner is None:
+            break
+        node = inner
+    return int(node.start_mark.line) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,8 @@ class FilesInvalid(InputInvalid):
 
 
 @dataclass
-class _Found:
-    """What a file holds before it is known to be a workflow."""
+class Found:
+    """What a file holds before it is known what that is."""
 
     value: object
     node: yaml.Node | None = None
@@ -107,7 +111,7 @@ def read_definitions(files: Sequence[Path]) -> tuple[list[Document], list[FilePr
     problems: list[FileProblem] = []
     for file in files:
         try:
-            found = list(_read(file))
+            found = list(read_objects(file))
         except FilesInvalid as error:
             problems += error.problems
             continue
@@ -128,7 +132,8 @@ def problems_of(document: Document, problems: Sequence[Problem]) -> list[FilePro
     return [FileProblem(file, document.line_of(one.place), name, one.place, one.message) for one in problems]
 
 
-def _read(file: Path) -> Iterator[_Found]:
+def read_objects(file: Path) -> Iterator[Found]:
+    """Everything in a YAML or JSON file: each document, and each of a list; FilesInvalid when it cannot be read."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -138,14 +143,14 @@ def _read(file: Path) -> Iterator[_Found]:
     for one in found:
         if isinstance(one.value, list):
             inner = one.node.value if isinstance(one.node, yaml.SequenceNode) else [None] * len(one.value)
-            yield from (_Found(value, node) for value, node in zip(one.value, inner, strict=True))
+            yield from (Found(value, node) for value, node in zip(one.value, inner, strict=True))
         elif one.value is not None:  # nothing between two `---` is nothing
             yield one
 
 
-def _read_json(file: Path, text: str) -> list[_Found]:
+def _read_json(file: Path, text: str) -> list[Found]:
     try:
-        return [_Found(json.loads(text))]
+        return [Found(json.loads(text))]
     except json.JSONDecodeError as error:
         problem = FileProblem(str(file), error.lineno, None, "", f"is no JSON: {error.msg} (column {error.colno})")
         raise FilesInvalid([problem]) from error
@@ -155,15 +160,15 @@ def _read_json(file: Path, text: str) -> list[_Found]:
         raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
 
 
-def _read_yaml(file: Path, text: str) -> list[_Found]:
+def _read_yaml(file: Path, text: str) -> list[Found]:
     loader = _Loader(text)
-    found: list[_Found] = []
+    found: list[Found] = []
     try:
         while loader.check_node():
             node = loader.get_node()
             if node is not None and _parts(node, {}) > MOST_PARTS:
                 raise ConstructorError(None, None, "its aliases make it endless", node.start_mark)
-            found.append(_Found(loader.construct_document(node), node))
+            found.append(Found(loader.construct_document(node), node))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         reason = error.problem or error.context or "it cannot be understood"
@@ -190,7 +195,7 @@ def _parts(node: yaml.Node, counted: dict[int, float]) -> float:
     return counted[id(node)]
 
 
-def _document(file: Path, found: _Found) -> Document | FileProblem:
+def _document(file: Path, found: Found) -> Document | FileProblem:
     value, line = found.value, found.node.start_mark.line + 1 if found.node else None
     if not isinstance(value, dict):
         return FileProblem(str(file), line, None, "", f"a workflow is an object with a name, not {_kind(value)}")
@@ -210,6 +215,11 @@ def _wrong_in(value: Mapping[Any, Any]) -> Problem | None:
         return Problem("description", f"{description!r} is not a text")
     if active is not None and not isinstance(active, bool):
         return Problem("active", f"{active!r} is neither true nor false")
+    return wrong_as_json(value)
+
+
+def wrong_as_json(value: Mapping[Any, Any]) -> Problem | None:
+    """What keeps an object of a file from being JSON."""
     if odd := [key for key in value if not isinstance(key, str)]:
         return Problem("", f"{odd[0]!r} is not the name of a field; put it in quotes")
     try:

@@ -27,13 +27,13 @@ WorkflowReference = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
-def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]]) -> Result:
+def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]], app: str | None = None) -> Result:
     """Do something on an engine that is opened for it; the tables must be up to date."""
 
     async def do() -> Result:
-        from tidings.wiring import open_engine
+        from tidings.wiring import load_app, open_engine
 
-        engine = await open_engine(config, may_migrate=False)
+        engine = await open_engine(config, load_app(app) if app else None, may_migrate=False)
         try:
             return await work(engine)
         finally:
@@ -43,10 +43,13 @@ def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]]) -
 
 
 def on_database(
-    database_url: str | None, data_dir: Path | None, work: Callable[["Engine"], Awaitable[Result]]
+    database_url: str | None,
+    data_dir: Path | None,
+    work: Callable[["Engine"], Awaitable[Result]],
+    app: str | None = None,
 ) -> Result:
     """Do something on the engine of the database that the flags, the environment or tidings.toml name."""
-    return with_engine(config_from(database_url=database_url, data_dir=data_dir), work)
+    return with_engine(config_from(database_url=database_url, data_dir=data_dir), work, app)
 
 
 def caller(tenant: str, workspace: str, actor: str) -> Caller:

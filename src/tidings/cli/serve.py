@@ -18,13 +18,21 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default:
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
 
 
-def serve(host: Host = None, port: Port = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+def serve(
+    host: Host = None,
+    port: Port = None,
+    app: AppReference = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
     """Answer the HTTP API until stopped; workers run elsewhere.
+
+    With --app, events fall back on what the application registers; workers need the same one to call it.
 
     The first SIGTERM or Ctrl-C answers what is in the air; the second leaves at once.
     """
     config = config_from(host=host, port=port, database_url=database_url, data_dir=data_dir)
-    raise typer.Exit(run(lambda: _serve(config)))
+    raise typer.Exit(run(lambda: _serve(config, app)))
 
 
 def up(
@@ -43,11 +51,11 @@ def up(
     raise typer.Exit(run(lambda: _up(config, app)))
 
 
-async def _serve(config: Config) -> int:
-    from tidings.wiring import open_engine
+async def _serve(config: Config, app: str | None) -> int:
+    from tidings.wiring import load_app, open_engine
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config)
+    engine = await open_engine(config, load_app(app) if app else None)
     return await run_together(engine, await _open_api(engine, config))
 
 

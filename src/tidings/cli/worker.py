@@ -18,7 +18,9 @@ Lanes = Annotated[
 ]
 AppReference = Annotated[
     str | None,
-    typer.Option("--app", help="A host application's providers, as module:name.", show_default=False),
+    typer.Option(
+        "--app", help="A host application's providers, functions and fallbacks, as module:name.", show_default=False
+    ),
 ]
 
 

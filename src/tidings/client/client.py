@@ -14,8 +14,10 @@ import msgspec
 from tidings.client.answers import Execution, Triggered
 from tidings.client.contacts import Contacts
 from tidings.client.errors import WaitTimeout
+from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
+from tidings.client.rules import Rules
 from tidings.client.sequences import Sequences
 from tidings.client.transport import Request, Retrying, Transport, read
 from tidings.client.workflows import Workflows
@@ -49,6 +51,8 @@ class Client:
         self.dead_letters = DeadLetters(transport)
         self.contacts = Contacts(transport)
         self.sequences = Sequences(transport)
+        self.rules = Rules(transport)
+        self.events = Events(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

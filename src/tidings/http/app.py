@@ -14,11 +14,13 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    events,
     executions,
     functions,
     functions_endpoint,
     health,
     keys,
+    rules,
     sequences,
     triggers,
     workflows,
@@ -31,7 +33,9 @@ from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
 from tidings.http.streams import Streams
 
-RESOURCES = (workflows, executions, dead_letters, contacts, sequences, keys, functions, audit, health, docs)
+RESOURCES = (
+    *(workflows, executions, dead_letters, contacts, sequences, rules, events, keys, functions, audit, health, docs),
+)
 
 
 def create_app(engine: Engine, config: Config) -> FastAPI:

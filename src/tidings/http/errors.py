@@ -17,6 +17,7 @@ from tidings.domain.errors import (
     ContactsInvalid,
     DataMissing,
     DefinitionInvalid,
+    EventInvalid,
     InputInvalid,
     NotFound,
     Problem,
@@ -149,7 +150,7 @@ def problem(
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
     """Everything that is wrong, each with its place, as far as the error knows."""
-    if isinstance(error, DefinitionInvalid | TriggersInvalid | ContactsInvalid | FieldsInvalid):
+    if isinstance(error, DefinitionInvalid | TriggersInvalid | ContactsInvalid | EventInvalid | FieldsInvalid):
         return error.problems
     if isinstance(error, DataMissing):
         names = dict.fromkeys([*error.required, *error.variables])

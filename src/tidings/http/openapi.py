@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.errors import PROBLEM_JSON, TITLES
+from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
 from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.shapes import (
     ChangedWorkflow,
@@ -37,10 +38,13 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
+    *(GivenRule, GivenEvent, GivenCancel),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
-NAME_A_WORKFLOW = frozenset(["/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay"])
+NAME_SOMETHING = frozenset(
+    ["/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay", "/v1/events/cancel"]
+)
 DESCRIPTION = """
 Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
 
@@ -189,7 +193,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         statuses |= {401, 403, 422, 429}
     if "requestBody" in operation:
         statuses |= {400, 413}
-    if "{" in path or path in NAME_A_WORKFLOW:
+    if "{" in path or path in NAME_SOMETHING:
         statuses |= {404}
     if method != "get":
         statuses |= {409}

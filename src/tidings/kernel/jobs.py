@@ -1,10 +1,12 @@
-"""One batch of jobs, from claim to release: a job is a batch of items of a run.
+"""One batch of jobs, from claim to release: a job is a batch of items of a run, or the items of an event.
 
-Reached from engine.py. Its items exist already (deploy.py wrote them); they are rendered before their first mark.
+Reached from engine.py. Its items exist already: deploy.py wrote a run's, which are rendered before their first mark,
+and events.py wrote an event's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -12,13 +14,14 @@ import structlog
 from tidings.domain.definition import HTML_FIELDS
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus, Payload
+from tidings.domain.item import ItemStatus, Payload, Reserved
 from tidings.domain.queue import Claimed, Lane, Stop
-from tidings.domain.retry import CAMPAIGN
+from tidings.domain.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.template import RenderFailed
 from tidings.kernel import crash_points
 from tidings.kernel.deliver import Flight, Parcel
 from tidings.kernel.doubt import face_doubt
+from tidings.kernel.events import load_event_work
 from tidings.kernel.executions import learn
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
@@ -42,8 +45,10 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
     now = await kernel.clock.now()
     async with Keeper(kernel, shard, leases) as keeper:
         jobs, items = await _load(kernel, shard, leases, now)
-        hands = {lease.id: Hand(lease, lambda _: CAMPAIGN) for lease in leases if lease.id in jobs}
-        for item in items:
+        events = await load_event_work(kernel, shard, leases, jobs, now)
+        retry_for = partial(_retry_for, events.policies)
+        hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
+        for item in (*items, *events.items):
             hands[item.owner].take(item)
         again = await face_doubt(kernel, shard, hands.values(), now)
         moving = await settle_stopped(kernel, shard, hands, now)
@@ -62,15 +67,25 @@ async def _load(
     async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, now=now)
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
-        run_ids = [job.run_id for job in taken.values()]
-        items = await load.load_job_items(tx, shard=shard, ids=list(taken), run_ids=run_ids) if jobs else []
+        run_ids = {job.id: job.run_id for job in jobs if job.run_id}
+        ids_of_runs, runs = list(run_ids), list(run_ids.values())
+        items = await load.load_job_items(tx, shard=shard, ids=ids_of_runs, run_ids=runs) if runs else []
         return taken, items
 
     jobs, items = await kernel.db.persist(read)
-    for run_id in {job.run_id for job in jobs.values()} - kernel.runs.keys():
+    for run_id in _runs_of(jobs.values()) - kernel.runs.keys():
         await _load_run(kernel, run_id)
         await wake_run(kernel, run_id, now)  # its first job is locked: it is running
     return jobs, items
+
+
+def _runs_of(jobs: Iterable[LoadedJob]) -> set[UUID]:
+    """The runs that these jobs are of; an event's job has none."""
+    return {job.run_id for job in jobs if job.run_id}
+
+
+def _retry_for(policies: Mapping[UUID, RetryPolicy], item: Reserved) -> RetryPolicy:
+    return policies.get(item.id, CAMPAIGN)
 
 
 async def _load_run(kernel: Kernel, run_id: UUID) -> None:
@@ -97,7 +112,7 @@ async def _render(
     """Render what was never marked; an item whose template fails is failed with the reason."""
     fresh = [item for item in items if item.owner in hands and item.open and item.open.payload is None]
     rendered = await kernel.renderer.render(
-        [_render_job(kernel.runs[jobs[item.owner].run_id], item, now) for item in fresh]
+        [_render_job(kernel.runs[run_id], item, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
     )
     crash_points.reach("after_render")
     results = list(zip(fresh, rendered, strict=True))
@@ -118,7 +133,7 @@ def _parcels(
     hands: Mapping[UUID, Hand], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
 ) -> list[Parcel]:
     return [
-        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[item.id], item.in_doubt), CAMPAIGN)
+        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[item.id], item.in_doubt), hand.retry_for(item))
         for hand in hands.values()
         for item in hand.due(now)
         if not item.in_doubt or item.id in again
@@ -140,7 +155,8 @@ async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], job
     for id in lost:
         log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
     # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
-    for run_id in {job.run_id for job in released if job.done} | {jobs[id].run_id for id in lost}:
+    done = {job.run_id for job in released if job.run_id and job.done}
+    for run_id in done | _runs_of(jobs[id] for id in lost):
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
 
 

@@ -14,6 +14,7 @@ from tidings.domain.ids import Bucket, Shard, make_id, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
 from tidings.domain.requirements import Requirements
+from tidings.domain.rule import RuleKey
 from tidings.kernel.horizon import Horizon
 from tidings.kernel.render import Renderer
 from tidings.kernel.slots import Pauses, Slots
@@ -61,6 +62,7 @@ class Kernel:
     renderer: Renderer
     limits: Limits = field(default_factory=Limits)
     vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
+    fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     pauses: Pauses = field(default_factory=Pauses)
     horizon: Horizon = field(default_factory=Horizon)
@@ -96,9 +98,13 @@ class Kernel:
 
     def provider_for(self, node: Doer) -> str:
         """The name of the provider that a node acts through; a function that must not be called again has its own."""
-        name = self.route(node.channel)
-        once = f"{name}_once"
-        return once if isinstance(node, Function) and not node.idempotent and once in self.providers else name
+        may_repeat = not isinstance(node, Function) or node.idempotent
+        return self.route(node.channel) if may_repeat else self.route_once()
+
+    def route_once(self) -> str:
+        """The name of the provider for functions that must not be called again."""
+        name = self.route(Channel.FUNCTION)
+        return f"{name}_once" if f"{name}_once" in self.providers else name
 
     def route(self, channel: Channel) -> str:
         """The name of the provider for a channel."""

@@ -174,6 +174,7 @@ _ROW_CHECKS: Sequence[tuple[str, str, _RowCheck]] = (
     ("lost executions", "3 every open execution is in the queue", verify.lost_executions),
     ("lost jobs", "3 every open job is in the queue", verify.lost_jobs),
     ("lost runs", "3 every open run is in the queue", verify.lost_runs),
+    ("lost events", "3 every event is routed or will be", verify.lost_events),
     ("queue", "3 whatever is in the queue exists", verify.ownerless_rows),
     ("counts", "3 planned is the sum of what became of it", verify.miscounted_jobs),
     ("jobs", "4 a job ends only when every item has", verify.early_jobs),

@@ -54,7 +54,7 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
         return item
 
     item = await kernel.db.persist(write)
-    kernel.notifier.tell(shard, Lane.TRANSACTIONAL if item.execution_id else Lane.CAMPAIGNS)
+    kernel.notifier.tell(shard, Lane.CAMPAIGNS if item.run_id else Lane.TRANSACTIONAL)
 
 
 def _status(item: FoundItem, outcome: Resolution) -> ItemStatus:

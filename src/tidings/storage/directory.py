@@ -5,7 +5,7 @@ of a base.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tidings.domain.function import BASE, Endpoint
 from tidings.domain.ids import Workspace
@@ -20,8 +20,15 @@ MOST_KEPT = 10_000
 class FunctionDirectory:
     """Looks functions up, and remembers each for a few seconds."""
 
-    def __init__(self, base: Endpoint | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        base: Endpoint | None = None,
+        own: Mapping[str, Endpoint] | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._base = base
+        self._own = own or {}  # of the host application, the same in every workspace
         self._monotonic = monotonic
         self._source: tuple[Database, Vault] | None = None
         self._kept: dict[tuple[Workspace, str], tuple[float, Endpoint | None]] = {}
@@ -32,6 +39,8 @@ class FunctionDirectory:
 
     async def find(self, workspace: Workspace, name: str) -> Endpoint | None:
         """Where to call a function; raises ConfigInvalid when its secret cannot be opened."""
+        if name in self._own:
+            return self._own[name]
         now = self._monotonic()
         until, endpoint = self._kept.get((workspace, name), (now, None))
         if until > now:

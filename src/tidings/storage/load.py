@@ -40,12 +40,14 @@ class LoadedItem(msgspec.Struct, frozen=True):
 
 
 class LoadedJob(msgspec.Struct, frozen=True):
-    """A job just locked."""
+    """A job just locked: a run's or an event's; an event's is `unrouted` until somebody has decided what it sends."""
 
     id: UUID
-    run_id: UUID
+    run_id: UUID | None
     tenant: str
     workspace: str
+    event_id: UUID | None = None
+    unrouted: bool = False
 
 
 class LoadedRun(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ async def load_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mappi
 async def load_execution_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], nodes: Sequence[str]) -> list[LoadedItem]:
     """The items that matter to where these executions stand."""
     rows = await tx.fetch(_SQL["load_execution_items"], shard=shard, ids=ids, nodes=nodes)
-    return [_item(row, None) for row in rows]
+    return [loaded_item(row, None) for row in rows]
 
 
 async def take_jobs(
@@ -86,13 +88,16 @@ async def take_jobs(
 ) -> list[LoadedJob]:
     """Lock the jobs whose lease still holds."""
     rows = await tx.fetch(_SQL["take_jobs"], shard=shard, ids=ids, fences=fences, now=now)
-    return [LoadedJob(row["id"], row["run_id"], row["tenant_id"], row["workspace_id"]) for row in rows]
+    return [
+        LoadedJob(row["id"], row["run_id"], row["tenant_id"], row["workspace_id"], row["event_id"], row["planned"] == 0)
+        for row in rows
+    ]
 
 
 async def load_job_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], run_ids: Sequence[UUID]) -> list[LoadedItem]:
     """The open items of these jobs."""
     rows = await tx.fetch(_SQL["load_job_items"], shard=shard, ids=ids, run_ids=run_ids)
-    return [_item(row, row["data"]) for row in rows]
+    return [loaded_item(row, row["data"]) for row in rows]
 
 
 async def load_runs(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, LoadedRun]:
@@ -153,7 +158,8 @@ def _execution(row: Row) -> LoadedExecution:
     )
 
 
-def _item(row: Row, data: Json | None) -> LoadedItem:
+def loaded_item(row: Row, data: Json | None) -> LoadedItem:
+    """An item as a row of any of the loading statements has it."""
     status = ItemStatus(row["status"])
     state = ItemState(
         node=row["node"],

@@ -54,7 +54,7 @@ class ReleasedJob(msgspec.Struct, frozen=True):
     """A job that was let go, and whether it is done."""
 
     id: UUID
-    run_id: UUID
+    run_id: UUID | None
     done: bool
 
 

@@ -59,6 +59,11 @@ async def lost_runs(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
     return _offences(await tx.fetch(_SQL["lost_runs"], shard=shard, limit=limit))
 
 
+async def lost_events(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
+    """Events that nobody will route."""
+    return _offences(await tx.fetch(_SQL["lost_events"], shard=shard, limit=limit))
+
+
 async def ownerless_rows(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
     """Queue rows of nothing."""
     return _offences(await tx.fetch(_SQL["ownerless_rows"], shard=shard, limit=limit))

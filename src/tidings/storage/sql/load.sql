@@ -21,7 +21,7 @@ update jobs
   join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
  where jobs.shard = :shard and jobs.id = t.id
    and jobs.ended_at is null
-returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts;
+returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts, jobs.event_id, jobs.planned;
 
 -- name: load_job_items
 -- The open items of jobs; those not yet rendered come with their person's data.

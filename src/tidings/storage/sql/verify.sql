@@ -13,7 +13,7 @@ select (array_agg(o.id order by o.id))[2] as id,
        'is the same as ' || (array_agg(o.id order by o.id))[1]::text as problem
   from outbox o
  where o.shard = :shard
- group by o.execution_id, o.node, o.visit, o.run_id, o.ordinal, o.channel
+ group by o.execution_id, o.node, o.visit, o.run_id, o.event_id, o.ordinal, o.channel
 having count(*) > 1
  limit :limit;
 
@@ -49,6 +49,14 @@ select r.id, 'is ' || r.status || ' but not in the queue' as problem
    and not exists (select 1 from queue q where q.shard = :shard and q.id = r.id)
  order by r.id limit :limit;
 
+-- name: lost_events
+-- Promise 3: an event that is not routed yet has a job that will be looked at.
+select e.id, 'is not routed and its job is not in the queue' as problem
+  from events e
+ where e.shard = :shard and e.routed_at is null
+   and not exists (select 1 from queue q where q.shard = :shard and q.id = e.job_id)
+ order by e.id limit :limit;
+
 -- name: ownerless_rows
 -- Whatever is in the queue exists.
 select q.id, 'is in the queue, but there is no such ' || q.kind as problem
@@ -70,7 +78,7 @@ select j.id, 'counts ' || j.planned || ' planned, ' || j.sent || ' sent, ' || j.
                     count(*) filter (where o.status = 'failed') as failed,
                     count(*) filter (where o.status = 'skipped') as skipped
                from outbox o
-              where o.shard = :shard and o.run_id is not null
+              where o.shard = :shard and o.job_id is not null
               group by o.job_id) i on i.job_id = j.id
  where j.shard = :shard
    and (j.planned, j.sent, j.called, j.posted, j.failed, j.skipped)
@@ -83,8 +91,10 @@ select j.id, 'counts ' || j.planned || ' planned, ' || j.sent || ' sent, ' || j.
 select j.id, 'is ' || j.status || ' with open items' as problem
   from jobs j
  where j.shard = :shard and j.ended_at is not null
-   and exists (select 1 from outbox o
-                where o.shard = :shard and o.run_id = j.run_id and o.job_id = j.id and o.status = 'queued')
+   and (exists (select 1 from outbox o
+                 where o.shard = :shard and o.run_id = j.run_id and o.job_id = j.id and o.status = 'queued')
+        or exists (select 1 from outbox o
+                    where o.shard = :shard and o.event_id = j.event_id and o.job_id = j.id and o.status = 'queued'))
  order by j.id limit :limit;
 
 -- name: ended_runs
@@ -96,7 +106,7 @@ select id, status, planned from runs where shard = :shard and ended_at is not nu
 select run_id, status, sum(planned) as planned, sum(sent) as sent, sum(called) as called, sum(posted) as posted,
        sum(failed) as failed, sum(skipped) as skipped
   from jobs
- where shard = :shard
+ where shard = :shard and run_id is not null
  group by run_id, status;
 
 -- name: missing_constraints

@@ -1,0 +1,86 @@
+"""`client.events`: something happened."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.client.answers import Decision, Event
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport, path_to
+
+PATH = "/v1/events"
+Given = Mapping[str, Any]
+
+
+class _Explained(msgspec.Struct, rename="camel"):
+    """What an event would do."""
+
+    decisions: list[Decision]
+
+
+class Events:
+    """Send, explain, look up and cancel events."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(
+        self,
+        trigger: str,
+        *,
+        lead: Given | None = None,
+        partner: Given | None = None,
+        agent: Given | None = None,
+        variables: Given | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Send an event; the same key again gives the first one.
+
+        Without a key each call sends its own, and still only once, however often the connection breaks.
+        """
+        # Made before the first try, so that a second try cannot send another.
+        key = str(uuid4()) if idempotency_key is None else idempotency_key
+        body = _body(trigger, lead, partner, agent, variables) | {"idempotencyKey": key}
+        sent = await self._transport.ask(Request("POST", PATH, body), Event)
+        # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
+        return sent if idempotency_key is not None else replace(sent, duplicate=False)
+
+    async def explain(
+        self,
+        trigger: str,
+        *,
+        lead: Given | None = None,
+        partner: Given | None = None,
+        agent: Given | None = None,
+        variables: Given | None = None,
+    ) -> Sequence[Decision]:
+        """What an event would do, decision by decision; nothing is sent."""
+        request = Request("POST", f"{PATH}/explain", _body(trigger, lead, partner, agent, variables))
+        return (await self._transport.ask(request, _Explained)).decisions
+
+    async def get(self, id: UUID | str) -> Event:
+        """One event, and how its items stand."""
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
+
+    def list(self, *, trigger: str | None = None, page_size: int = 50) -> AsyncIterator[Event]:
+        """Events, newest first, page by page as the iterator is used."""
+        return pages(self._transport, PATH, {"trigger": trigger, "limit": page_size}, Event)
+
+    async def cancel(self, id: UUID | str) -> Event:
+        """Skip what it has not sent yet; Conflict when nothing is left."""
+        return await self._transport.ask(Request("POST", path_to(PATH, id, "cancel"), repeatable=False), Event)
+
+    async def cancel_by_key(self, trigger: str, idempotency_key: str) -> Event:
+        """The same for the event of this key."""
+        body = {"trigger": trigger, "idempotencyKey": idempotency_key}
+        return await self._transport.ask(Request("POST", f"{PATH}/cancel", body, repeatable=False), Event)
+
+
+def _body(
+    trigger: str, lead: Given | None, partner: Given | None, agent: Given | None, variables: Given | None
+) -> dict[str, Any]:
+    given = {"lead": lead, "partner": partner, "agent": agent, "variables": variables}
+    return {"trigger": trigger} | {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,73 @@
+"""/v1/events: something happened; what that does, or would do."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tidings.http.access import Operator, WorkReader
+from tidings.http.bodies import body_of, read_object
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.rule_shapes import Decision, Event, Explained, GivenCancel, GivenEvent
+from tidings.http.shapes import List
+
+router = APIRouter(tags=["Events"])
+
+
+async def given_event(request: Request) -> dict[str, Any]:
+    """The body as it is: the domain reads it and tells every problem with its place."""
+    return await read_object(request)
+
+
+@router.post(
+    "/v1/events",
+    status_code=201,
+    responses={200: {"model": Event, "description": "It had been sent with this key before."}},
+    openapi_extra=takes(GivenEvent),
+)
+async def send_event(
+    visit: Operator, given: Annotated[dict[str, Any], Depends(given_event)], response: Response
+) -> Event:
+    """Send an event: the answer has a decision for each channel and audience that its trigger knows."""
+    sent = await visit.engine.events.send(visit.caller, given)
+    response.headers["Location"] = f"/v1/events/{sent.id}"
+    response.status_code = 200 if sent.duplicate else 201
+    return Event.model_validate(sent)
+
+
+@router.post("/v1/events/explain", openapi_extra=takes(GivenEvent))
+async def explain_event(visit: WorkReader, given: Annotated[dict[str, Any], Depends(given_event)]) -> Explained:
+    """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
+    decisions = await visit.engine.events.explain(visit.workspace, given)
+    return Explained(decisions=[Decision.model_validate(one) for one in decisions])
+
+
+@router.post("/v1/events/cancel", openapi_extra=takes(GivenCancel))
+async def cancel_event_by_key(visit: Operator, body: Annotated[GivenCancel, Depends(body_of(GivenCancel))]) -> Event:
+    """Skip what the event of this key has not sent yet; 409 when nothing is left."""
+    cancelled = await visit.engine.events.cancel_by_key(visit.caller, body.trigger, body.idempotency_key)
+    return Event.model_validate(cancelled)
+
+
+@router.get("/v1/events")
+async def list_events(
+    visit: WorkReader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    trigger: Annotated[str | None, Query(max_length=100)] = None,
+) -> List[Event]:
+    """The events of the workspace, newest first; their items without what was rendered."""
+    page = await visit.engine.events.list(visit.workspace, trigger=trigger, limit=limit, cursor=cursor)
+    return List(data=[Event.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/events/{id:uuid}")
+async def get_event(visit: WorkReader, id: UUID) -> Event:
+    """One event, and how its items stand."""
+    return Event.model_validate(await visit.engine.events.get(visit.workspace, id))
+
+
+@router.post("/v1/events/{id:uuid}/cancel")
+async def cancel_event(visit: Operator, id: UUID) -> Event:
+    """Skip what it has not sent yet; 409 when nothing is left."""
+    return Event.model_validate(await visit.engine.events.cancel(visit.caller, id))

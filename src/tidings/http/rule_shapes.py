@@ -1,0 +1,209 @@
+"""Rules and events, as models: what goes in is described here and read by domain/rule.py and domain/event.py."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from tidings.domain.recipients import Audience
+from tidings.domain.routing import RouteOutcome
+from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+
+RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
+TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+EXAMPLE_STEP: Json = {
+    "stepOrder": 1,
+    "template": {"subject": "Your quote {{ quote.number }}", "body": "Good day {{ lead.name }}, here it is."},
+    "recipientConfig": {"includeLeadContact": True, "customEmails": ["sales@example.com"]},
+}
+EXAMPLE_RULE: Json = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [EXAMPLE_STEP]}
+EXAMPLE_EVENT: Json = {
+    "trigger": "quote_sent",
+    "idempotencyKey": "quote-17-sent",
+    "lead": {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750"},
+    "variables": {"quote": {"number": "Q-17"}},
+}
+EXAMPLE_ITEM: Json = {
+    "id": ID,
+    "kind": "email",
+    "template": "email_send",
+    "recipient": "ada@example.com",
+    "status": "pending",
+    "attempts": 0,
+    "maxAttempts": 5,
+    "runAt": AT,
+    "error": None,
+    "messageId": None,
+    "payload": None,
+}
+EXAMPLE_DECISION: Json = {
+    "channel": "email",
+    "audience": "lead",
+    "outcome": "enqueued",
+    "reason": "the rule for quote_sent/email/lead is enabled",
+    "ruleId": ID,
+    "items": [EXAMPLE_ITEM],
+}
+
+
+class GivenTemplate(Given):
+    """The message, in Liquid: an email's `subject`, `body` and `html`, a push's `title` and `body`, a call's `script`."""
+
+    subject: str | None = None
+    body: str | None = None
+    html: str | None = None
+    title: str | None = None
+    script: str | None = None
+
+
+class GivenRecipients(Given):
+    """Whom a step is for; without this it is the rule's audience. Nobody is written to twice."""
+
+    include_lead_contact: bool | None = None
+    include_partner: bool | None = None
+    include_agent: bool | None = None
+    custom_phones: list[str] | None = Field(None, max_length=100)
+    custom_emails: list[str] | None = Field(None, max_length=100)
+
+
+class GivenAttachment(Given):
+    """A file by reference: it is fetched when the e-mail is sent, and never stored."""
+
+    url: str = Field(min_length=1, description="A template of its address.")
+    filename: str = Field(min_length=1, description="A template of the name it is shown under.")
+    content_type: str | None = None
+
+
+class GivenMoment(Given):
+    """Sent so long before a time; not at all if that is past when the event comes."""
+
+    time: str = Field(description="A time, or one variable like `{{ appointment.startsAt }}`.")
+    by: str | float = Field("PT0S", description="How long before.")
+
+
+class GivenStep(Given):
+    """One message of a rule."""
+
+    model_config = example(EXAMPLE_STEP)
+    id: UUID | None = Field(None, description="Of a step that is there; a new one has none.")
+    step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
+    enabled: bool | None = None
+    channel: RuleChannel | None = Field(None, description="The rule's; it may be repeated.")
+    template: GivenTemplate
+    delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
+    send_before: GivenMoment | None = None
+    recipient_config: GivenRecipients | None = None
+    max_attempts: int | None = Field(None, ge=1, le=20, description="5 unless given.")
+    attachments: list[GivenAttachment] | None = Field(None, max_length=10)
+    created_at: str | None = None
+
+
+class GivenRule(Given):
+    """What is sent when something happens, over one channel, to one audience."""
+
+    model_config = example(EXAMPLE_RULE)
+    trigger: TriggerName
+    channel: RuleChannel
+    audience: Audience
+    enabled: bool = True
+    steps: list[GivenStep] = Field(default_factory=list, max_length=100)
+
+
+class Rule(Shape):
+    """A rule with its steps in full."""
+
+    model_config = example({"id": ID, **EXAMPLE_RULE, "enabled": True, "createdAt": AT, "updatedAt": AT})
+    id: UUID
+    trigger: str
+    channel: str
+    audience: Audience
+    enabled: bool
+    steps: list[Json]
+    created_at: datetime
+    updated_at: datetime
+
+
+class GivenEvent(Given):
+    """Something that happened. Without a key each event is its own; with one, the same again changes nothing.
+
+    Templates see the variables at the top level, and `lead`, `partner`, `agent` and `trigger`.
+    """
+
+    model_config = example(EXAMPLE_EVENT)
+    trigger: TriggerName
+    idempotency_key: str | None = Field(None, min_length=1, max_length=500)
+    lead: Json | None = Field(None, description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like.")
+    partner: Json | None = None
+    agent: Json | None = None
+    variables: Json | None = None
+
+
+class GivenCancel(Given):
+    """Which event to cancel: by the trigger and the key it was sent under."""
+
+    model_config = example({"trigger": "appointment_scheduled", "idempotencyKey": "appointment-17"})
+    trigger: TriggerName
+    idempotency_key: str = Field(min_length=1, max_length=500)
+
+
+class EventItem(Shape):
+    """One message of an event, or the call of a fallback (kind `function`)."""
+
+    model_config = example(EXAMPLE_ITEM)
+    id: UUID | None = Field(description="Null while it is only explained.")
+    kind: str
+    template: str
+    recipient: str
+    status: str = Field(description="pending, processing, succeeded, failed, skipped or in_doubt.")
+    attempts: int
+    max_attempts: int
+    run_at: datetime
+    error: str | None
+    message_id: str | None
+    payload: dict[str, Any] | None
+
+
+class Decision(Shape):
+    """What became of one channel and audience, and why."""
+
+    model_config = example(EXAMPLE_DECISION)
+    channel: str
+    audience: Audience
+    outcome: RouteOutcome
+    reason: str
+    rule_id: UUID | None
+    items: list[EventItem]
+
+
+class Explained(Shape):
+    """What an event would do."""
+
+    model_config = example({"decisions": [EXAMPLE_DECISION]})
+    decisions: list[Decision]
+
+
+class Event(Shape):
+    """An event and what was decided about it."""
+
+    model_config = example(
+        {
+            **EXAMPLE_EVENT,
+            "id": ID,
+            "source": "api",
+            "data": {"lead": EXAMPLE_EVENT["lead"], "variables": EXAMPLE_EVENT["variables"]},
+            "decisions": [EXAMPLE_DECISION],
+            "createdAt": AT,
+            "routedAt": AT,
+            "duplicate": False,
+        }
+    )
+    id: UUID
+    trigger: str
+    idempotency_key: str
+    source: str
+    data: Json
+    decisions: list[Decision]
+    created_at: datetime
+    routed_at: datetime | None = Field(description="Null until a worker has routed what SQL stored.")
+    duplicate: bool

@@ -1,0 +1,420 @@
+"""Take an event: decide what it does, render it, and store event, job and items in one transaction of one shard.
+
+Reached from products/events.py, and from jobs.py for what the SQL function has stored. An event's items belong to a job
+without a run; from there on they are delivered like any others. domain/routing.py decides.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.definition_reader import HTML_FIELDS
+from tidings.domain.errors import ConfigInvalid, RendererUnavailable
+from tidings.domain.event import Event, read_stored
+from tidings.domain.ids import Bucket, Shard, Workspace, bucket_of_id
+from tidings.domain.item import Channel, ItemStatus, Payload
+from tidings.domain.keys import fallback_key, rule_key
+from tidings.domain.queue import Claimed, Lane
+from tidings.domain.recipients import Addressee, Unreachable
+from tidings.domain.retry import RetryPolicy
+from tidings.domain.routing import (
+    FALLBACK_ACTION,
+    Intent,
+    Route,
+    RouteOutcome,
+    decide_route,
+    fallback_name,
+    fallback_payload,
+    intents_of,
+    keys_of,
+    timing_of,
+)
+from tidings.domain.rule import Rule, RuleKey, Step, retry_policy
+from tidings.domain.run import JobStatus
+from tidings.domain.storable import storable
+from tidings.domain.template import RenderFailed
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.render import Rendered, RenderJob
+from tidings.storage import deploy, events, rules
+from tidings.storage.database import Tx
+from tidings.storage.events import EventItem, ItemsRefused, StoredEvent
+from tidings.storage.load import LoadedItem, LoadedJob
+
+log = structlog.get_logger()
+
+Json = Mapping[str, object]
+Rules = Mapping[RuleKey, Rule]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item that an event would have, before there is an event; `step` is None for a fallback."""
+
+    channel: Channel
+    provider: str
+    source: str
+    recipient: str
+    payload: Payload
+    status: ItemStatus
+    send_at: datetime
+    error: str | None = None
+    step: Step | None = None
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of one channel and audience of an event."""
+
+    key: RuleKey
+    route: Route
+    rule_id: UUID | None
+    drafts: Sequence[Draft] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An event as it is stored, and whether its key had been used before."""
+
+    event: StoredEvent
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventWork:
+    """What the claimed jobs of events have to send, and each item's policy."""
+
+    items: Sequence[LoadedItem]
+    policies: Mapping[UUID, RetryPolicy]
+
+
+async def find_rules(kernel: Kernel, workspace: Workspace, trigger: str) -> Rules:
+    """The rules of a trigger, by their keys."""
+    find = partial(rules.rules_of_trigger, tenant=workspace.tenant, workspace=workspace.name, trigger=trigger)
+    return {one.key: one.rule for one in await kernel.db.persist(find, alone=True)}
+
+
+async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> StoredEvent | None:
+    """The event that was taken under this key before, if any."""
+    if event.idempotency_key is None:
+        return None
+    find = partial(
+        events.find_event_by_key,
+        shard=Shard(workspace.bucket_of(event.idempotency_key) % kernel.shards),
+        tenant=workspace.tenant,
+        workspace=workspace.name,
+        trigger=event.trigger,
+        key=event.idempotency_key,
+    )
+    return await kernel.db.persist(find, alone=True)
+
+
+async def take_event(kernel: Kernel, workspace: Workspace, event: Event, found: Rules, *, source: str) -> Taken:
+    """Store an event with everything it is to send; the same key again gives the first one and sends nothing."""
+    now = await kernel.clock.now()
+    write = partial(_store, kernel, workspace, event, source, now)
+    return await _plan_and_write(kernel, event, found, now, write, must_store=False)
+
+
+async def _plan_and_write(
+    kernel: Kernel,
+    event: Event,
+    found: Rules,
+    now: datetime,
+    write: Callable[[Sequence[Decided]], Awaitable[Result]],
+    *,
+    must_store: bool,
+) -> Result:
+    """Where the database refuses the items, and so has rolled everything back, the fallbacks stand in for them.
+
+    A commit whose answer was lost is no refusal: it is read again by its key. Where no fallback would help, whoever
+    sent the event hears of it and nothing is stored, unless it was stored before.
+    """
+    decided = await plan_event(kernel, event, found, now)
+    try:
+        return await write(decided)
+    except ItemsRefused as refused:
+        log.exception("enqueue_failed", trigger=event.trigger)
+        decided = await plan_event(kernel, event, found, now, refused=f"the database refused it: {refused}")
+        stand_in = any(one.route.outcome is RouteOutcome.FALLBACK and one.rule_id for one in decided)
+        if not (stand_in or must_store):
+            raise
+        return await write(decided)
+
+
+async def plan_event(
+    kernel: Kernel, event: Event, found: Rules, now: datetime, *, refused: str | None = None
+) -> list[Decided]:
+    """Decide about every channel and audience, and render what is to be sent; stores nothing."""
+    intents = {key: intents_of(event, rule) for key, rule in found.items() if rule.enabled}
+    failures = dict.fromkeys(intents, refused) if refused else {}
+    drafts: Mapping[RuleKey, Sequence[Draft]] = {}
+    if not refused:
+        try:
+            drafts = await _draft_all(kernel, event, intents, now)
+        except RendererUnavailable as error:
+            if not intents.keys() <= kernel.fallbacks:
+                raise  # nothing is stored, and the same event may be sent again
+            failures = dict.fromkeys(intents, str(error))
+    return [
+        _decide(kernel, event, key, found.get(key), drafts.get(key, ()), failures.get(key), now)
+        for key in keys_of(event.trigger, found, kernel.fallbacks)
+    ]
+
+
+def _decide(
+    kernel: Kernel,
+    event: Event,
+    key: RuleKey,
+    rule: Rule | None,
+    drafts: Sequence[Draft],
+    failure: str | None,
+    now: datetime,
+) -> Decided:
+    failure = failure or next((one.error for one in drafts if one.status is ItemStatus.FAILED), None)
+    route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure)
+    rule_id = rule.id if rule else None
+    if route.outcome is RouteOutcome.FALLBACK:
+        return Decided(key, route, rule_id, [_fallback(kernel, event, key, now)])
+    if rule is None or not rule.enabled:
+        return Decided(key, route, rule_id)
+    return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts)
+
+
+def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str | None) -> Route:
+    """What an enabled rule comes to: nothing is enqueued where there is nobody to send to."""
+    sendable = sum(one.status is ItemStatus.QUEUED for one in drafts)
+    if sendable and failure:
+        return Route(RouteOutcome.ENQUEUED, f"{sendable} of {len(drafts)} items; the others failed: {failure}")
+    if sendable or failure:
+        return route
+    if not rule.enabled_steps:
+        return Route(RouteOutcome.NONE, f"the rule for {rule.key} has no enabled step")
+    reasons = "; ".join(dict.fromkeys(one.error for one in drafts if one.error)) or "no step names a recipient"
+    return Route(RouteOutcome.NONE, f"there is nobody to send to: {reasons}")
+
+
+async def _draft_all(
+    kernel: Kernel, event: Event, intents: Mapping[RuleKey, Sequence[Intent]], now: datetime
+) -> Mapping[RuleKey, list[Draft]]:
+    every = [(key, intent) for key, share in intents.items() for intent in share]
+    rendered = await kernel.renderer.render(
+        [
+            RenderJob(templates=intent.step.every_template, data=event.data, html_fields=HTML_FIELDS, now=now)
+            for _, intent in every
+        ]
+    )
+    drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
+    for (key, intent), result in zip(every, rendered, strict=True):
+        drafts[key] += _drafts(kernel, intent, result, now)
+    return drafts
+
+
+def _drafts(kernel: Kernel, intent: Intent, result: Rendered | RenderFailed, now: datetime) -> list[Draft]:
+    """The items of one step; one that cannot be sent says why, and is stored all the same."""
+    step = intent.step
+    provider, failure = _provider(kernel, step.channel)
+    payload: Payload = {}
+    send_at, late = now, None
+    if isinstance(result, RenderFailed):
+        failure = failure or result.reason
+    else:
+        payload = step.payload(result.fields)
+        try:
+            timing = timing_of(step, result.fields, now)
+            send_at, late = timing.at, timing.skip
+        except ValueError as error:
+            failure = failure or f"sendBefore.time: {error}"
+
+    def draft(ordinal: int, one: Addressee | Unreachable) -> Draft:
+        missing = one.reason if isinstance(one, Unreachable) else late
+        status = ItemStatus.SKIPPED if missing else ItemStatus.FAILED if failure else ItemStatus.QUEUED
+        recipient = one.address if isinstance(one, Addressee) else one.source
+        reason = storable(missing or failure)
+        return Draft(step.channel, provider, one.source, recipient, payload, status, send_at, reason, step, ordinal)
+
+    return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
+
+
+def _provider(kernel: Kernel, channel: Channel) -> tuple[str, str | None]:
+    try:
+        return kernel.route(channel), None
+    except ConfigInvalid as error:
+        return "", str(error)
+
+
+def _fallback(kernel: Kernel, event: Event, key: RuleKey, now: datetime) -> Draft:
+    """What the host application does instead: a call like any other, in the outbox under the event's key."""
+    text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
+    payload = {"action": FALLBACK_ACTION, "payload": text}
+    name = fallback_name(key)
+    return Draft(Channel.FUNCTION, kernel.route_once(), "fallback", name, payload, ItemStatus.QUEUED, now)
+
+
+async def _store(
+    kernel: Kernel, workspace: Workspace, event: Event, source: str, now: datetime, decided: Sequence[Decided]
+) -> Taken:
+    own_key = str(kernel.new_id(Bucket(0), now))
+    key = own_key if event.idempotency_key is None else event.idempotency_key
+    bucket = workspace.bucket_of(key)
+    shard = Shard(bucket % kernel.shards)
+    # Made once: after an unknown commit they tell what this very call has stored.
+    event_id, job_id = kernel.new_id(bucket, now), kernel.new_id(bucket, now)
+    items, decisions = _items(kernel, event_id, decided, now)
+
+    async def write(tx: Tx) -> StoredEvent | None:
+        is_new = await events.insert_event(
+            tx,
+            shard=shard,
+            id=event_id,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            trigger=event.trigger,
+            key=key,
+            data=event.stored,
+            decisions=decisions,
+            job_id=job_id if items else None,
+            source=source,
+            now=now,
+        )
+        if is_new and items:
+            await _insert_work(tx, shard, event_id, job_id, items, now)
+        return await events.find_event_by_key(
+            tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, trigger=event.trigger, key=key
+        )
+
+    stored = await kernel.db.persist(write)
+    if stored is None:
+        raise AssertionError("the event was inserted or there in this very transaction")
+    kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
+    return Taken(stored, duplicate=stored.id != event_id)
+
+
+def _items(
+    kernel: Kernel, event_id: UUID, decided: Sequence[Decided], now: datetime
+) -> tuple[list[EventItem], list[Json]]:
+    """The rows of an event's items, numbered through, and the decisions that name them."""
+    items: list[EventItem] = []
+    decisions: list[Json] = []
+    for one in decided:
+        own = [_item(kernel, event_id, one, draft, len(items) + place, now) for place, draft in enumerate(one.drafts)]
+        items += own
+        decisions.append(
+            {
+                "channel": one.key.channel,
+                "audience": one.key.audience,
+                "outcome": one.route.outcome,
+                "reason": one.route.reason,
+                "ruleId": str(one.rule_id) if one.rule_id else None,
+                "items": [str(item.id) for item in own],
+            }
+        )
+    return items, decisions
+
+
+def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: int, now: datetime) -> EventItem:
+    if draft.step and draft.step.id and one.rule_id:
+        key = rule_key(event_id, one.rule_id, draft.step.id, draft.ordinal)
+    else:
+        key = fallback_key(event_id, one.key.channel, one.key.audience)
+    return EventItem(
+        id=kernel.new_id(bucket_of_id(event_id), now),
+        ordinal=number,
+        channel=draft.channel,
+        provider=draft.provider,
+        recipient=draft.recipient,
+        payload=draft.payload,
+        status=draft.status,
+        key=key,
+        retry_at=draft.send_at if draft.send_at > now and draft.status is ItemStatus.QUEUED else None,
+        max_attempts=draft.step.max_attempts if draft.step else None,
+        error=draft.error,
+    )
+
+
+async def _insert_work(
+    tx: Tx, shard: Shard, event_id: UUID, job_id: UUID, items: Sequence[EventItem], now: datetime
+) -> None:
+    failed, skipped, due = _settled(items, now)
+    await events.insert_event_job(
+        tx,
+        shard=shard,
+        id=job_id,
+        event_id=event_id,
+        status=_job_status(len(items), failed, is_open=bool(due)),
+        planned=len(items),
+        failed=failed,
+        skipped=skipped,
+        now=now,
+    )
+    await events.insert_event_items(tx, shard=shard, job_id=job_id, items=items, now=now)
+    if due:
+        await deploy.enqueue_job(tx, shard=shard, id=job_id, lane=Lane.TRANSACTIONAL, due_at=min(due), stop=None)
+
+
+def _settled(items: Sequence[EventItem], now: datetime) -> tuple[int, int, list[datetime]]:
+    """How many items are failed and skipped already, and when the others are due."""
+    failed = sum(item.status is ItemStatus.FAILED for item in items)
+    skipped = sum(item.status is ItemStatus.SKIPPED for item in items)
+    return failed, skipped, [item.retry_at or now for item in items if item.status is ItemStatus.QUEUED]
+
+
+def _job_status(planned: int, failed: int, *, is_open: bool) -> JobStatus:
+    if is_open:
+        return JobStatus.QUEUED
+    if not failed:
+        return JobStatus.COMPLETED
+    return JobStatus.FAILED if failed == planned else JobStatus.PARTIAL
+
+
+async def load_event_work(
+    kernel: Kernel, shard: Shard, leases: Sequence[Claimed], jobs: Mapping[UUID, LoadedJob], now: datetime
+) -> EventWork:
+    """The open items of the claimed jobs that are events'; what SQL has stored is routed first."""
+    unrouted = [job.event_id for job in jobs.values() if job.event_id and job.unrouted]
+    if unrouted:
+        await _route_stored(kernel, shard, {lease.id: lease for lease in leases}, unrouted, now)
+    ids = [job.event_id for job in jobs.values() if job.event_id]
+    if not ids:
+        return EventWork([], {})
+    items, most = await kernel.db.persist(lambda tx: events.load_event_items(tx, shard=shard, ids=ids), alone=True)
+    return EventWork(items, {id: retry_policy(attempts) for id, attempts in most.items()})
+
+
+async def _route_stored(
+    kernel: Kernel, shard: Shard, leases: Mapping[UUID, Claimed], ids: Sequence[UUID], now: datetime
+) -> None:
+    stored = await kernel.db.persist(lambda tx: events.load_unrouted_events(tx, shard=shard, ids=ids), alone=True)
+    for one in stored:
+        event = read_stored(one.trigger, one.idempotency_key, one.data)
+        found = await find_rules(kernel, one.workspace, one.trigger)
+        if one.job_id:
+            write = partial(_write_route, kernel, shard, one, leases[one.job_id], now)
+            await _plan_and_write(kernel, event, found, now, write, must_store=True)
+
+
+async def _write_route(
+    kernel: Kernel, shard: Shard, stored: StoredEvent, lease: Claimed, now: datetime, decided: Sequence[Decided]
+) -> None:
+    """Write what was decided with its items; nothing if the lease was lost, or an earlier try has written it."""
+    items, decisions = _items(kernel, stored.id, decided, now)
+    failed, skipped, _ = _settled(items, now)
+
+    async def write(tx: Tx) -> None:
+        is_ours = await events.route_event(
+            tx, shard=shard, id=stored.id, fence=lease.fence, decisions=decisions, now=now
+        )
+        if is_ours and items:
+            await events.plan_event_job(
+                tx, shard=shard, id=lease.id, planned=len(items), failed=failed, skipped=skipped
+            )
+            await events.insert_event_items(tx, shard=shard, job_id=lease.id, items=items, now=now)
+
+    await kernel.db.persist(write)

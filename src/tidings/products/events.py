@@ -1,0 +1,271 @@
+"""Events as people send, explain, follow and cancel them, in 000's words. kernel/events.py takes them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from heapq import merge
+from itertools import islice
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem
+from tidings.domain.event import Event, read_event
+from tidings.domain.ids import Shard, Workspace, bucket_of_id
+from tidings.domain.item import ItemStatus
+from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.queue import Lane, Stop
+from tidings.domain.retry import RULE
+from tidings.domain.routing import check_event, intents_of, template_of
+from tidings.domain.words import outbox_word
+from tidings.kernel.audit import Deed, write_audit
+from tidings.kernel.events import Decided, Draft, Rules, find_rules, find_taken, plan_event, take_event
+from tidings.kernel.kernel import Kernel
+from tidings.storage import events, resolve
+from tidings.storage.database import Tx
+from tidings.storage.events import FoundEventItem, StoredEvent
+
+__all__ = ["Events", "ShownDecision", "ShownEvent", "ShownEventItem"]
+
+Json = Mapping[str, object]
+Items = list[FoundEventItem]
+CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEventItem:
+    """One message of an event, or the call of a fallback, in 000's words; before it is stored it has no id."""
+
+    id: UUID | None
+    kind: str
+    template: str
+    recipient: str
+    status: str
+    attempts: int
+    max_attempts: int
+    run_at: datetime
+    error: str | None
+    message_id: str | None = None
+    payload: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDecision:
+    """What became of one channel and audience."""
+
+    channel: str
+    audience: str
+    outcome: str
+    reason: str
+    rule_id: UUID | None
+    items: Sequence[ShownEventItem]
+
+
+Decisions = list[ShownDecision]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEvent:
+    """An event with what was decided about it; `routed_at` is None until a worker has routed what SQL stored."""
+
+    id: UUID
+    trigger: str
+    idempotency_key: str
+    source: str
+    data: Json
+    decisions: Sequence[ShownDecision]
+    created_at: datetime
+    routed_at: datetime | None
+    duplicate: bool = False
+
+
+class Events:
+    """The events of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def send(self, caller: Caller, given: Json, *, source: str = "api") -> ShownEvent:
+        """Take an event; the same key again gives the first one, whatever its data says now."""
+        event = _read(given)
+        known = await find_taken(self._kernel, caller.workspace, event)
+        if known:
+            return await self._shown(known, duplicate=True)
+        found = await find_rules(self._kernel, caller.workspace, event.trigger)
+        _check(event, found)
+        taken = await take_event(self._kernel, caller.workspace, event, found, source=source)
+        return await self._shown(taken.event, duplicate=taken.duplicate)
+
+    async def explain(self, workspace: Workspace, given: Json) -> Decisions:
+        """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
+        event = _read(given)
+        found = await find_rules(self._kernel, workspace, event.trigger)
+        _check(event, found)
+        decided = await plan_event(self._kernel, event, found, await self._kernel.clock.now())
+        return [_explained(one) for one in decided]
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownEvent:
+        """One event, or NotFound."""
+        return await self._shown(await self._find(workspace, id), with_payload=True)
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        trigger: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownEvent]:
+        """Events, newest first."""
+        check_limit(limit)
+        shares = [
+            await self._kernel.db.persist(
+                partial(
+                    events.list_events,
+                    shard=shard,
+                    tenant=workspace.tenant,
+                    workspace=workspace.name,
+                    trigger=trigger,
+                    before=read_cursor(cursor),
+                    limit=limit + 1,
+                ),
+                alone=True,
+            )
+            for shard in self._kernel.every_shard()
+        ]
+        newest = merge(*shares, key=lambda one: one.id, reverse=True)
+        page = page_of(list(islice(newest, limit + 1)), limit, lambda one: one.id)
+        return Page([await self._shown(one) for one in page.items], page.next_cursor)
+
+    async def cancel(self, caller: Caller, id: UUID) -> ShownEvent:
+        """Skip what an event has not sent yet; a Conflict when nothing is left to cancel."""
+        stored = await self._find(caller.workspace, id)
+        return await self._cancel(caller, stored)
+
+    async def cancel_by_key(self, caller: Caller, trigger: str, idempotency_key: str) -> ShownEvent:
+        """The same for the event that was sent under this key: an appointment's reminders go with the appointment."""
+        stored = await find_taken(self._kernel, caller.workspace, Event(trigger, idempotency_key))
+        if stored is None:
+            raise NotFound(f"there is no event {trigger!r} with the key {idempotency_key!r}")
+        return await self._cancel(caller, stored)
+
+    async def _cancel(self, caller: Caller, stored: StoredEvent) -> ShownEvent:
+        shard, now = self._kernel.shard_of(stored.id), await self._kernel.clock.now()
+        entry = self._kernel.new_id(bucket_of_id(stored.id), now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
+                return  # done, by a commit whose answer was lost
+            asked = stored.job_id and await resolve.stop_owner(
+                tx, shard=shard, id=stored.job_id, stop=Stop.CANCEL, now=now
+            )
+            if not asked:
+                raise Conflict(f"nothing of event {stored.id} is left to cancel")
+            await write_audit(self._kernel, tx, caller, [Deed("event", stored.id, CANCELLED, {}, entry)], now)
+
+        await self._kernel.db.persist(write)
+        self._kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
+        return await self._shown(stored)
+
+    async def _find(self, workspace: Workspace, id: UUID) -> StoredEvent:
+        shard = self._kernel.shard_of(id)
+        found = await self._kernel.db.persist(lambda tx: events.find_event(tx, shard=shard, id=id), alone=True)
+        if found is None or found.workspace != workspace:
+            raise NotFound(f"there is no event {id}")
+        return found
+
+    async def _shown(self, stored: StoredEvent, *, duplicate: bool = False, with_payload: bool = False) -> ShownEvent:
+        items = await self._items(self._kernel.shard_of(stored.id), stored)
+        shown = {str(item.id): _shown_item(item, with_payload=with_payload) for item in items}
+        return ShownEvent(
+            id=stored.id,
+            trigger=stored.trigger,
+            idempotency_key=stored.idempotency_key,
+            source=stored.source,
+            data=stored.data,
+            decisions=[_shown_decision(one, shown) for one in stored.decisions or ()],
+            created_at=stored.created_at,
+            routed_at=stored.routed_at,
+            duplicate=duplicate,
+        )
+
+    async def _items(self, shard: Shard, stored: StoredEvent) -> Items:
+        if stored.job_id is None:
+            return []
+        return await self._kernel.db.persist(
+            lambda tx: events.list_event_items(tx, shard=shard, ids=[stored.id]), alone=True
+        )
+
+
+def _read(given: Json) -> Event:
+    try:
+        plain = msgspec.json.decode(msgspec.json.encode(given))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise EventInvalid([Problem("", f"the event is not JSON: {error}")]) from error
+    return read_event(plain)
+
+
+def _check(event: Event, found: Rules) -> None:
+    """Refuse an event that an enabled rule could not make its messages of, before anything is stored."""
+    check_event(event, [intent for rule in found.values() if rule.enabled for intent in intents_of(event, rule)])
+
+
+def _explained(decided: Decided) -> ShownDecision:
+    return ShownDecision(
+        decided.key.channel,
+        decided.key.audience,
+        decided.route.outcome,
+        decided.route.reason,
+        decided.rule_id,
+        [_explained_item(draft) for draft in decided.drafts],
+    )
+
+
+def _explained_item(draft: Draft) -> ShownEventItem:
+    return ShownEventItem(
+        id=None,
+        kind=draft.channel,
+        template=template_of(draft.channel),
+        recipient=draft.recipient,
+        status=outbox_word(draft.status, is_marked=False, in_doubt=False),
+        attempts=0,
+        max_attempts=(draft.step.max_attempts if draft.step else None) or RULE.attempts,
+        run_at=draft.send_at,
+        error=draft.error,
+        payload=draft.payload,
+    )
+
+
+def _shown_item(item: FoundEventItem, *, with_payload: bool) -> ShownEventItem:
+    return ShownEventItem(
+        id=item.id,
+        kind=item.channel,
+        template=template_of(item.channel),
+        recipient=item.recipient,
+        status=outbox_word(
+            item.status,
+            is_marked=item.marked_at is not None and item.status is ItemStatus.QUEUED,
+            in_doubt=item.in_doubt,
+        ),
+        attempts=item.attempts,
+        max_attempts=item.max_attempts or RULE.attempts,
+        run_at=item.retry_at or item.created_at,
+        error=item.error,
+        message_id=item.message_id,
+        payload=item.payload if with_payload else None,
+    )
+
+
+def _shown_decision(stored: Json, items: Mapping[str, ShownEventItem]) -> ShownDecision:
+    named = stored["items"]
+    rule_id = stored["ruleId"]
+    return ShownDecision(
+        str(stored["channel"]),
+        str(stored["audience"]),
+        str(stored["outcome"]),
+        str(stored["reason"]),
+        UUID(str(rule_id)) if rule_id else None,
+        [items[str(id)] for id in named if str(id) in items] if isinstance(named, list) else [],
+    )

@@ -1,0 +1,264 @@
+"""Store events with their items, route what SQL stored, and show both. Reached from kernel/events.py and products/."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from tidings.domain.errors import StorageUnavailable
+from tidings.domain.ids import Shard, Workspace, workspace_of
+from tidings.domain.item import Channel, Fence, ItemStatus, Payload
+from tidings.domain.run import JobStatus
+from tidings.storage.database import Row, Tx
+from tidings.storage.load import LoadedItem, loaded_item
+from tidings.storage.statements import load
+
+_SQL = load("events")
+Json = Mapping[str, object]
+
+
+class ItemsRefused(StorageUnavailable):
+    """The database refused an event's items, and the transaction with them: nothing of the event is there."""
+
+    code = "items_refused"
+
+
+class EventItem(msgspec.Struct, frozen=True):
+    """An item to be written with its event; one that cannot be sent says why in `error`."""
+
+    id: UUID
+    ordinal: int
+    channel: Channel
+    provider: str
+    recipient: str
+    payload: Payload
+    status: ItemStatus
+    key: bytes
+    retry_at: datetime | None = None
+    max_attempts: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event as its row has it; `decisions` is None until it is routed."""
+
+    id: UUID
+    workspace: Workspace
+    trigger: str
+    idempotency_key: str
+    data: Json
+    decisions: Sequence[Json] | None
+    job_id: UUID | None
+    source: str
+    created_at: datetime
+    routed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEventItem:
+    """An item of an event as it stands."""
+
+    event_id: UUID
+    id: UUID
+    ordinal: int
+    channel: Channel
+    provider: str
+    recipient: str
+    payload: Payload | None
+    status: ItemStatus
+    in_doubt: bool
+    attempts: int
+    max_attempts: int | None
+    retry_at: datetime | None
+    marked_at: datetime | None
+    message_id: str | None
+    error: str | None
+    created_at: datetime
+    finalized_at: datetime | None
+
+
+async def insert_event(
+    tx: Tx,
+    *,
+    shard: Shard,
+    id: UUID,
+    tenant: str,
+    workspace: str,
+    trigger: str,
+    key: str,
+    data: Json,
+    decisions: Sequence[Json],
+    job_id: UUID | None,
+    source: str,
+    now: datetime,
+) -> bool:
+    """Store an event; False when its key is taken."""
+    row = await tx.fetch_one(
+        _SQL["insert_event"],
+        shard=shard,
+        id=id,
+        tenant=tenant,
+        workspace=workspace,
+        trigger=trigger,
+        key=key,
+        data=data,
+        decisions=decisions,
+        job_id=job_id,
+        source=source,
+        now=now,
+    )
+    return row is not None
+
+
+async def find_event_by_key(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str, key: str
+) -> StoredEvent | None:
+    """The event that took the key, if any."""
+    row = await tx.fetch_one(
+        _SQL["find_event_by_key"], shard=shard, tenant=tenant, workspace=workspace, trigger=trigger, key=key
+    )
+    return _event(row) if row else None
+
+
+async def insert_event_job(
+    tx: Tx,
+    *,
+    shard: Shard,
+    id: UUID,
+    event_id: UUID,
+    status: JobStatus,
+    planned: int,
+    failed: int,
+    skipped: int,
+    now: datetime,
+) -> None:
+    """Write the job of an event."""
+    await tx.fetch(
+        _SQL["insert_event_job"],
+        shard=shard,
+        id=id,
+        event_id=event_id,
+        status=status,
+        planned=planned,
+        failed=failed,
+        skipped=skipped,
+        now=now,
+    )
+
+
+async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[EventItem], now: datetime) -> None:
+    """Write an event's items; ItemsRefused when the database will not have them, whoever asks."""
+    try:
+        await tx.fetch(
+            _SQL["insert_event_items"],
+            shard=shard,
+            job_id=job_id,
+            ids=[item.id for item in items],
+            ordinals=[item.ordinal for item in items],
+            channels=[item.channel for item in items],
+            providers=[item.provider for item in items],
+            recipients=[item.recipient for item in items],
+            payloads=[item.payload for item in items],
+            statuses=[item.status for item in items],
+            keys=[item.key for item in items],
+            retry_at=[item.retry_at for item in items],
+            max_attempts=[item.max_attempts for item in items],
+            errors=[item.error for item in items],
+            now=now,
+        )
+    except (asyncpg.PostgresError, asyncpg.DataError) as error:
+        raise ItemsRefused(" ".join(str(error).split())) from error
+
+
+async def load_unrouted_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[StoredEvent]:
+    """Those of these events that nobody has routed yet."""
+    return [_event(row) for row in await tx.fetch(_SQL["load_unrouted_events"], shard=shard, ids=ids)]
+
+
+async def route_event(
+    tx: Tx, *, shard: Shard, id: UUID, fence: Fence, decisions: Sequence[Json], now: datetime
+) -> bool:
+    """Write down what was decided; False when that was done before, or the lease is lost."""
+    row = await tx.fetch_one(_SQL["route_event"], shard=shard, id=id, fence=fence, decisions=decisions, now=now)
+    return row is not None
+
+
+async def plan_event_job(tx: Tx, *, shard: Shard, id: UUID, planned: int, failed: int, skipped: int) -> None:
+    """Give the job of an event that was just routed its counts."""
+    await tx.fetch(_SQL["plan_event_job"], shard=shard, id=id, planned=planned, failed=failed, skipped=skipped)
+
+
+async def load_event_items(
+    tx: Tx, *, shard: Shard, ids: Sequence[UUID]
+) -> tuple[list[LoadedItem], Mapping[UUID, int | None]]:
+    """The open items of these events, and how many attempts each may have where that is not the rule."""
+    rows = await tx.fetch(_SQL["load_event_items"], shard=shard, ids=ids)
+    return [loaded_item(row, None) for row in rows], {row["id"]: row["max_attempts"] for row in rows}
+
+
+async def find_event(tx: Tx, *, shard: Shard, id: UUID) -> StoredEvent | None:
+    """One event, if there is one."""
+    row = await tx.fetch_one(_SQL["find_event"], shard=shard, id=id)
+    return _event(row) if row else None
+
+
+async def list_events(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str | None, before: UUID | None, limit: int
+) -> list[StoredEvent]:
+    """One shard's events, newest first."""
+    rows = await tx.fetch(
+        _SQL["list_events"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        trigger=trigger,
+        before=before,
+        limit=limit,
+    )
+    return [_event(row) for row in rows]
+
+
+async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[FoundEventItem]:
+    """The items of these events."""
+    rows = await tx.fetch(_SQL["list_event_items"], shard=shard, ids=ids)
+    return [
+        FoundEventItem(
+            event_id=row["event_id"],
+            id=row["id"],
+            ordinal=row["ordinal"],
+            channel=Channel(row["channel"]),
+            provider=row["provider"],
+            recipient=row["recipient"],
+            payload=row["payload"],
+            status=ItemStatus(row["status"]),
+            in_doubt=row["in_doubt"],
+            attempts=row["attempts"],
+            max_attempts=row["max_attempts"],
+            retry_at=row["retry_at"],
+            marked_at=row["marked_at"],
+            message_id=row["provider_message_id"],
+            error=row["error"],
+            created_at=row["created_at"],
+            finalized_at=row["finalized_at"],
+        )
+        for row in rows
+    ]
+
+
+def _event(row: Row) -> StoredEvent:
+    return StoredEvent(
+        id=row["id"],
+        workspace=workspace_of(row["tenant_id"], row["workspace_id"]),
+        trigger=row["trigger"],
+        idempotency_key=row["idempotency_key"],
+        data=row["data"],
+        decisions=row["decisions"],
+        job_id=row["job_id"],
+        source=row["source"],
+        created_at=row["created_at"],
+        routed_at=row["routed_at"],
+    )

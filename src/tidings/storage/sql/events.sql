@@ -1,0 +1,98 @@
+-- name: insert_event
+-- Stores an event with what was decided about it, unless its key is taken.
+insert into events (
+    shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+)
+select s.shard, :id, :tenant, :workspace, :trigger, :key, :data::jsonb, :decisions::jsonb, :job_id, :source, :now, :now
+  from shards s
+ where s.shard = :shard
+    on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing
+returning id;
+
+-- name: find_event_by_key
+-- The event that took the key first.
+select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+  from events
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
+   and idempotency_key = :key;
+
+-- name: insert_event_job
+-- The job of an event: what is settled at once is counted at once, and a job with nothing left is done.
+insert into jobs (
+    shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, failed, skipped, created_at, ended_at
+)
+select e.shard, :id, e.id, e.tenant_id, e.workspace_id, 'event', :status, :planned, :failed, :skipped, :now,
+       case when :status <> 'queued' then :now::timestamptz end
+  from events e
+ where e.shard = :shard and e.id = :event_id;
+
+-- name: insert_event_items
+-- What an event's rules want sent, rendered; who cannot be reached is there with the reason.
+insert into outbox (
+    shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
+    skipped, idempotency_key, retry_at, max_attempts, error, created_at, finalized_at
+)
+select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
+       t.payload, t.status, t.status = 'skipped', t.idempotency_key, t.retry_at, t.max_attempts, t.error, :now,
+       case when t.status <> 'queued' then :now::timestamptz end
+  from jobs j
+ cross join unnest(
+           :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[],
+           :payloads::jsonb[], :statuses::text[], :keys::bytea[], :retry_at::timestamptz[], :max_attempts::smallint[],
+           :errors::text[]
+       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, retry_at, max_attempts, error)
+ where j.shard = :shard and j.id = :job_id;
+
+-- name: load_unrouted_events
+-- Events that SQL stored and nobody has routed yet.
+select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+  from events
+ where shard = :shard and id = any(:ids::uuid[]) and routed_at is null;
+
+-- name: route_event
+-- Writes down what a worker has decided, once, and under its lease on the event's job.
+update events e
+   set decisions = :decisions::jsonb, routed_at = :now
+  from queue q
+ where e.shard = :shard and e.id = :id and e.routed_at is null
+   and q.shard = :shard and q.id = e.job_id and q.fence = :fence
+returning e.id;
+
+-- name: plan_event_job
+-- The counts of a job whose event has just been routed.
+update jobs
+   set planned = :planned, failed = :failed, skipped = :skipped
+ where shard = :shard and id = :id;
+
+-- name: load_event_items
+-- The open items of events' jobs.
+select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+       o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
+       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id,
+       o.max_attempts
+  from outbox o
+ where o.shard = :shard and o.event_id = any(:ids::uuid[]) and o.status = 'queued';
+
+-- name: find_event
+-- One event as a person sees it.
+select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+  from events
+ where shard = :shard and id = :id;
+
+-- name: list_events
+-- One shard's events, newest first.
+select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+  from events
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+   and (:trigger::text is null or trigger = :trigger)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_event_items
+-- The items of events, in their order, whatever became of them.
+select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,
+       o.max_attempts, o.retry_at, o.marked_at, o.provider_message_id, o.error, o.created_at, o.finalized_at
+  from outbox o
+ where o.shard = :shard and o.event_id = any(:ids::uuid[])
+ order by o.event_id, o.ordinal;

@@ -1,0 +1,52 @@
+-- name: insert_rule
+-- Makes a rule unless its key is taken.
+insert into rules (id, tenant_id, workspace_id, trigger, channel, audience, enabled, steps, required, created_at, updated_at)
+values (:id, :tenant, :workspace, :trigger, :channel, :audience, :enabled, :steps::jsonb, :required::jsonb, :now, :now)
+    on conflict (tenant_id, workspace_id, trigger, channel, audience) do nothing;
+
+-- name: lock_rule
+-- One rule by id or by key, kept for the one who changes it.
+select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace
+   and (id = :id or (trigger = :trigger and channel = :channel and audience = :audience))
+   for update;
+
+-- name: update_rule
+-- Makes a rule say this.
+update rules
+   set trigger = :trigger, channel = :channel, audience = :audience, enabled = :enabled, steps = :steps::jsonb,
+       required = :required::jsonb, updated_at = :now
+ where id = :id;
+
+-- name: delete_rule
+-- Removes a rule; what it sent keeps its items.
+delete from rules
+ where tenant_id = :tenant and workspace_id = :workspace and id = :id
+returning id;
+
+-- name: find_rule
+-- One rule by id or by key.
+select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace
+   and (id = :id or (trigger = :trigger and channel = :channel and audience = :audience));
+
+-- name: list_rules
+-- A workspace's rules, newest first.
+select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace
+   and (:trigger::text is null or trigger = :trigger)
+   and (:channel::text is null or channel = :channel)
+   and (:audience::text is null or audience = :audience)
+   and (:enabled::boolean is null or enabled = :enabled)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: rules_of_trigger
+-- What an event of this trigger is routed by.
+select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;

@@ -1,0 +1,593 @@
+"""Events: one row, one job and its items in one transaction; once for each key, whatever happens to the answer."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.conftest import ManualClock
+from tests.kernel.event_scenes import (
+    AGENT,
+    FAILING,
+    LEAD,
+    ME,
+    PARTNER,
+    items_of,
+    key,
+    make_rule,
+    only,
+    outcomes,
+    send,
+    standing,
+    step,
+    with_fallbacks,
+)
+from tests.kernel.scenes import Sql, assert_kept, crash_in_call, row, with_lossy_database, work
+from tidings.domain.errors import EventInvalid, RendererUnavailable
+from tidings.domain.ids import shard_of
+from tidings.domain.item import Channel
+from tidings.domain.outcome import Rejected, RetryLater
+from tidings.engine import Engine, Resolution
+from tidings.providers.fake import FakeProvider
+from tidings.storage.events import ItemsRefused
+
+# Storing
+
+
+async def test_an_event_its_job_and_its_items_share_one_shard_and_every_promise_holds(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(recipientConfig={"includeLeadContact": True, "includePartner": True}))
+
+    event = await send(engine)
+
+    assert await row(sql, "select shard, trigger, idempotency_key, source from events where id = $1", event.id) == (
+        shard_of(event.id, engine.kernel.shards),
+        "quote_sent",
+        "k1",
+        "api",
+    )
+    assert await row(
+        sql,
+        "select j.planned, j.run_id, j.status, q.lane, count(o.id) from jobs j join queue q using (shard, id)"
+        " join outbox o on o.shard = j.shard and o.job_id = j.id and o.event_id = j.event_id"
+        " where j.event_id = $1 group by 1, 2, 3, 4",
+        event.id,
+    ) == (2, None, "queued", 0, 2)
+    await assert_kept(engine)
+
+    await work(engine)
+
+    assert [call.recipient for call in provider.calls] == ["ada@example.com", "grace@example.com"]
+    assert [call.payload for call in provider.calls] == [{"subject": "Your quote", "body": "Here it is."}] * 2
+    assert await standing(engine, event) == ["succeeded", "succeeded"]
+    assert await row(sql, "select status, planned, sent from jobs") == ("completed", 2, 2)
+    assert await sql.fetch("select 1 from queue") == []
+    await assert_kept(engine)
+
+
+async def test_a_template_is_rendered_with_the_event_and_html_is_escaped(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    template = {
+        "subject": "{{ trigger }} {{ quote.number }}",
+        "body": "{% if vip %}Dear{% endif %} {{ lead.name }}",
+        "html": "<b>{{ lead.name }}</b>",
+    }
+    await make_rule(engine, step(template=template))
+
+    await send(engine, lead={"name": "A&B", "email": "a@example.com"}, variables={"quote": {"number": 7}, "vip": True})
+    await work(engine)
+
+    assert provider.calls[0].payload == {"subject": "quote_sent 7", "body": "Dear A&B", "html": "<b>A&amp;B</b>"}
+
+
+async def test_without_a_key_each_event_is_its_own(engine: Engine, provider: FakeProvider) -> None:
+    await make_rule(engine)
+
+    first, second = await send(engine, None), await send(engine, None)
+    await work(engine)
+
+    assert first.id != second.id
+    assert first.idempotency_key != second.idempotency_key
+    assert len(provider.calls) == 2
+
+
+async def test_the_same_key_of_another_trigger_is_another_event(engine: Engine, provider: FakeProvider) -> None:
+    await make_rule(engine)
+    await make_rule(engine, trigger="quote_accepted")
+
+    await send(engine, "quote-17")
+    accepted = await send(engine, "quote-17", trigger="quote_accepted")
+    await work(engine)
+
+    assert not accepted.duplicate
+    assert len(provider.calls) == 2
+
+
+async def test_a_duplicate_gives_the_first_event_whatever_its_data_and_the_rules_say_now(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    made = await make_rule(engine, step(template={"subject": "{{ lead.name }}", "body": "x"}))
+    first = await send(engine)
+    await engine.rules.delete(ME, made.id)
+    await make_rule(engine, step(template={"subject": "{{ lead.nowhere }}", "body": "x"}))
+
+    again = await send(engine, lead={"email": "somebody else"})
+    await work(engine)
+
+    assert again.duplicate
+    assert again.id == first.id
+    assert [item.id for item in items_of(again)] == [item.id for item in items_of(first)]
+    assert [call.recipient for call in provider.calls] == ["ada@example.com"]
+
+
+async def test_a_hundred_at_once_enqueue_one(engine: Engine, sql: Sql, provider: FakeProvider) -> None:
+    await make_rule(engine)
+    engine = with_fallbacks(engine, key(channel="whatsapp"))
+
+    sent = await asyncio.gather(*(send(engine) for _ in range(100)))
+    await work(engine)
+
+    assert len({event.id for event in sent}) == 1
+    assert [event.duplicate for event in sent].count(False) == 1
+    assert sorted(call.recipient for call in provider.calls) == ["ada@example.com", "fallback:quote_sent/whatsapp/lead"]
+    assert await sql.fetchval("select count(*) from jobs") == 1
+    await assert_kept(engine)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("lost", range(1, 5))
+async def test_an_event_whose_answer_is_lost_is_read_again_and_is_no_duplicate_of_itself(
+    engine: Engine, sql: Sql, provider: FakeProvider, when: str, lost: int
+) -> None:
+    await make_rule(engine)
+    lossy = with_lossy_database(with_fallbacks(engine, key()), lose=lambda number: number == lost, when=when)
+
+    event = await send(lossy)
+    await work(engine)
+
+    assert not event.duplicate
+    assert only(event).outcome == "enqueued"
+    assert [call.recipient for call in provider.calls] == ["ada@example.com"]
+    assert await sql.fetchval("select count(*) from outbox") == 1
+    await assert_kept(engine)
+
+
+async def test_an_event_that_is_refused_leaves_nothing_behind(engine: Engine, sql: Sql) -> None:
+    await make_rule(engine, step(template={"subject": "{{ quote.number }}", "body": "x"}))
+
+    with pytest.raises(EventInvalid, match=r"variables\.quote\.number"):
+        await send(engine)
+
+    assert await sql.fetchval("select count(*) from events") == 0
+
+
+# Who cannot be reached
+
+
+async def test_a_missing_address_is_a_skipped_item_with_the_reason(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(recipientConfig={"includeLeadContact": True, "includePartner": True}))
+
+    event = await send(engine, lead={"name": "Ada"})
+    await work(engine)
+
+    assert only(event).outcome == "enqueued"
+    assert [(item.recipient, item.status, item.error) for item in items_of(event)] == [
+        ("lead", "skipped", "the lead has no e-mail address"),
+        ("grace@example.com", "pending", None),
+    ]
+    assert [call.recipient for call in provider.calls] == ["grace@example.com"]
+    assert await row(sql, "select status, planned, sent, skipped from jobs") == ("completed", 2, 1, 1)
+    await assert_kept(engine)
+
+
+async def test_an_event_with_nobody_to_send_to_is_none_and_done_at_once(engine: Engine, sql: Sql) -> None:
+    await make_rule(engine)
+
+    event = await send(engine, lead=None)
+
+    assert (only(event).outcome, only(event).reason) == ("none", "there is nobody to send to: the event has no lead")
+    assert await row(sql, "select status, planned, skipped from jobs") == ("completed", 1, 1)
+    assert await sql.fetch("select 1 from queue") == []
+    await assert_kept(engine)
+
+
+async def test_an_event_that_does_nothing_has_no_job(engine: Engine, sql: Sql) -> None:
+    await make_rule(engine, enabled=False)
+    await make_rule(engine, step(enabled=False), trigger="other")
+
+    suppressed, without_steps = await send(engine), await send(engine, trigger="other")
+
+    assert only(suppressed).outcome == "suppressed"
+    assert only(without_steps).reason == "the rule for other/email/lead has no enabled step"
+    assert await sql.fetch("select 1 from jobs") == []
+    await assert_kept(engine)
+
+
+# Times
+
+
+async def test_attempts_are_at_0_1_3_7_and_15_minutes_and_the_fifth_is_the_last(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine)
+    provider.answer = RetryLater("busy")
+    event = await send(engine)
+    begun, at = clock.time, []
+
+    for _ in range(120):
+        calls = len(provider.calls)
+        await work(engine)
+        at += [(clock.time - begun) / timedelta(minutes=1)] * (len(provider.calls) - calls)
+        clock.advance(seconds=30)
+
+    assert at == [0, 1, 3, 7, 15]
+    [item] = items_of(await engine.events.get(ME.workspace, event.id))
+    assert (item.status, item.attempts, item.error) == ("failed", 5, "gave up after 5 attempts: busy")
+    await assert_kept(engine)
+
+
+async def test_a_raised_maximum_goes_on_with_16_32_and_60_minutes(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(maxAttempts=9))
+    provider.answer = RetryLater("busy")
+    await send(engine)
+    begun, at = clock.time, []
+
+    for _ in range(2 * 200):
+        calls = len(provider.calls)
+        await work(engine)
+        at += [(clock.time - begun) / timedelta(minutes=1)] * (len(provider.calls) - calls)
+        clock.advance(seconds=30)
+
+    assert at == [0, 1, 3, 7, 15, 31, 63, 123, 183]
+
+
+async def test_a_lowered_maximum_holds_for_its_own_step_alone(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(maxAttempts=1), step(template={"subject": "b", "body": "y"}))
+    provider.answer = RetryLater("busy")
+    event = await send(engine)
+
+    await work(engine)
+
+    assert await standing(engine, event) == ["failed", "pending"]
+
+
+async def test_a_delayed_step_is_sent_at_its_time_and_not_before(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(), step(delay="PT1H", template={"subject": "Still there?", "body": "x"}))
+    event = await send(engine)
+
+    await work(engine)
+    clock.advance(minutes=59, seconds=59)
+    await work(engine)
+    early = len(provider.calls)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    assert early == 1
+    assert [call.payload["subject"] for call in provider.calls] == ["Your quote", "Still there?"]
+    assert [item.run_at - clock.time for item in items_of(event)] == [timedelta(hours=-1), timedelta()]
+
+
+async def test_a_reminder_whose_time_is_no_time_fails_with_that_reason(engine: Engine) -> None:
+    await make_rule(engine, step(sendBefore={"time": "{{ at }}", "by": "PT1H"}))
+
+    event = await send(engine, variables={"at": "soon"})
+
+    assert only(event).outcome == "none"
+    assert [item.error for item in items_of(event)] == [
+        "sendBefore.time: 'soon' is not a time: write it like 2027-01-31T09:00:00Z"
+    ]
+
+
+async def test_a_rejected_item_fails_at_once(engine: Engine, provider: FakeProvider) -> None:
+    await make_rule(engine)
+    provider.answer = Rejected("no such mailbox")
+    event = await send(engine)
+
+    await work(engine)
+
+    assert len(provider.calls) == 1
+    assert await standing(engine, event) == ["failed"]
+    await assert_kept(engine)
+
+
+# Fallbacks
+
+
+async def test_a_fallback_is_an_item_and_a_duplicate_never_runs_it_twice(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    engine = with_fallbacks(engine, key())
+
+    event = await send(engine, variables={"quote": {"number": 7}})
+    await work(engine)
+    again = await send(engine)
+    await work(engine)
+
+    assert only(event).outcome == only(again).outcome == "fallback"
+    [call] = provider.calls
+    assert (call.channel, call.recipient, call.payload["action"]) == (
+        Channel.FUNCTION,
+        "fallback:quote_sent/email/lead",
+        "fallback",
+    )
+    told = json.loads(call.payload["payload"])
+    assert (told["idempotencyKey"], told["lead"], told["variables"]) == ("k1", LEAD, {"quote": {"number": 7}})
+    assert await standing(engine, event) == ["succeeded"]
+    await assert_kept(engine)
+
+
+async def test_a_rule_whose_template_fails_is_left_to_its_fallback(engine: Engine, provider: FakeProvider) -> None:
+    await make_rule(engine, step(), step(template={"subject": FAILING, "body": "x"}))
+    await make_rule(engine, channel="whatsapp")
+    engine = with_fallbacks(engine, key(), key(channel="whatsapp"))
+
+    event = await send(engine)
+    await work(engine)
+
+    assert outcomes(event) == {("email", "lead"): "fallback", ("whatsapp", "lead"): "enqueued"}
+    assert "enqueueing failed" in event.decisions[0].reason
+    assert sorted(call.recipient for call in provider.calls) == ["+442071838750", "fallback:quote_sent/email/lead"]
+
+
+async def test_a_rule_whose_template_fails_without_a_fallback_leaves_a_failed_item(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(template={"subject": FAILING, "body": "x"}))
+
+    event = await send(engine)
+
+    assert only(event).outcome == "none"
+    assert [item.status for item in items_of(event)] == ["failed"]
+    assert await row(sql, "select status, failed from jobs") == ("failed", 1)
+    await assert_kept(engine)
+
+
+async def test_the_steps_that_can_be_sent_are_sent_where_there_is_no_fallback(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(), step(template={"subject": FAILING, "body": "x"}))
+
+    event = await send(engine)
+    await work(engine)
+
+    assert only(event).outcome == "enqueued"
+    assert only(event).reason.startswith("1 of 2 items; the others failed: ")
+    assert await standing(engine, event) == ["succeeded", "failed"]
+    assert await row(sql, "select status from jobs") == ("partial",)
+    await assert_kept(engine)
+
+
+async def test_items_that_the_database_refuses_are_left_to_the_fallback(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    await sql.execute("alter table outbox add constraint no_mail check (channel <> 'email')")
+    await make_rule(engine)
+    engine = with_fallbacks(engine, key())
+
+    event = await send(engine)
+    await work(engine)
+
+    assert only(event).outcome == "fallback"
+    assert "the database refused it" in only(event).reason
+    assert [call.recipient for call in provider.calls] == ["fallback:quote_sent/email/lead"]
+    await assert_kept(engine)
+
+
+async def test_items_that_the_database_refuses_without_a_fallback_are_told_and_nothing_is_stored(
+    engine: Engine, sql: Sql
+) -> None:
+    await sql.execute("alter table outbox add constraint no_mail check (channel <> 'email')")
+    await make_rule(engine)
+
+    with pytest.raises(ItemsRefused):
+        await send(engine)
+
+    assert await sql.fetchval("select count(*) from events") == 0
+    await sql.execute("alter table outbox drop constraint no_mail")
+    assert not (await send(engine)).duplicate
+
+
+async def test_without_a_renderer_everything_falls_back_or_nothing_is_stored(
+    engine: Engine, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unavailable(_: object) -> None:
+        raise RendererUnavailable("no memory for another process")
+
+    await make_rule(engine)
+    await make_rule(engine, channel="whatsapp")
+    monkeypatch.setattr(engine.kernel.renderer, "render", unavailable)
+
+    with pytest.raises(RendererUnavailable):
+        await send(with_fallbacks(engine, key()))
+    assert await sql.fetchval("select count(*) from events") == 0
+    event = await send(with_fallbacks(engine, key(), key(channel="whatsapp")))
+
+    assert set(outcomes(event).values()) == {"fallback"}
+
+
+async def test_a_channel_without_a_provider_is_a_failure_to_enqueue(engine: Engine, provider: FakeProvider) -> None:
+    routes = {channel: name for channel, name in engine.kernel.routes.items() if channel is not Channel.WHATSAPP}
+    await make_rule(engine, channel="whatsapp")
+    kernel = replace(engine.kernel, routes=routes)
+    object.__setattr__(kernel, "notifier", engine.kernel.notifier)
+
+    event = await send(Engine(kernel))
+
+    assert only(event).outcome == "none"
+    assert "no provider for whatsapp" in only(event).reason
+
+
+# Doubt, cancelling
+
+
+async def test_a_worker_that_dies_in_a_call_leaves_the_item_in_doubt_and_a_person_ends_that(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine)
+    event = await send(engine)
+    await crash_in_call(engine, provider)
+
+    clock.advance(minutes=6)
+    await work(other)
+    assert await standing(other, event) == ["in_doubt"]
+    [item] = items_of(await other.events.get(ME.workspace, event.id))
+    assert item.id is not None
+    await other.resolve(item.id, Resolution.RESEND, "the mail server has no trace of it")
+    await work(other)
+
+    assert await standing(other, event) == ["succeeded"]
+    await assert_kept(other)
+
+
+async def test_a_cancelled_event_skips_what_it_has_not_sent(
+    engine: Engine, clock: ManualClock, sql: Sql, provider: FakeProvider
+) -> None:
+    await make_rule(engine, step(), step(delay="P1D"))
+    event = await send(engine)
+    await work(engine)
+
+    await engine.events.cancel(ME, event.id)
+    await work(engine)
+    clock.advance(days=2)
+    await work(engine)
+
+    assert await standing(engine, event) == ["succeeded", "skipped"]
+    assert len(provider.calls) == 1
+    assert await row(sql, "select event, actor from audit_log where subject_id = $1", event.id) == ("cancelled", "test")
+    await assert_kept(engine)
+
+
+# From SQL
+
+
+async def sql_event(sql: Sql, **given: Any) -> Any:
+    people = {
+        name: given.pop(name, person) for name, person in (("lead", LEAD), ("partner", PARTNER), ("agent", AGENT))
+    }
+    named = {"trigger": "quote_sent", "idempotency_key": "k1", **people, **given}
+    casts = dict.fromkeys(("lead", "partner", "agent", "variables"), "::jsonb")
+    call = ", ".join(f"{name} => ${number}{casts.get(name, '')}" for number, name in enumerate(named, start=1))
+    values = [json.dumps(value) if isinstance(value, dict) else value for value in named.values()]
+    return await sql.fetchval(f"select tidings.event({call})", *values)
+
+
+async def test_an_event_from_sql_is_routed_by_the_worker_that_claims_it(
+    engine: Engine, sql: Sql, provider: FakeProvider, clock: ManualClock
+) -> None:
+    await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+    await make_rule(engine)
+    await make_rule(engine, channel="whatsapp", enabled=False)
+    id = await sql_event(sql, idempotency_key="k2")
+    unrouted = await engine.events.get(ME.workspace, id)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await work(with_fallbacks(engine, key(audience="agent")))
+
+    event = await engine.events.get(ME.workspace, id)
+    assert (unrouted.routed_at, list(unrouted.decisions), unrouted.source) == (None, [], "sql")
+    assert outcomes(event) == {
+        ("email", "lead"): "enqueued",
+        ("whatsapp", "lead"): "suppressed",
+        ("email", "agent"): "fallback",
+        ("whatsapp", "agent"): "none",
+    }
+    assert sorted(call.recipient for call in provider.calls) == [
+        *["ada@example.com"] * 2,
+        *["fallback:quote_sent/email/agent"] * 2,
+    ]
+    await assert_kept(engine)
+
+
+async def test_an_event_from_sql_that_does_nothing_ends_when_it_is_routed(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    id = await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+    await assert_kept(engine)
+
+    await work(engine)
+
+    event = await engine.events.get(ME.workspace, id)
+    assert event.routed_at is not None
+    assert list(event.decisions) == []
+    assert await row(sql, "select status, planned from jobs") == ("completed", 0)
+    await assert_kept(engine)
+
+
+async def test_an_event_from_sql_with_a_malformed_address_skips_it_with_the_reason(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    await make_rule(engine)
+    id = await sql_event(sql, lead={"email": "nowhere"})
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await work(engine)
+
+    [item] = items_of(await engine.events.get(ME.workspace, id))
+    assert (item.status, item.error) == (
+        "skipped",
+        "'nowhere' is no e-mail address: write it like ada@example.com",
+    )
+    await assert_kept(engine)
+
+
+async def test_an_event_from_sql_whose_items_the_database_refuses_is_routed_all_the_same(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    await sql.execute("alter table outbox add constraint no_mail check (channel <> 'email')")
+    await make_rule(engine)
+    id = await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await work(engine)
+
+    event = await engine.events.get(ME.workspace, id)
+    assert only(event).outcome == "none"
+    assert "the database refused it" in only(event).reason
+    await assert_kept(engine)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("lost", range(1, 9))
+async def test_routing_survives_a_lost_answer_anywhere(
+    engine: Engine, sql: Sql, clock: ManualClock, provider: FakeProvider, when: str, lost: int
+) -> None:
+    await make_rule(engine)
+    await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await work(with_lossy_database(engine, lose=lambda number: number == lost, when=when))
+    clock.advance(minutes=10)
+    await work(engine)
+
+    assert [call.recipient for call in provider.calls] == ["ada@example.com"]
+    await assert_kept(engine)
+
+
+async def test_a_cancelled_event_from_sql_sends_nothing(
+    engine: Engine, sql: Sql, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine)
+    id = await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await engine.events.cancel_by_key(ME, "quote_sent", "k1")
+    await work(engine)
+
+    assert provider.calls == []
+    assert [item.status for item in items_of(await engine.events.get(ME.workspace, id))] == ["skipped"]
+    await assert_kept(engine)
