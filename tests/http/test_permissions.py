@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, caller, person, start
 from tidings.config import Config
+from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
@@ -29,20 +30,25 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
+            *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
         ],
         frozenset([MANAGER, ADMIN]),
     ),
-    **dict.fromkeys(["list_workflows", "get_workflow", "list_versions"], EVERYBODY),
+    **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
+            *("send_event", "cancel_event", "cancel_event_by_key"),
         ],
         frozenset([OPERATOR, ADMIN]),
     ),
     **dict.fromkeys(
-        ["list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"],
+        [
+            *("list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"),
+            *("explain_event", "list_events", "get_event"),
+        ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
     **dict.fromkeys(
@@ -71,6 +77,9 @@ PLACES: dict[str, Workspace | None] = {
     "absent": None,
 }
 STEP = {"dayOffset": 0, "channel": "email", "content": "Hi"}
+MESSAGE = {"template": {"subject": "Hi", "body": "Your quote"}, "delay": "P1D"}
+RULE = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [MESSAGE]}
+EVENT = {"trigger": "quote_sent", "lead": ADA}
 BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
@@ -90,6 +99,14 @@ BODIES: dict[str, Any] = {
     "update_contact": lambda: {"name": "Ada"},
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
 }
+BODIES |= {
+    "create_rule": lambda: {**RULE, "trigger": f"t-{uuid4()}"},
+    "update_rule": lambda: {**RULE, "trigger": f"t-{uuid4()}"},
+    "send_event": lambda: EVENT,
+    "explain_event": lambda: EVENT,
+    "cancel_event_by_key": lambda: {"trigger": "quote_sent", "idempotencyKey": "k"},
+}
+MADE = {"/v1/contacts", "/v1/sequences", "/v1/rules", "/v1/events"}
 CONTENT = {"import_contacts": b"externalId\nada\n"}
 
 
@@ -119,28 +136,59 @@ def test_every_operation_is_in_the_table_of_this_test() -> None:
     assert OPERATIONS.keys() == ALLOWED.keys()
 
 
+async def _key(engine: Engine, by: Caller) -> UUID:
+    return (await engine.access.create_key(by, "some key", WORKER)).key.id
+
+
+async def _function(engine: Engine, by: Caller) -> UUID:
+    id = uuid4()
+    await engine.functions.set(by, str(id), "https://example.com/f")
+    return id
+
+
+async def _contact(engine: Engine, by: Caller) -> UUID:
+    return (await engine.contacts.create(by, {"name": "Somebody"}))[0].id
+
+
+async def _workflow(engine: Engine, by: Caller) -> UUID:
+    return (await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)).id
+
+
+async def _sequence(engine: Engine, by: Caller) -> UUID:
+    return (await engine.sequences.create(by, f"s-{uuid4()}", steps=[STEP])).id
+
+
+async def _rule(engine: Engine, by: Caller) -> UUID:
+    return (await engine.rules.create(by, {**RULE, "trigger": f"t-{uuid4()}"})).id
+
+
+async def _event(engine: Engine, by: Caller) -> UUID:
+    await engine.rules.apply(by, RULE)
+    return (await engine.events.send(by, EVENT)).id
+
+
+MAKERS = {
+    "/v1/api-keys": _key,
+    "/v1/functions": _function,
+    "/v1/contacts": _contact,
+    "/v1/workflows": _workflow,
+    "/v1/sequences": _sequence,
+    "/v1/rules": _rule,
+    "/v1/events": _event,
+}
+
+
 async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
-    """Something of the kind that the path is about."""
+    """Something of the kind that the path is about; of any other it is an execution."""
     if workspace is None:
         return uuid4()
-    by, name = caller(workspace), str(uuid4())
-    match path.removeprefix("/v1/").split("/")[0]:
-        case "api-keys":
-            id = (await engine.access.create_key(by, "some key", WORKER)).key.id
-        case "functions":
-            await engine.functions.set(by, name, "https://example.com/f")
-            id = UUID(name)
-        case "contacts":
-            id = (await engine.contacts.create(by, {"name": "Somebody"}))[0].id
-        case "sequences":
-            id = (await engine.sequences.create(by, name, steps=[STEP])).id
-        case "workflows":
-            id = (await engine.workflows.create(by, name, WELCOME)).id
-        case _:
-            id = await start(engine, workspace)
-            if path.endswith("/events"):
-                await engine.work_everything()  # its stream ends
-    return id
+    maker = next((maker for prefix, maker in MAKERS.items() if path.startswith(prefix)), None)
+    if maker:
+        return await maker(engine, caller(workspace))
+    execution = await start(engine, workspace)
+    if path.endswith("/events"):
+        await engine.work_everything()  # its stream ends
+    return execution
 
 
 async def _first_step(engine: Engine, workspace: Workspace | None, id: UUID) -> str:
@@ -158,6 +206,8 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
     method, path = OPERATIONS[operation]
     for home in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(home), "welcome", WELCOME)
+    await engine.rules.apply(caller(), RULE)
+    await engine.events.send(caller(), {**EVENT, "idempotencyKey": "k"})
 
     for role in Role:
         somebody = await person(engine, http, role)
@@ -209,15 +259,17 @@ async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/workflows", "/v1/executions", "/v1/dead-letters", "/v1/contacts", "/v1/sequences"]
+    "path",
+    [
+        *("/v1/workflows", "/v1/executions", "/v1/dead-letters", "/v1/contacts", "/v1/sequences", "/v1/rules"),
+        "/v1/events",
+    ],
 )
 async def test_a_list_holds_only_what_is_of_the_workspace(path: str, engine: Engine, http: httpx2.AsyncClient) -> None:
     ids = {}
     for workspace in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(workspace), "welcome", WELCOME)
-        ids[workspace] = str(
-            await (make if path in {"/v1/contacts", "/v1/sequences"} else _started)(engine, path, workspace)
-        )
+        ids[workspace] = str(await (make if path in MADE else _started)(engine, path, workspace))
     reader = await person(engine, http, ADMIN)
 
     listed = (await reader.get(path)).json()["data"]

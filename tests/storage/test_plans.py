@@ -218,8 +218,8 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True) -> No
         "insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source,"
         f" created_at, routed_at) select 1, id, 't', 'w', 'trigger', g::text, '{{}}', '[]', 'api', {at}, {at} {rows}",
         # Beside the others, with ids of their own: every tenth row an event's.
-        "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient,"
-        " payload, status, idempotency_key, created_at)"
+        "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"
+        " recipient, payload, status, idempotency_key, created_at)"
         " select 1, ('00000001' || substr(id::text, 9))::uuid, 't', 'w', id, id, 0, 'email', 'p', 'r', '{}', 'queued',"
         f" sha256(('event' || g)::bytea), {at} {rows} where g % 10 = 0",
     ):
