@@ -160,7 +160,9 @@ def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[
 def _smtp(url: str, config: Config) -> Provider:
     from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only who sends mail pays for it
 
-    return SmtpProvider.from_url(url, call_deadline=timedelta(seconds=config.call_seconds))
+    return SmtpProvider.from_url(
+        url, call_deadline=timedelta(seconds=config.call_seconds), allow_private=config.allow_private_addresses
+    )
 
 
 def _functions(config: Config, app: App, directory: Directory) -> list[Provider]:

@@ -303,6 +303,40 @@ async def test_a_rejected_item_fails_at_once(engine: Engine, provider: FakeProvi
     await assert_kept(engine)
 
 
+# Attachments
+
+
+async def test_an_attachment_is_a_reference_in_the_row_and_nothing_more(engine: Engine, sql: Sql) -> None:
+    file = {"url": "{{ quote.pdf }}", "filename": "{{ quote.number }}.pdf", "contentType": "application/pdf"}
+    await make_rule(engine, step(attachments=[file]))
+
+    await send(engine, variables={"quote": {"pdf": "https://example.com/17.pdf?s=1", "number": "Q-17"}})
+
+    payload = json.loads(await sql.fetchval("select payload from outbox"))
+    assert json.loads(payload["attachments"]) == [
+        {"url": "https://example.com/17.pdf?s=1", "filename": "Q-17.pdf", "contentType": "application/pdf"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("quote", "reason"),
+    [
+        ({"pdf": "file:///etc/passwd", "number": "1"}, "its URL must begin with http:// or https://"),
+        ({"pdf": "https://example.com/", "number": "../1"}, "is no name for an attachment"),
+    ],
+)
+async def test_an_attachment_that_cannot_be_sent_is_a_failure_to_enqueue(
+    engine: Engine, quote: dict[str, str], reason: str
+) -> None:
+    await make_rule(engine, step(attachments=[{"url": "{{ quote.pdf }}", "filename": "{{ quote.number }}.pdf"}]))
+
+    alone = await send(engine, variables={"quote": quote})
+    rescued = await send(with_fallbacks(engine, key()), "k2", variables={"quote": quote})
+
+    assert (only(alone).outcome, only(rescued).outcome) == ("none", "fallback")
+    assert reason in only(alone).reason
+
+
 # Fallbacks
 
 

@@ -4,7 +4,6 @@ Keyed by (trigger, channel, audience). Its steps are read, checked and put in or
 is in routing.py.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,10 @@ from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
+import msgspec
+
 from tidings.domain.address import read_email, read_phone
+from tidings.domain.attachment import AttachmentReference, problem_of_reference
 from tidings.domain.definition_reader import CONTENT_FIELDS, Raw, Reader
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.item import Channel, Payload
@@ -28,7 +30,6 @@ MOST_CUSTOM = 100
 MOST_ATTACHMENTS = 10
 MOST_ATTEMPTS = 20
 LARGEST_ORDER = 1_000_000
-LONGEST_FILENAME = 200
 
 _TRIGGER = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
@@ -97,15 +98,22 @@ class Step:
         message = {name: fields[name] for name in self.templates}
         if not self.attachments:
             return message
-        references = [
-            {
-                "url": fields[f"attachments[{place}].url"],
-                "filename": fields[f"attachments[{place}].filename"],
-                **({"contentType": one.content_type} if one.content_type else {}),
-            }
+        return message | {"attachments": msgspec.json.encode(self._references(fields)).decode()}
+
+    def problem(self, fields: Mapping[str, str]) -> str | None:
+        """Why what was rendered cannot be sent, if it is known already."""
+        problems = map(problem_of_reference, self._references(fields))
+        return next((problem for problem in problems if problem), None)
+
+    def _references(self, fields: Mapping[str, str]) -> list[AttachmentReference]:
+        return [
+            AttachmentReference(
+                fields[f"attachments[{place}].url"].strip(),
+                fields[f"attachments[{place}].filename"].strip(),
+                one.content_type,
+            )
             for place, one in enumerate(self.attachments)
         ]
-        return message | {"attachments": json.dumps(references, ensure_ascii=False, separators=(",", ":"))}
 
     @property
     def retry(self) -> RetryPolicy:

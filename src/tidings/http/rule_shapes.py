@@ -48,7 +48,7 @@ EXAMPLE_DECISION: Json = {
 
 
 class GivenTemplate(Given):
-    """The message, in Liquid: an email's `subject`, `body` and `html`, a push's `title` and `body`, a call's `script`."""
+    """The message, in Liquid: an email has `subject`, `body` and `html`, a push `title` and `body`, voice `script`."""
 
     subject: str | None = None
     body: str | None = None

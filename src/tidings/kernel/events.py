@@ -226,7 +226,7 @@ def _drafts(kernel: Kernel, intent: Intent, result: Rendered | RenderFailed, now
     if isinstance(result, RenderFailed):
         failure = failure or result.reason
     else:
-        payload = step.payload(result.fields)
+        payload, failure = step.payload(result.fields), failure or step.problem(result.fields)
         try:
             timing = timing_of(step, result.fields, now)
             send_at, late = timing.at, timing.skip

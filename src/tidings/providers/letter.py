@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from base64 import b64encode, encodebytes
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.errors import MessageError
@@ -10,9 +12,11 @@ from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
 from functools import lru_cache
+from hashlib import sha256
 
 from tidings.domain.item import Marked, Payload
 from tidings.domain.outcome import Rejected
+from tidings.providers.enclosed import Fetched
 
 # Nothing but 7-bit content, so no server has to offer 8BITMIME and none re-encodes on the way.
 _ASCII_HEADERS = SMTP.clone(cte_type="7bit")
@@ -24,6 +28,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _ODD_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BREAKS_HEADERS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _LONGEST_ADDRESS = 254
+_LINE, _BYTES_IN_LINE, _LINES_AT_ONCE = 76, 57, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,30 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A file in its place: encoded when it is sent, and followed by what comes after it."""
+
+    file: Fetched
+    after: bytes
+
+    @property
+    def encoded_size(self) -> int:
+        """The bytes it takes on the wire."""
+        lines, rest = divmod(self.file.size, _BYTES_IN_LINE)
+        encoded = lines * (_LINE + 2) + (-(-rest // 3) * 4 + 2 if rest else 0)
+        return max(encoded - 2, 0) + len(self.after)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The file in base64, a piece at a time, without the end of its last line."""
+        self.file.file.seek(0)
+        first = True
+        while piece := self.file.file.read(_BYTES_IN_LINE * _LINES_AT_ONCE):
+            yield (b"" if first else b"\r\n") + encodebytes(piece).rstrip(b"\n").replace(b"\n", b"\r\n")
+            first = False
+        yield self.after
+
+
+@dataclass(frozen=True, slots=True)
 class Letter:
     """An e-mail as bytes: CRLF line ends, dots doubled, everything but the final dot."""
 
@@ -48,6 +77,13 @@ class Letter:
     content: bytes
     size: int
     needs_utf8: bool
+    enclosed: tuple[Enclosure, ...] = ()
+
+    def chunks(self) -> Iterator[bytes]:
+        """The whole of it, a piece at a time; files are read as they are sent."""
+        yield self.content
+        for one in self.enclosed:
+            yield from one.chunks()
 
 
 class _Refused(Exception):
@@ -63,14 +99,14 @@ def sender_of(text: str) -> Sender | None:
     return Sender(address, name)
 
 
-def compose(item: Marked, sender: Sender, written_at: datetime) -> Letter | Rejected:
+def compose(item: Marked, sender: Sender, written_at: datetime, files: Sequence[Fetched] = ()) -> Letter | Rejected:
     """Write the item as an e-mail, or say why it cannot be one.
 
     The Message-ID comes from the key, so that a message sent twice can be recognised. `written_at` is the only
     part that differs between two attempts.
     """
     try:
-        return _compose(item, sender, written_at)
+        return _compose(item, sender, written_at, files)
     except _Refused as refused:
         return Rejected(str(refused))
     except Exception as error:
@@ -78,7 +114,7 @@ def compose(item: Marked, sender: Sender, written_at: datetime) -> Letter | Reje
         return Rejected(f"the message cannot be written: {type(error).__name__}")
 
 
-def _compose(item: Marked, sender: Sender, written_at: datetime) -> Letter:
+def _compose(item: Marked, sender: Sender, written_at: datetime, files: Sequence[Fetched]) -> Letter:
     recipient = _recipient(item.recipient)
     _check_subject(item.payload)
     needs_utf8 = not item.recipient.isascii()
@@ -90,8 +126,33 @@ def _compose(item: Marked, sender: Sender, written_at: datetime) -> Letter:
     message["Date"] = format_datetime(written_at)
     message["Message-ID"] = message_id
     _write_content(message, item)
+    places = _enclose(message, item, files)
     plain = _as_wire(message)
-    return Letter(item.recipient, message_id, _double_dots(plain), len(plain), needs_utf8)
+    content, *after = _split(_double_dots(plain), places)
+    enclosed = tuple(Enclosure(file, rest) for file, rest in zip(files, after, strict=True))
+    size = len(plain) - sum(map(len, places)) + sum(one.encoded_size - len(one.after) for one in enclosed)
+    return Letter(item.recipient, message_id, content, size, needs_utf8, enclosed)
+
+
+def _enclose(message: EmailMessage, item: Marked, files: Sequence[Fetched]) -> list[bytes]:
+    """Make room for files; gives what stands in the place of each, which no text can hold by accident."""
+    places = []
+    for number, file in enumerate(files):
+        stand_in = sha256(item.key + number.to_bytes(4, "big")).digest()
+        kind, _, subtype = file.content_type.partition("/")
+        message.add_attachment(stand_in, kind, subtype or "octet-stream", filename=file.filename)
+        places.append(b64encode(stand_in))
+    if files:
+        message.set_boundary(f"=_m{item.key.hex()[:40]}")
+    return places
+
+
+def _split(wire: bytes, places: Sequence[bytes]) -> list[bytes]:
+    pieces = []
+    for place in places:
+        before, _, wire = wire.partition(place)
+        pieces.append(before)
+    return [*pieces, wire]
 
 
 def _recipient(text: str) -> Address:

@@ -7,19 +7,26 @@ whole reply can say what happened, and without one the outcome is Unknown. smtp_
 
 import asyncio
 import ssl
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from aiosmtplib import SMTPException, SMTPResponse
 
+from tidings.domain.attachment import AttachmentReference
 from tidings.domain.item import Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
+from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable
 from tidings.providers.smtp_connection import ChannelRefused, Connection, open_connection
 from tidings.providers.smtp_reply import Stage, channel_fault, judge
 from tidings.providers.smtp_url import SmtpServer, read_smtp_url
+
+if TYPE_CHECKING:
+    from tidings.providers.attachments import AttachmentFetcher
 
 # What a broken, closed or babbling connection raises; uvloop adds RuntimeError for a transport that is gone.
 _FAILURES = (OSError, SMTPException, ValueError, RuntimeError)
@@ -39,6 +46,7 @@ class SmtpProvider:
         concurrency: int = 10,
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
+        allow_private: bool = False,
     ) -> None:
         self.name = name
         self.concurrency = concurrency
@@ -47,6 +55,8 @@ class SmtpProvider:
         self._sender = sender
         self._tls_context = tls_context or ssl.create_default_context()
         self._slots = asyncio.Semaphore(concurrency)
+        self._allow_private = allow_private  # addresses to fetch attachments from
+        self._fetcher: AttachmentFetcher | None = None
         self._idle: list[Connection] = []
         self._is_closed = False
 
@@ -59,6 +69,7 @@ class SmtpProvider:
         concurrency: int = 10,
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
+        allow_private: bool = False,
     ) -> Self:
         """Make a provider from smtp://user:password@host:port?from=you@example.com, or smtps:// for TLS at once.
 
@@ -67,7 +78,13 @@ class SmtpProvider:
         """
         server, sender = read_smtp_url(url)
         return cls(
-            server, sender, name=name, concurrency=concurrency, call_deadline=call_deadline, tls_context=tls_context
+            server,
+            sender,
+            name=name,
+            concurrency=concurrency,
+            call_deadline=call_deadline,
+            tls_context=tls_context,
+            allow_private=allow_private,
         )
 
     @property
@@ -81,12 +98,21 @@ class SmtpProvider:
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
         """Send one message, or say why not; never raises for what a server or the network does."""
-        letter = compose(item, self._sender, datetime.now(UTC))
-        if isinstance(letter, Rejected):
-            return letter
+        references = references_in(item.payload)
+        if isinstance(references, Rejected):
+            return references
+        deadline = asyncio.get_running_loop().time() + self._patience
+        with ExitStack() as files:
+            fetched = await self._fetch(references, files, deadline) if references else []
+            if not isinstance(fetched, list):
+                return fetched
+            letter = compose(item, self._sender, datetime.now(UTC), fetched)
+            return letter if isinstance(letter, Rejected) else await self._send(letter, may_start, deadline)
+
+    async def _send(self, letter: Letter, may_start: MayStart, deadline: float) -> Outcome:
         call = _Call(letter, self._sender)
         try:
-            async with asyncio.timeout(self._patience), self._slots:
+            async with asyncio.timeout_at(deadline), self._slots:
                 return await self._make(call, may_start)
         except ChannelRefused as refused:
             return channel_fault(str(refused))
@@ -94,6 +120,21 @@ class SmtpProvider:
             return call.outcome_without_reply(failure)
         finally:
             self._put_back(call)
+
+    async def _fetch(
+        self, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
+    ) -> list[Fetched] | Outcome:
+        """Get the files of a message before anything of it is sent."""
+        # Only who sends files pays for the client.
+        from tidings.providers.attachments import AttachmentFetcher  # noqa: PLC0415
+
+        if self._fetcher is None:
+            self._fetcher = AttachmentFetcher(allow_private=self._allow_private)
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._fetcher.fetch(references, files)
+        except TimeoutError:
+            return RetryLater("the attachments could not be fetched before the deadline of the call")
 
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
         """Tell nothing: SMTP has no question for this."""
@@ -104,6 +145,8 @@ class SmtpProvider:
         self._is_closed = True
         idle, self._idle = self._idle, []
         await asyncio.gather(*(connection.quit() for connection in idle))
+        if self._fetcher is not None:
+            await self._fetcher.close()
 
     async def _make(self, call: "_Call", may_start: MayStart) -> Outcome:
         """Use an idle connection if it still answers, else a new one."""
@@ -189,7 +232,8 @@ class _Call:
         return RetryLater(f"{reason} (before the end of the message)")
 
     async def _hand_over(self, connection: Connection) -> Outcome:
-        await connection.write_content(self._letter.content)
+        for chunk in self._letter.chunks():
+            await connection.write_content(chunk)
         self._dot_written = True
         reply = await connection.write_dot()
         if reply.code != 250:
