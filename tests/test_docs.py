@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from tidings.products.rules import Rules
 from tidings.products.workflows import Workflows
 
-TEXT = (Path(__file__).parents[1] / "docs" / "workflows.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
+RULES = re.findall(r"```yaml\n(.*?)```", (DOCS / "rules.md").read_text(), re.DOTALL)
+TEXT = (DOCS / "workflows.md").read_text()
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
@@ -47,3 +50,8 @@ def test_an_example_of_a_node_is_valid(node: dict[str, Any]) -> None:
     condition = {"condition": {"path": "x", "op": "exists"}} if node["type"] == "branch" else {}
 
     assert Workflows.validate(graph(node, after, edges=[{"from": "a", "to": "b", **condition}])) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_in_the_documentation_is_valid(rule: str) -> None:
+    assert Rules.validate(yaml.safe_load(rule)) == []

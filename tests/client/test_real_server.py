@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -192,3 +193,42 @@ async def test_a_sequence_is_written_published_and_paused(client: Client) -> Non
     assert [one.name async for one in client.sequences.list(status="active")] == ["drip"]
     await client.sequences.delete(made.id)
     assert await client.sequences.find("drip") is None
+
+
+async def test_rules_and_events(client: Client, engine: Engine) -> None:
+    template = {"subject": "Quote {{ quote.number }}", "body": "Hello {{ lead.name }}"}
+    rule = await client.rules.create("quote_sent", "email", "lead", [{"template": template, "delay": "P1D"}])
+    event: dict[str, Any] = {"lead": ANN, "variables": {"quote": {"number": 7}}}
+
+    explained = await client.events.explain("quote_sent", **event)
+    sent = await client.events.send("quote_sent", **event, idempotency_key="quote-7")
+    again = await client.events.send("quote_sent", **event, idempotency_key="quote-7")
+    own = await client.events.send("quote_sent", **event)
+    cancelled = await client.events.cancel(own.id)
+    await client.events.cancel_by_key("quote_sent", "quote-7")
+    await engine.work_everything()
+
+    assert [(one.outcome, one.items[0].payload) for one in explained] == [
+        ("enqueued", {"subject": "Quote 7", "body": "Hello Ann"})
+    ]
+    assert (sent.duplicate, again.duplicate, own.duplicate, again.id) == (False, True, False, sent.id)
+    assert cancelled.id == own.id
+    assert [one.status for one in (await client.events.get(sent.id)).decisions[0].items] == ["skipped"]
+    assert [one.id async for one in client.events.list(trigger="quote_sent")] == [own.id, sent.id]
+    with pytest.raises(Invalid) as refused:
+        await client.events.send("quote_sent", lead=ANN)
+    assert "variables.quote.number" in str(refused.value)
+
+    off = await client.rules.disable(rule.id)
+    on = await client.rules.enable(rule.id)
+    moved = await client.rules.update(
+        rule.id, {"trigger": "quote_sent", "channel": "email", "audience": "agent", "steps": on.steps}
+    )
+    assert (off.enabled, on.enabled, moved.audience) == (False, True, "agent")
+    assert [one.id async for one in client.rules.list(audience="agent")] == [rule.id]
+    assert (await client.rules.get(rule.id)).steps == on.steps
+    with pytest.raises(Conflict):
+        await client.rules.create("quote_sent", "email", "agent", [{"template": template}])
+    await client.rules.delete(rule.id)
+    with pytest.raises(NotFound):
+        await client.rules.get(rule.id)
