@@ -24,7 +24,7 @@ WELCOME = {
 }
 HOMES = [Workspace("acme", "main"), Workspace("acme", "second"), Workspace("rival", "main")]
 TABLES = ["workflows", "workflow_versions", "executions", "outbox", "runs", "jobs", "audit_log", "contacts"]
-TABLES += ["contact_tags"]
+TABLES += ["contact_tags", "sequences", "sequence_steps"]
 VIEWS = ["campaign_runs", "job_queue", "channel_outbox", "campaign_audit_log"]
 
 
@@ -45,6 +45,8 @@ async def busy(engine: Engine, clock: ManualClock) -> Engine:
             home,
         )
         await engine.contacts.create(Caller(home, "ann"), {"externalId": "ada", "tags": ["vip"]})
+        step = {"dayOffset": 0, "channel": "email", "content": "Hi"}
+        await engine.sequences.create(Caller(home, "ann"), "drip", steps=[step])
         await engine.pause_run(run.id)
         await engine.resume_run(run.id)
     await engine.work_everything()
@@ -68,7 +70,7 @@ async def test_a_reader_sees_only_the_rows_of_the_workspace_that_is_set(
 
     for name in [*TABLES, *views]:
         assert 0 < await sql.fetchval(f"select count(*) from {name}") == every[name] / len(HOMES), name
-        if name != "workflow_versions":
+        if name not in {"workflow_versions", "sequences", "sequence_steps"}:  # seen with their workflow
             whose = await sql.fetch(f"select distinct tenant_id, workspace_id from {name}")
             assert [tuple(row) for row in whose] == [(home.tenant, home.name)]
 
