@@ -21,11 +21,13 @@ NO_FUNCTION = {
     "migrate": {
         *("lock_migrations", "create_schema", "create_migrations", "set_shard_count", "create_shard_count"),
         *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema"),
-    }
+    },
+    "scratch": {"lock_scratch", "find_database"},
 }
-"""Statements that only migrate.py's own flow runs."""
+"""Statements that only their own file's flow runs."""
 NO_STATEMENT = {
     "migrate": {"migrate", "schema_state", "require_current", "require_safe", "reset"},
+    "scratch": {"make_scratch_database", "drop_scratch_database"},
     "wake": {"listen"},
 }
 """Public functions that are more than one statement."""

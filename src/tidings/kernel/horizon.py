@@ -43,6 +43,10 @@ class Horizon:
         if due_at < self._taken_until.get(place, BEGINNING):
             self._taken_until[place] = due_at
 
+    def forget(self) -> None:
+        """Look from the beginning next: whoever moves the clock by days would step over what appeared late."""
+        self._taken_until.clear()
+
     def _since(self, done_at: dict[Place, datetime], place: Place, now: datetime) -> datetime:
         last = done_at.get(place)
         if last is None or not timedelta() <= now - last < LOOK_EVERYWHERE:  # too long ago, or the time has gone back

@@ -1,0 +1,70 @@
+"""Databases for a while: made with every table, and dropped again. Reached from testing/scratch.py.
+
+A name cannot be a parameter of `create database`, so these few texts are put together here, from names made here.
+"""
+
+import secrets
+from hashlib import sha256
+from urllib.parse import urlsplit, urlunsplit
+
+from tidings.storage.database import Database, Tx
+from tidings.storage.migrate import migrate, migrations
+from tidings.storage.statements import load
+
+_SQL = load("scratch")
+PREFIX = "tidings_scratch"
+
+
+async def make_scratch_database(server: str, *, shards: int) -> str:
+    """Make a database with every table on a server, and give its address.
+
+    The first one leaves a template behind, of which all others are copies: migrating takes ten times as long.
+    """
+    name = f"{PREFIX}_{secrets.token_hex(8)}"
+    db = await Database.open(server, connections=1)
+    try:
+        async with db.autocommit() as tx:
+            await tx.fetch(_SQL["lock_scratch"])
+            template = await _ensure_template(tx, server, shards)
+            await tx.run_script(f"create database {name} template {template}")
+    finally:
+        await db.close()
+    return _with_database(server, name)
+
+
+async def drop_scratch_database(server: str, url: str) -> None:
+    """Remove a database that was made here, whoever is connected to it."""
+    name = urlsplit(url).path.removeprefix("/")
+    if not name.startswith(f"{PREFIX}_"):
+        raise AssertionError(f"{name} was not made to be dropped")
+    db = await Database.open(server, connections=1)
+    try:
+        async with db.autocommit() as tx:
+            await tx.run_script(f"drop database if exists {name} with (force)")
+    finally:
+        await db.close()
+
+
+async def _ensure_template(tx: Tx, server: str, shards: int) -> str:
+    """The template of this code's tables; made under another name, so that one half-made is never copied."""
+    name = f"{PREFIX}_template_{_tables(shards)}"
+    if await tx.fetch_one(_SQL["find_database"], name=name):
+        return name
+    draft = f"{PREFIX}_draft_{secrets.token_hex(8)}"
+    await tx.run_script(f"create database {draft}")
+    db = await Database.open(_with_database(server, draft), connections=1)
+    try:
+        await migrate(db, shards=shards)
+    finally:
+        await db.close()
+    await tx.run_script(f"alter database {draft} rename to {name}")
+    return name
+
+
+def _tables(shards: int) -> str:
+    every = b"".join(one.checksum for one in migrations())
+    return sha256(every + str(shards).encode()).hexdigest()[:16]
+
+
+def _with_database(server: str, name: str) -> str:
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))

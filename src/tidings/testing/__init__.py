@@ -1,0 +1,24 @@
+"""For your own tests: an engine on a temporary database, a clock to advance, and providers that only record.
+
+The kernel and the SQL are the real ones; only the time and the way out are not. docs/testing.md shows it with pytest.
+"""
+
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.testing.clock import VirtualClock
+from tidings.testing.recorder import Message, Recorder
+from tidings.testing.scratch import Scratch, scratch_engine
+from tidings.testing.server import scratch_server
+
+__all__ = [
+    "Accepted",
+    "Message",
+    "Outcome",
+    "Recorder",
+    "Rejected",
+    "RetryLater",
+    "Scratch",
+    "Unknown",
+    "VirtualClock",
+    "scratch_engine",
+    "scratch_server",
+]
