@@ -20,7 +20,7 @@ EVERY = pytest.mark.parametrize("statement", [one for _, one in ALL], ids=[f"{fi
 NO_FUNCTION = {
     "migrate": {
         *("lock_migrations", "create_schema", "create_migrations", "set_shard_count", "create_shard_count"),
-        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema"),
+        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema", "sweep_sample"),
     },
     "scratch": {"lock_scratch", "find_database"},
 }

@@ -58,6 +58,14 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
     """Apply what is missing; give the names of what was applied."""
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
+    applied = await _migrate_in_the_end(db, shards)
+    if len(applied) == len(migrations()):
+        async with db.autocommit() as tx:
+            await tx.run_script(_SQL["sweep_sample"].text)
+    return applied
+
+
+async def _migrate_in_the_end(db: Database, shards: int) -> Sequence[str]:
     for _ in range(MOST_TRIES - 1):
         with suppress(TransientFailure):  # workers at their work may be in the way of its locks; nothing was changed
             return await _migrate(db, shards)
