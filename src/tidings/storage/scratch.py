@@ -47,7 +47,7 @@ async def drop_scratch_database(server: str, url: str) -> None:
 
 async def _ensure_template(tx: Tx, server: str, shards: int) -> str:
     """The template of this code's tables; made under another name, so that one half-made is never copied."""
-    name = f"{PREFIX}_template_{_tables(shards)}"
+    name = f"{PREFIX}_template_{tables_of(shards)}"
     if await tx.fetch_one(_SQL["find_database"], name=name):
         return name
     draft = f"{PREFIX}_draft_{secrets.token_hex(8)}"
@@ -61,7 +61,8 @@ async def _ensure_template(tx: Tx, server: str, shards: int) -> str:
     return name
 
 
-def _tables(shards: int) -> str:
+def tables_of(shards: int) -> str:
+    """A name for the tables of this code with so many shards: another version has another template."""
     every = b"".join(one.checksum for one in migrations())
     return sha256(every + str(shards).encode()).hexdigest()[:16]
 
