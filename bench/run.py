@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from bench.bench import Bench
 from bench.database import Tell
+from bench.enrolling import measure_enrolling
 from bench.importing import measure_importing
 from bench.latency import measure_latency
 from bench.memory import measure_memory
@@ -43,6 +44,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "three-step": partial(measure_workload, workload=THREE_STEP),
     "starting": measure_starting,
     "importing": measure_importing,
+    "enrolling": measure_enrolling,
     "sleepers": measure_sleepers,
     "latency": measure_latency,
     "idle": measure_quiet,

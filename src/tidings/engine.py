@@ -4,7 +4,7 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
 arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
-`executions`, `contacts`, `sequences`, `rules` and `events`, each for one workspace (products/).
+`executions`, `contacts`, `sequences`, `enrollments`, `rules` and `events`, each for one workspace (products/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +28,7 @@ from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Deployment, Recipient, Started
 from tidings.products.access import Access
 from tidings.products.contacts import Contacts
+from tidings.products.enrollments import Enrollments
 from tidings.products.events import Events
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
@@ -70,6 +71,7 @@ class Engine:
         self.executions = Executions(kernel, self.intake)
         self.contacts = Contacts(kernel)
         self.sequences = Sequences(kernel)
+        self.enrollments = Enrollments(kernel, self.sequences)
         self.rules = Rules(kernel)
         self.events = Events(kernel)
         self.functions = Functions(kernel)

@@ -187,7 +187,7 @@ def make_app(address: str, call_seconds: float) -> App:
 def hurry(seconds: float) -> None:
     """Wait only so long between attempts: a soak has no minutes for each retry, and no setting says it."""
     wait = timedelta(seconds=seconds)
-    for policy in (retry.GRAPH, retry.CAMPAIGN):
+    for policy in (retry.GRAPH, retry.CAMPAIGN, retry.RULE):
         object.__setattr__(policy, "base", wait)
     retry.SHORTEST_WAIT = wait
 

@@ -180,6 +180,10 @@ class Arena(Troubles):
     async def trigger_elsewhere(self, workflow: str, triggers: Sequence[Trigger], crash_at: str) -> int:
         """Trigger from a process that dies on the way; give how it ended."""
         wish = {"workflow": workflow, "triggers": [[one.idempotency_key, one.data] for one in triggers]}
+        return await self.ask_elsewhere(wish, crash_at)
+
+    async def ask_elsewhere(self, wish: Mapping[str, object], crash_at: str) -> int:
+        """Have tests/chaos/client.py do something, and die on the way; give how it ended."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.chaos.client"),
             env={**self._environ, "TIDINGS_CRASH_AT": crash_at},

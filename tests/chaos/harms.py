@@ -17,8 +17,9 @@ from tests.chaos.scene import TIMING, Scene
 from tidings.kernel.crash_points import POINTS
 from tidings.worker.main import EXIT_AT_ONCE
 
-CLIENT_POINT = "before_trigger_commit"  # not reached by workers
-TARGETS = [(point, provider) for point in POINTS if point != CLIENT_POINT for provider in CLASSES]
+CLIENT_POINT = "before_trigger_commit"
+NOT_IN_WORKERS = {CLIENT_POINT, "before_enroll_commit", "after_enroll_chunk"}
+TARGETS = [(point, provider) for point in POINTS if point not in NOT_IN_WORKERS for provider in CLASSES]
 FREEZING_POINTS = ("before_mark_commit", "after_mark", "after_call", "before_finalize_commit", "after_claim")
 FURTHEST_TIME = {"before_call": 60, "after_call": 60}
 """Points that are reached for each item; the others are for each batch."""

@@ -48,6 +48,7 @@ class Scene:
         await self.arena.workload.start_run(provider, people)
         await self.arena.workload.start_executions(provider, people // 20)
         await self.arena.workload.start_walks(people // 100)
+        await self.arena.workload.start_enrollments(people // 100)
 
     def _is_ahead(self) -> bool:
         return self.arena.workload.items > self._sends * self.share_done

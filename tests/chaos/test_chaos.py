@@ -164,5 +164,25 @@ async def test_a_client_killed_while_it_triggers_may_trigger_again(arena: Arena)
     await prove(arena)
 
 
+@pytest.mark.parametrize("arena", [Timing(retry_seconds=1.0)], indirect=True)
+@pytest.mark.parametrize("point", ["before_enroll_commit:3", "after_enroll_chunk:2"])
+async def test_a_client_killed_while_it_enrolls_may_enroll_again_and_nobody_gets_anything_twice(
+    arena: Arena, point: str
+) -> None:
+    tag = await arena.workload.add_contacts(40)
+    wish = {"sequence": str(arena.workload.sequence), "tag": tag}
+    assert await arena.ask_elsewhere(wish, point) == -signal.SIGKILL
+
+    rest = await arena.workload.enroll(tag)
+    for place in ("after_claim:1", "after_reserve:1", "after_call:3", "before_release_commit:1"):
+        await arena.crash_worker(place, lambda: arena.workload.start_enrollments(10))
+    await prove(arena)
+
+    assert rest.enrolled + rest.already_enrolled == 40
+    async with arena.look() as connection:
+        statuses = await connection.fetch("select distinct status from executions where contact_id is not null")
+    assert [row["status"] for row in statuses] == ["completed"]
+
+
 async def _has_calls(arena: Arena, count: int) -> bool:
     return await arena.calls() >= count

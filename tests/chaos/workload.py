@@ -13,11 +13,18 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from tests.chaos.app import CHANNELS, CLASSES
+from tidings.domain.caller import Caller
 from tidings.domain.item import Channel
-from tidings.engine import Deployment, Engine, Recipient, Trigger
+from tidings.domain.sequence_form import SequenceStatus
+from tidings.engine import Deployment, Engine, Recipient, Trigger, Workspace
+from tidings.kernel.enroll import Enrolling
+from tidings.products.contacts import ContactFilter
 
+CALLER = Caller(Workspace(), "chaos")
 WALK = ("blind", "keyed", "resolvable")
 """The providers that the three sends of the long workflow go through, in order."""
+DRIP = ("resolvable", "blind")
+"""Those of a sequence's two steps: a push token and an address can be any text, a phone number cannot."""
 
 _TEXTS = {Channel.EMAIL: {"subject": "Hello", "body": "Hello {{ name }}"}}
 _CONTENT = {channel: _TEXTS.get(channel, {"body": "Hello {{ name }}"}) for channel in CHANNELS.values()}
@@ -53,6 +60,7 @@ class Workload:
         self._number = 0
         self._path = path
         self.items = 0
+        self.sequence = UUID(int=0)
         self._write({})
 
     async def define(self) -> None:
@@ -65,6 +73,10 @@ class Workload:
         ids = [str(node["id"]) for node in nodes]
         edges = [{"from": one, "to": other} for one, other in pairwise(ids)]
         await self._engine.define("walk", {"entryNodeId": ids[0], "nodes": nodes, "edges": edges})
+        steps = [{"dayOffset": 0, "channel": CHANNELS[provider].value, "content": "Hello"} for provider in DRIP]
+        sequence = await self._engine.sequences.create(CALLER, "drip", steps=steps)
+        await self._engine.sequences.update(CALLER, sequence.id, status=SequenceStatus.ACTIVE)
+        self.sequence = sequence.id
 
     def addresses(self, count: int, provider: str, mode: str = "to") -> list[str]:
         """New recipients; `mode` tells the ledger what to do with the first call for each."""
@@ -111,6 +123,35 @@ class Workload:
         started = await self._engine.deploy(wish)
         self._write({"runs": {str(started.id): count}})
         return started.id
+
+    async def start_enrollments(self, count: int) -> None:
+        """Enroll new contacts in a sequence with two steps."""
+        await self.enroll(await self.add_contacts(count))
+
+    async def add_contacts(self, count: int) -> str:
+        """New contacts who will be enrolled, noted as intended; gives the tag that they have."""
+        tokens, addresses = (self.addresses(count, provider) for provider in DRIP)
+        for provider, share in zip(DRIP, (tokens, addresses), strict=True):
+            self._intend(dict.fromkeys(share, provider))
+        people = [
+            {"externalId": token, "pushTokens": [token], "email": address, "tags": [tokens[0]]}
+            for token, address in zip(tokens, addresses, strict=True)
+        ]
+        await self._engine.contacts.upsert_many(CALLER, people)
+        return tokens[0]
+
+    async def enroll(self, tag: str) -> Enrolling:
+        """Enroll everybody with a tag, whoever of them may have been enrolled already."""
+        done = await self._engine.enrollments.batch_enroll(CALLER, self.sequence, {"tag": tag})
+        cursor: str | None = None
+        while True:
+            page = await self._engine.contacts.list(CALLER.workspace, ContactFilter(tag=tag), limit=1000, cursor=cursor)
+            for one in page.items:
+                [enrollment] = (await self._engine.enrollments.list_of_contact(CALLER.workspace, one.id)).items
+                self._write({"executions": {f"enrollment {one.id}": str(enrollment.id)}})
+            cursor = page.next_cursor
+            if cursor is None:
+                return done
 
     async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> list[bool]:
         started = await self._engine.trigger_many(workflow, triggers)

@@ -7,7 +7,17 @@ def test_help_lists_every_command(anywhere: Command) -> None:
 
     assert shown.status == 0
     names = ("db", "outbox", "verify", "worker", "serve", "up", "demo")
-    for name in (*names, "workflows", "trigger", "executions", "dead-letters", "keys", "contacts", "sequences"):
+    for name in (
+        *names,
+        "workflows",
+        "trigger",
+        "executions",
+        "dead-letters",
+        "keys",
+        "contacts",
+        "sequences",
+        "enrollments",
+    ):
         assert f" {name} " in shown.out
 
 
@@ -20,7 +30,8 @@ def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
         "dead-letters": ("list", "replay"),
         "keys": ("create", "list", "revoke"),
         "contacts": ("list", "show", "create", "update", "delete", "import"),
-        "sequences": ("list", "show", "create", "update", "publish", "pause", "resume", "delete", "steps"),
+        "sequences": ("list", "show", "create", "update", "publish", "pause", "resume", "delete", "steps", "enroll"),
+        "enrollments": ("list", "show", "why", "pause", "resume", "cancel"),
     }
 
     for group, names in groups.items():

@@ -232,3 +232,43 @@ async def test_rules_and_events(client: Client, engine: Engine) -> None:
     await client.rules.delete(rule.id)
     with pytest.raises(NotFound):
         await client.rules.get(rule.id)
+
+
+async def test_contacts_are_enrolled_watched_and_stopped(
+    client: Client, engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    steps = [
+        {"dayOffset": 0, "channel": "email", "content": "Welcome, {{ contact.name }}"},
+        {"dayOffset": 3, "channel": "sms", "content": "Still there?"},
+    ]
+    sequence = await client.sequences.create("Onboarding", steps)
+    await client.sequences.publish(sequence.id)
+    ada = await client.contacts.create(external_id="ada", name="Ada", email="ada@example.com", tags=["vip"])
+    bob = await client.contacts.create(external_id="bob", name="Bob", email="bob@example.com")
+
+    one = await client.enrollments.enroll(sequence.id, ada.id)
+    again = await client.enrollments.enroll(sequence.id, ada.id)
+    counted = await client.enrollments.batch_enroll(sequence.id, everyone=True, dry_run=True)
+    many = await client.enrollments.batch_enroll(sequence.id, tag="vip", contact_ids=[bob.id])
+    await engine.work_everything()
+    paused = await client.enrollments.pause(one.enrollment.id)
+    changed = await client.enrollments.set_status_of_many(sequence.id, "active", {"contactIds": [str(ada.id)]})
+    cancelled = await client.enrollments.cancel(one.enrollment.id)
+    with pytest.raises(Conflict):
+        await client.enrollments.resume(one.enrollment.id)
+    why = await client.enrollments.why(sequence.id, bob.id)
+
+    assert (one.duplicate, again.duplicate, again.enrollment.id) == (False, True, one.enrollment.id)
+    assert (counted.enrolled_count, counted.dry_run) == (1, True)
+    assert (many.enrolled_count, many.skipped.already_enrolled) == (1, 1)
+    assert (paused.status, changed, cancelled.status) == ("paused", 1, "cancelled")
+    assert sorted([one.contact_id async for one in client.enrollments.list(sequence.id)]) == sorted([ada.id, bob.id])
+    assert [one.id async for one in client.enrollments.list_of_contact(ada.id)] == [one.enrollment.id]
+    [line] = await client.enrollments.logs(one.enrollment.id)
+    assert (line.status, line.content_snapshot) == ("completed", "Welcome, Ada")
+    assert [log.id async for log in client.enrollments.logs_of_contact(ada.id)] == [line.id]
+    assert len([log async for log in client.enrollments.logs_of_step(sequence.id, line.step_id)]) == 2
+    assert [(step.fate, step.reason) for step in why.steps] == [
+        ("completed", None),
+        ("planned", "it would be skipped: the contact has no phone number"),
+    ]

@@ -9,7 +9,7 @@ from tidings.domain.audience import MOST_IDS, Audience, read_audience
 ADA, BOB, SEGMENT = (UUID(int=number) for number in (1, 2, 3))
 
 
-def test_everything_is_read_in_both_spellings():
+def test_everything_is_read_in_both_spellings() -> None:
     camel, problems = read_audience({"company": "Acme", "contactIds": [str(ADA)], "excludeContactIds": [str(BOB)]})
     snake, _ = read_audience({"company": "Acme", "contact_ids": [ADA], "exclude_contact_ids": [BOB]})
 
@@ -17,19 +17,19 @@ def test_everything_is_read_in_both_spellings():
     assert camel == snake == Audience(company="Acme", contact_ids=(ADA,), exclude_contact_ids=(BOB,))
 
 
-def test_what_is_shown_reads_back_as_the_same():
+def test_what_is_shown_reads_back_as_the_same() -> None:
     audience = Audience(tag="vip", status="active", segment_id=SEGMENT, contact_ids=(ADA,), exclude_contact_ids=(BOB,))
 
     assert read_audience(audience.shown()) == (audience, [])
     assert Audience(all=True).shown() == {"all": True}
 
 
-def test_an_id_given_twice_counts_once():
+def test_an_id_given_twice_counts_once() -> None:
     assert read_audience({"contactIds": [str(ADA), str(ADA)]})[0].contact_ids == (ADA,)
 
 
 @pytest.mark.parametrize("nobody", [{}, {"all": False}, {"contactIds": []}, {"excludeContactIds": [str(ADA)]}])
-def test_naming_nobody_is_refused_with_the_remedy(nobody):
+def test_naming_nobody_is_refused_with_the_remedy(nobody: dict[str, object]) -> None:
     _, [problem] = read_audience(nobody)
 
     assert problem.place == "audience"
@@ -56,20 +56,20 @@ def test_naming_nobody_is_refused_with_the_remedy(nobody):
         ({"all": True, "tag": "vip"}, "audience.all"),
     ],
 )
-def test_bad_input_is_refused_with_its_place(given, place):
+def test_bad_input_is_refused_with_its_place(given: object, place: str) -> None:
     _, [problem] = read_audience(given)
 
     assert problem.place == place
 
 
-def test_a_whole_body_has_no_prefix_and_a_segment_only_where_segments_are_known():
+def test_a_whole_body_has_no_prefix_and_a_segment_only_where_segments_are_known() -> None:
     assert read_audience({"all": 1}, "")[1][0].place == "all"
     [problem] = read_audience({"segmentId": str(SEGMENT)}, "", segments=False)[1]
     assert problem.place == "segmentId"
     assert "segmentId" not in problem.message
 
 
-def test_a_segment_stands_in_for_its_id_and_exclusions_win():
+def test_a_segment_stands_in_for_its_id_and_exclusions_win() -> None:
     mine = Audience(segment_id=SEGMENT, status="active", contact_ids=(BOB,), exclude_contact_ids=(ADA,))
 
     assert mine.inside(Audience(tag="vip")) == (
@@ -82,7 +82,7 @@ def test_a_segment_stands_in_for_its_id_and_exclusions_win():
     assert mine.inside(Audience(all=True))[0].all is False
 
 
-def test_a_segment_that_contradicts_what_is_beside_it_is_refused():
+def test_a_segment_that_contradicts_what_is_beside_it_is_refused() -> None:
     mine = Audience(segment_id=SEGMENT, tag="vip")
 
     assert [one.place for one in mine.inside(Audience(tag="new"))[1]] == ["tag"]

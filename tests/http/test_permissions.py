@@ -16,6 +16,7 @@ from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
 from tidings.domain.roles import Role
+from tidings.domain.sequence_form import SequenceStatus
 from tidings.engine import Engine
 from tidings.http.app import create_app
 
@@ -41,6 +42,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
             *("send_event", "cancel_event", "cancel_event_by_key"),
+            *("enroll_contact", "batch_enroll", "update_enrollment", "update_enrollments"),
         ],
         frozenset([OPERATOR, ADMIN]),
     ),
@@ -48,6 +50,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"),
             *("explain_event", "list_events", "get_event"),
+            *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
+            *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
@@ -95,6 +99,10 @@ BODIES: dict[str, Any] = {
     "update_sequence": lambda: {"status": "active"},
     "add_step": lambda: STEP,
     "update_step": lambda: {"dayOffset": 2},
+    "enroll_contact": lambda: {"contactId": str(uuid4())},
+    "batch_enroll": lambda: {"all": True},
+    "update_enrollment": lambda: {"status": "paused"},
+    "update_enrollments": lambda: {"where": {"all": True}, "status": "paused"},
     "create_contact": lambda: {"externalId": f"c-{uuid4()}"},
     "update_contact": lambda: {"name": "Ada"},
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
@@ -114,6 +122,10 @@ def body_of(operation: str) -> dict[str, Any]:
     if operation in CONTENT:
         return {"content": CONTENT[operation]}
     return {"json": BODIES[operation]()} if operation in BODIES else {}
+
+
+def query_of(operation: str) -> str:
+    return f"?contactId={uuid4()}" if operation in {"explain_enrollment", "list_enrollments_of_contact"} else ""
 
 
 def operations() -> dict[str, tuple[str, str]]:
@@ -167,6 +179,13 @@ async def _event(engine: Engine, by: Caller) -> UUID:
     return (await engine.events.send(by, EVENT)).id
 
 
+async def _enrolled(engine: Engine, by: Caller) -> UUID:
+    sequence = await engine.sequences.create(by, str(uuid4()), steps=[STEP])
+    await engine.sequences.update(by, sequence.id, status=SequenceStatus.ACTIVE)
+    contact, _ = await engine.contacts.create(by, {"name": "Somebody"})
+    return (await engine.enrollments.enroll(by, sequence.id, contact.id)).enrollment.id
+
+
 MAKERS = {
     "/v1/api-keys": _key,
     "/v1/functions": _function,
@@ -175,6 +194,7 @@ MAKERS = {
     "/v1/sequences": _sequence,
     "/v1/rules": _rule,
     "/v1/events": _event,
+    "/v1/enrollments": _enrolled,
 }
 
 
@@ -218,7 +238,7 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
             path_of_it = path.replace("{id}", str(id)).replace("{name}", str(id))
             if "{stepId}" in path:
                 path_of_it = path_of_it.replace("{stepId}", await _first_step(engine, workspace, id))
-            answer = await somebody.ask(method, path_of_it, **body_of(operation))
+            answer = await somebody.ask(method, path_of_it + query_of(operation), **body_of(operation))
             case = f"{operation} by {role} on {place}: {answer.status_code} {answer.text}"
 
             if role not in ALLOWED[operation]:
@@ -241,7 +261,7 @@ async def test_without_a_key_nothing_but_health_is_answered(
     method, path = OPERATIONS[operation]
 
     somewhere = path.replace("{id}", str(uuid4())).replace("{stepId}", str(uuid4())).replace("{name}", "f")
-    answer = await http.request(method, somewhere, headers=headers, **body_of(operation))
+    answer = await http.request(method, somewhere + query_of(operation), headers=headers, **body_of(operation))
 
     assert answer.status_code == (200 if operation == "get_health" else 401)
 

@@ -169,6 +169,7 @@ WHOLE_SHARD = {
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
     *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
+    *("enroll", "enrollments"),
 )
 
 
@@ -188,9 +189,11 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
     rows += f" from generate_series(1, {count}) g) r"
     at = f"'{NOW.isoformat()}'::timestamptz"
     for statement in (
+        # One in ten is for a contact.
         "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,"
-        " frontier, input, created_at)"
-        f" select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at} {rows}",
+        " frontier, input, created_at, contact_id)"
+        f" select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at},"
+        f" case when g % 10 = 0 then id end {rows}",
         "insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)"
         f" select 1, id, run, 't', 'w', 'email', 'queued', 100, {at} {rows}",
         "insert into runs (shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider,"
@@ -199,9 +202,9 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         f"insert into run_parts (shard, run_id) select 1, id {rows}",
         f"insert into audience (shard, run_id, ordinal, recipient) select 1, run, g, 'r' {rows}",
         "insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,"
-        " recipient, payload, status, in_doubt, idempotency_key, marked_attempt, marked_at, created_at)"
+        " recipient, payload, status, in_doubt, idempotency_key, marked_attempt, marked_at, created_at, contact_id)"
         " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
-        f" sha256(g::text::bytea), 1, {at}, {at} {rows}",
+        f" sha256(g::text::bytea), 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
         f"insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)"
         f" select 1, id, 1, 'rejected', 'e', {at}, {at} {rows}",
         "insert into execution_log (shard, execution_id, node, visit, status, at)"

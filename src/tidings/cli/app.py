@@ -9,12 +9,14 @@ from tidings.cli import (
     contacts,
     db,
     dead_letters,
+    enrollments,
     events,
     executions,
     keys,
     outbox,
     rules,
     sequences,
+    sequences_enroll,
     serve,
     trigger,
     verify,
@@ -35,9 +37,11 @@ app.command("trigger")(trigger.trigger)
 app.add_typer(executions.app, name="executions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(contacts.app, name="contacts")
+sequences.app.command("enroll")(sequences_enroll.enroll)
 app.add_typer(sequences.app, name="sequences")
 app.add_typer(rules.app, name="rules")
 app.add_typer(events.app, name="events")
+app.add_typer(enrollments.app, name="enrollments")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)

@@ -30,6 +30,7 @@ from tidings.client.answers import (
     Workflow,
 )
 from tidings.client.client import Client
+from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepFate, StepLog, Why
 from tidings.client.errors import (
     ApiError,
     Conflict,
@@ -45,10 +46,13 @@ __all__ = [
     "ApiError",
     "ApiKey",
     "Applied",
+    "BatchEnrolled",
     "Client",
     "Conflict",
     "Contact",
     "Decision",
+    "Enrolled",
+    "Enrollment",
     "Event",
     "EventItem",
     "Execution",
@@ -63,10 +67,13 @@ __all__ = [
     "Retrying",
     "Rule",
     "ServerUnreachable",
+    "StepFate",
+    "StepLog",
     "Triggered",
     "Unauthorized",
     "UpsertedContact",
     "Version",
     "WaitTimeout",
+    "Why",
     "Workflow",
 ]

@@ -13,6 +13,7 @@ import msgspec
 
 from tidings.client.answers import Execution, Triggered
 from tidings.client.contacts import Contacts
+from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
@@ -53,6 +54,7 @@ class Client:
         self.sequences = Sequences(transport)
         self.rules = Rules(transport)
         self.events = Events(transport)
+        self.enrollments = Enrollments(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

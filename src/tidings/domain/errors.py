@@ -2,12 +2,14 @@
 
     TidingsError
     ├── InputInvalid            the caller must fix what was given
-    │   ├── DefinitionInvalid     a workflow, with every problem and its place
+    │   ├── ProblemsFound         several things at once, each with its place
+    │   │   ├── DefinitionInvalid   a workflow
+    │   │   ├── TriggersInvalid     many triggers
+    │   │   ├── ContactsInvalid     contacts
+    │   │   ├── EnrollmentInvalid   whom to enroll, pause, resume or cancel
+    │   │   └── EventInvalid        an event
     │   ├── TemplateInvalid       a Liquid template that does not parse
     │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
-    │   ├── TriggersInvalid       many triggers, with every problem and its place
-    │   ├── ContactsInvalid       contacts, with every problem and its place
-    │   ├── EventInvalid          an event, with every problem and its place
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
@@ -49,14 +51,18 @@ class Problem:
         return f"{self.place}: {self.message}"
 
 
-class DefinitionInvalid(InputInvalid):
-    """A workflow that cannot be stored, with every problem in it."""
-
-    code = "definition_invalid"
+class ProblemsFound(InputInvalid):
+    """Several things that the caller must change, each with its place."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class DefinitionInvalid(ProblemsFound):
+    """A workflow that cannot be stored, with every problem in it."""
+
+    code = "definition_invalid"
 
 
 class TemplateInvalid(InputInvalid):
@@ -89,34 +95,28 @@ class DataMissing(InputInvalid):
         super().__init__(". ".join(parts))
 
 
-class TriggersInvalid(InputInvalid):
+class TriggersInvalid(ProblemsFound):
     """Triggers of one call that cannot be started, with every problem in them; none of the call was started."""
 
     code = "triggers_invalid"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems))
-        self.problems = tuple(problems)
 
-
-class ContactsInvalid(InputInvalid):
+class ContactsInvalid(ProblemsFound):
     """Contacts of one call that cannot be stored, with every problem in them; none of the call was stored."""
 
     code = "contacts_invalid"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems))
-        self.problems = tuple(problems)
 
-
-class EventInvalid(InputInvalid):
+class EventInvalid(ProblemsFound):
     """An event that cannot be taken, with every problem in it; nothing of it was stored."""
 
     code = "event_invalid"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems))
-        self.problems = tuple(problems)
+
+class EnrollmentInvalid(ProblemsFound):
+    """Something that cannot be asked of enrollments, with every problem in it; nobody was enrolled or stopped."""
+
+    code = "enrollment_invalid"
 
 
 class ConfigInvalid(InputInvalid):

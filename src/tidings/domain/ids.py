@@ -8,7 +8,7 @@ in SQL; tests/domain/vectors.json holds both to it.
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from hashlib import sha256
+from hashlib import md5, sha256
 from typing import NewType
 from uuid import UUID
 
@@ -69,9 +69,23 @@ def workspace_of(tenant: str, name: str) -> Workspace:
 
 def make_id(bucket: Bucket, at: datetime, random_bits: int) -> UUID:
     """A version 7 UUID: milliseconds, then the bucket, then 62 random bits."""
-    milliseconds = int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+    milliseconds = milliseconds_of(at)
     low = random_bits & 0x3FFF_FFFF_FFFF_FFFF
     return UUID(int=milliseconds << 80 | 7 << 76 | bucket << 64 | 2 << 62 | low)
+
+
+def milliseconds_of(at: datetime) -> int:
+    """The first part of an id."""
+    return int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+
+
+def enrollment_id(contact: UUID, number: int, salt: str, at: datetime) -> UUID:
+    """The id of a contact's n-th enrollment, as one call makes it: in the contact's bucket, and the same at each try.
+
+    `salt` is the call's own. enrollment_id in storage/schema.sql makes the same, a chunk of contacts at a time.
+    """
+    digest = md5(f"{contact}:{number}:{salt}".encode(), usedforsecurity=False).digest()
+    return make_id(bucket_of_id(contact), at, int.from_bytes(digest[:8], "big") >> 4)
 
 
 def bucket_of_id(value: UUID) -> Bucket:

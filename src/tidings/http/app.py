@@ -14,6 +14,7 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    enrollments,
     events,
     executions,
     functions,
@@ -34,7 +35,8 @@ from tidings.http.rate import RateLimit
 from tidings.http.streams import Streams
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, contacts, sequences, rules, events, keys, functions, audit, health, docs),
+    *(workflows, executions, dead_letters, contacts, sequences, enrollments, rules, events),
+    *(keys, functions, audit, health, docs),
 )
 
 

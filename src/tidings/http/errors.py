@@ -14,17 +14,14 @@ from starlette.routing import Match
 
 from tidings.domain.errors import (
     Conflict,
-    ContactsInvalid,
     DataMissing,
-    DefinitionInvalid,
-    EventInvalid,
     InputInvalid,
     NotFound,
     Problem,
+    ProblemsFound,
     RendererUnavailable,
     StorageUnavailable,
     TidingsError,
-    TriggersInvalid,
 )
 
 log = structlog.get_logger()
@@ -82,12 +79,8 @@ class TooManyRequests(Refused):
         return {"Retry-After": str(self.retry_after_seconds)}
 
 
-class FieldsInvalid(InputInvalid):
-    """A body whose fields are wrong, with every problem and its place."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(str(problem) for problem in problems))
-        self.problems = tuple(problems)
+class FieldsInvalid(ProblemsFound):
+    """A body whose fields are wrong."""
 
 
 STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
@@ -150,7 +143,7 @@ def problem(
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
     """Everything that is wrong, each with its place, as far as the error knows."""
-    if isinstance(error, DefinitionInvalid | TriggersInvalid | ContactsInvalid | EventInvalid | FieldsInvalid):
+    if isinstance(error, ProblemsFound):
         return error.problems
     if isinstance(error, DataMissing):
         names = dict.fromkeys([*error.required, *error.variables])

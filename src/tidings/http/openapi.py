@@ -11,6 +11,12 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.http.contact_shapes import GivenContact, GivenContacts
+from tidings.http.enrollment_shapes import (
+    GivenAudience,
+    GivenEnrollment,
+    GivenEnrollmentStatus,
+    GivenEnrollmentStatuses,
+)
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
 from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
@@ -39,6 +45,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
     *(GivenRule, GivenEvent, GivenCancel),
+    *(GivenEnrollment, GivenAudience, GivenEnrollmentStatus, GivenEnrollmentStatuses),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])

@@ -24,6 +24,8 @@ POINTS = (
     "before_deploy_commit",
     "after_deploy_chunk",
     "before_rollup_commit",
+    "before_enroll_commit",
+    "after_enroll_chunk",
 )
 
 

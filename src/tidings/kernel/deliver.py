@@ -29,6 +29,7 @@ from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.mark import Window, commit_window, refresh_pauses
+from tidings.kernel.parking import Parking
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
@@ -73,10 +74,17 @@ class Flight:
     """The calls of one batch; never starts one that the lease may not outlast."""
 
     def __init__(
-        self, kernel: Kernel, shard: Shard, lane: Lane, keeper: Keeper, consents: Consents | None = None
+        self,
+        kernel: Kernel,
+        shard: Shard,
+        lane: Lane,
+        keeper: Keeper,
+        consents: Consents | None = None,
+        parking: Parking | None = None,
     ) -> None:
         self.kernel, self.shard, self.lane, self.keeper = kernel, shard, lane, keeper
         self.consents = consents or Consents(kernel, {}, kernel.clock.carried())
+        self.parking = parking or Parking(kernel)
         self.waiting: deque[Parcel] = deque()  # to be marked
         self.parcels: dict[UUID, Parcel] = {}  # marked
         self.ready: dict[str, deque[Marked]] = defaultdict(deque)  # marked and not yet called, by provider
@@ -143,6 +151,8 @@ class Flight:
         if self.names_people:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
+        if self.waiting:
+            await self.parking.refresh(now)
         chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
         wanted = [parcel.wanted for parcel in chosen.values()]
         window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())
@@ -190,7 +200,7 @@ class Flight:
                 continue
             if provider not in blocked:
                 blocked[provider] = self._not_before(provider, now)
-            if not_before := blocked[provider]:
+            if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
             elif self._promise(provider):
                 chosen.append(parcel)

@@ -16,6 +16,7 @@ from tidings.kernel.erase import erase_work
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.parking import Parking
 from tidings.kernel.people import Consents
 from tidings.kernel.plan import Case, due_items, load_cases, plan
 from tidings.kernel.release import release_executions
@@ -31,13 +32,14 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
         cases = await load_cases(kernel, shard, leases, now)
         if patience := [case.graph.visibility for case in cases.values() if case.graph.visibility]:
             await keeper.shorten(min(patience), now)
+        await (parking := Parking(kernel)).take(cases, now)
         hands = {id: case.hand for id, case in cases.items()}
         again = await face_doubt(kernel, shard, hands.values(), now)
         going_on = await settle_stopped(kernel, shard, hands, now)
         moving = {id: cases[id] for id in going_on}
         planned = await plan(kernel, moving.values(), now)
         people = {case.person.id: case.person for case in cases.values() if case.person}
-        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now), parking) as flight:
             await reserve(kernel, shard, moving, planned, flight, now)
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
         keeper.is_releasing = True

@@ -25,6 +25,7 @@ class Hand:
     open: dict[UUID, Reserved] = field(default_factory=dict)
     postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called now; not before then
     overdue: str | None = None  # why its owner has no more time
+    parked: bool = False  # its sequence is paused for everyone
     withdrawn: str | None = None  # why nothing more is to leave for its owner: whom it was for is gone
 
     def take(self, item: LoadedItem) -> None:

@@ -15,6 +15,7 @@ from tidings.domain.graph import Doer, Function, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
+from tidings.domain.lateness import lateness_of
 from tidings.domain.queue import Claimed
 from tidings.domain.retry import GRAPH, RetryPolicy
 from tidings.domain.template import RenderFailed
@@ -114,7 +115,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     crash_points.reach("after_render")
     planned: list[Planned] = []
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
-        planned += _planned(kernel, case, execution.input, node, result, now)
+        planned += _planned(kernel, case, execution, node, result, now)
     return planned
 
 
@@ -132,7 +133,7 @@ def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> 
 def _planned(
     kernel: Kernel,
     case: Case,
-    data: Mapping[str, object],
+    walked: Execution,
     node: Doer,
     result: Rendered | RenderFailed,
     now: datetime,
@@ -140,7 +141,7 @@ def _planned(
     execution = case.hand.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload = _payload(node, fields)
+    payload, late = _payload(node, fields), lateness_of(case.graph, walked, node.id, now)
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
@@ -157,9 +158,9 @@ def _planned(
             workspace=case.loaded.workspace,
             failure=failure,
             contact_id=one.contact_id,
-            skip=one.skip,
+            skip=one.skip or late,
         )
-        for one in addressees_of(node, fields, data, case.person)
+        for one in addressees_of(node, fields, walked.input, case.person)
     ]
 
 

@@ -54,7 +54,7 @@ async def settle_stopped(
     return {
         id: hand
         for id, hand in hands.items()
-        if hand.lease.stop is None and not hand.withdrawn and not given_up(kernel, hand)
+        if hand.lease.stop is None and not (hand.withdrawn or hand.parked) and not given_up(kernel, hand)
     }
 
 

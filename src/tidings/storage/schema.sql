@@ -285,6 +285,8 @@ create index outbox_in_doubt on outbox (shard, id) where in_doubt;
 create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
 create index outbox_event on outbox (shard, event_id) where event_id is not null;
 
+create index outbox_step on outbox (shard, node, id) where contact_id is not null and node is not null;
+
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
     shard      smallint    not null,
@@ -914,3 +916,12 @@ begin
     end if;
 end
 $$;
+
+-- Enrollments: contacts on their way through a sequence. Each is an execution with a contact, in the contact's bucket.
+
+-- The id of a contact's n-th enrollment, as one call makes it: milliseconds, the version, the contact's bucket, the variant
+-- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/ids.py.
+create function enrollment_id(milliseconds bigint, contact_id uuid, number text, salt text) returns uuid
+    language sql immutable strict parallel safe
+    return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'
+            || left(md5(contact_id::text || ':' || number || ':' || salt), 15))::uuid;

@@ -1,0 +1,103 @@
+"""`tidings sequences enroll`: contacts into a sequence, with a bar for many and a count beforehand."""
+
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, find_contact, on_database, reference
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.domain.caller import Caller
+from tidings.domain.ids import Workspace
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
+    from tidings.kernel.enroll import Enrolling
+
+SequenceReference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
+Contacts = typer.Option(metavar="CONTACT", help="Its id or external id; may be repeated.", show_default=False)
+Only = typer.Option(help="Only those of it.", show_default=False)
+
+
+def enroll(
+    sequence: SequenceReference,
+    everyone: Annotated[bool, typer.Option("--all", help="Every contact of the workspace.")] = False,
+    contact: Annotated[list[str] | None, Contacts] = None,
+    company: Annotated[str | None, Only] = None,
+    tag: Annotated[str | None, Only] = None,
+    status: Annotated[str | None, Only] = None,
+    exclude: Annotated[list[str] | None, Contacts] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be done.")] = False,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Enroll contacts in an active sequence; safe to run again, which enrolls only who is missing."""
+    by = caller(tenant, workspace, actor)
+    given: dict[str, object] = {"all": everyone or None, "company": company, "tag": tag, "status": status}
+
+    async def work(engine: "Engine") -> "Enrolling":
+        room = by.workspace
+        given["contactIds"] = await _ids(engine, room, contact or [])
+        given["excludeContactIds"] = await _ids(engine, room, exclude or [])
+        audience = {name: value for name, value in given.items() if value}
+        return await _enroll(engine, by, await find_sequence(engine, room, sequence), audience, dry_run)
+
+    _print(on_database(database_url, data_dir, work), dry_run=dry_run, as_json=as_json)
+
+
+async def find_sequence(engine: "Engine", room: Workspace, sequence: str) -> UUID:
+    """The id of a sequence that is named by its name or id."""
+    named = reference(sequence)
+    return named if isinstance(named, UUID) else (await engine.sequences.find(room, named)).id
+
+
+async def _ids(engine: "Engine", room: Workspace, contacts: list[str]) -> list[str]:
+    return [str((await find_contact(engine, room, one)).id) for one in contacts]
+
+
+async def _enroll(
+    engine: "Engine", by: Caller, sequence_id: UUID, audience: dict[str, object], dry_run: bool
+) -> "Enrolling":
+    """Count first where somebody watches, so that the bar has an end."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from tidings.cli.output import errors
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("counting", total=None)
+
+        def told(done: "Enrolling") -> None:
+            progress.update(task, completed=done.enrolled + done.skipped)
+
+        total = None
+        if dry_run or errors.is_terminal:
+            counted = await engine.enrollments.batch_enroll(by, sequence_id, audience, dry_run=True, on_progress=told)
+            if dry_run:
+                return counted
+            total = counted.enrolled + counted.skipped
+        progress.reset(task, description="enrolling", total=total)
+        return await engine.enrollments.batch_enroll(by, sequence_id, audience, triggered_by="cli", on_progress=told)
+
+
+def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from tidings.cli.output import print_json, print_line
+
+    if as_json:
+        print_json({"dry_run": dry_run, **asdict(done), "skipped": done.skipped})
+        return
+    print_line(f"{done.enrolled:,} {'would be enrolled' if dry_run else 'enrolled'}", style="green")
+    reasons = {
+        "in the sequence already": done.already_enrolled,
+        "have been in it before": done.completed_before,
+        "not found": done.not_found,
+    }
+    for reason, count in reasons.items():
+        if count:
+            print_line(f"{count:,} {reason}")

@@ -1,0 +1,165 @@
+"""/v1/enrollments and what sequences and contacts show of them: enroll, watch, pause, resume, cancel, and ask why."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tidings.domain.errors import Problem
+from tidings.http.access import Operator, WorkReader
+from tidings.http.bodies import body_of, read_object
+from tidings.http.edge import give_time
+from tidings.http.enrollment_shapes import (
+    BatchEnrolled,
+    ChangedEnrollments,
+    EnrolledContact,
+    EnrolledCounts,
+    Enrollment,
+    GivenAudience,
+    GivenEnrollment,
+    GivenEnrollmentStatus,
+    GivenEnrollmentStatuses,
+    SkippedCounts,
+    StepLog,
+    Why,
+)
+from tidings.http.errors import FieldsInvalid
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.shapes import Everything, List
+from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
+
+router = APIRouter(tags=["Enrollments"])
+ContactId = Annotated[UUID, Query(alias="contactId")]
+
+
+async def given_audience(request: Request) -> dict[str, Any]:
+    """The body as it is: the domain reads it and tells every problem with its place."""
+    return await read_object(request)
+
+
+@router.post(
+    "/v1/sequences/{id:uuid}/enrollments",
+    status_code=201,
+    responses={200: {"model": EnrolledContact, "description": "The contact was enrolled before."}},
+    openapi_extra=takes(GivenEnrollment),
+)
+async def enroll_contact(
+    visit: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))], response: Response
+) -> EnrolledContact:
+    """Enroll one contact in an active sequence; one that is in it already is answered with 200 and `duplicate`."""
+    enrolled = await visit.engine.enrollments.enroll(visit.caller, id, body.contact_id)
+    response.headers["Location"] = f"/v1/enrollments/{enrolled.enrollment.id}"
+    response.status_code = 200 if enrolled.duplicate else 201
+    shown = Enrollment.model_validate(enrolled.enrollment).model_dump()
+    return EnrolledContact.model_validate({**shown, "duplicate": enrolled.duplicate})
+
+
+@router.post("/v1/sequences/{id:uuid}/batch-enroll", openapi_extra=takes(GivenAudience))
+async def batch_enroll(
+    visit: Operator, id: UUID, request: Request, given: Annotated[dict[str, Any], Depends(given_audience)]
+) -> BatchEnrolled:
+    """Enroll everybody who is meant in an active sequence; safe to repeat, which enrolls only who is missing."""
+    dry_run = given.pop("dryRun", given.pop("dry_run", False))
+    if not isinstance(dry_run, bool):
+        raise FieldsInvalid([Problem("dryRun", "must be true or false")])
+    done = await visit.engine.enrollments.batch_enroll(
+        visit.caller, id, given, dry_run=dry_run, on_progress=lambda _: give_time(request.scope)
+    )
+    counts = EnrolledCounts(
+        enrolled_count=done.enrolled,
+        skipped_count=done.skipped,
+        skipped=SkippedCounts.model_validate(done),
+        dry_run=dry_run,
+    )
+    return BatchEnrolled(data=counts)
+
+
+@router.get("/v1/sequences/{id:uuid}/enrollments")
+async def list_enrollments(
+    visit: WorkReader,
+    id: UUID,
+    status: EnrollmentStatus | None = None,
+    step_id: Annotated[
+        str | None, Query(alias="stepId", max_length=200, description="Those that come to this step next.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> List[Enrollment]:
+    """Who is or was in a sequence, newest first."""
+    page = await visit.engine.enrollments.list(
+        visit.workspace, id, status=status, step_id=step_id, limit=limit, cursor=cursor
+    )
+    return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.patch("/v1/sequences/{id:uuid}/enrollments", openapi_extra=takes(GivenEnrollmentStatuses))
+async def update_enrollments(
+    visit: Operator, id: UUID, body: Annotated[GivenEnrollmentStatuses, Depends(body_of(GivenEnrollmentStatuses))]
+) -> ChangedEnrollments:
+    """Pause, resume or cancel every live enrollment of a sequence that matches; safe to repeat."""
+    where = EnrollmentFilter(**body.where.model_dump())
+    count = await visit.engine.enrollments.set_status_of_many(visit.caller, id, where, EnrollmentStatus(body.status))
+    return ChangedEnrollments(count=count)
+
+
+@router.get("/v1/sequences/{id:uuid}/why")
+async def explain_enrollment(visit: WorkReader, id: UUID, contact_id: ContactId) -> Why:
+    """Why a contact did or did not get what a sequence sends: each step with what happened, what will, or why not."""
+    return Why.model_validate(await visit.engine.enrollments.why(visit.workspace, id, contact_id))
+
+
+@router.get("/v1/sequences/{id:uuid}/steps/{stepId:uuid}/logs")
+async def list_step_logs(
+    visit: WorkReader,
+    id: UUID,
+    stepId: UUID,  # noqa: N803 – its name in the path
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> List[StepLog]:
+    """What a step did for everyone, newest first; `limit` counts messages, each with all of its attempts."""
+    page = await visit.engine.enrollments.logs.of_step(visit.workspace, id, str(stepId), limit=limit, cursor=cursor)
+    return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/enrollments")
+async def list_enrollments_of_contact(
+    visit: WorkReader,
+    contact_id: ContactId,
+    status: EnrollmentStatus | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> List[Enrollment]:
+    """The sequences that a contact is or was in, newest first."""
+    page = await visit.engine.enrollments.list_of_contact(
+        visit.workspace, contact_id, status=status, limit=limit, cursor=cursor
+    )
+    return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/enrollments/{id:uuid}")
+async def get_enrollment(visit: WorkReader, id: UUID) -> Enrollment:
+    """One enrollment."""
+    return Enrollment.model_validate(await visit.engine.enrollments.get(visit.workspace, id))
+
+
+@router.patch("/v1/enrollments/{id:uuid}", openapi_extra=takes(GivenEnrollmentStatus))
+async def update_enrollment(
+    visit: Operator, id: UUID, body: Annotated[GivenEnrollmentStatus, Depends(body_of(GivenEnrollmentStatus))]
+) -> Enrollment:
+    """Pause, resume or cancel an enrollment. What is resumed keeps its plan: a time already past is due now."""
+    changed = await visit.engine.enrollments.set_status(visit.caller, id, EnrollmentStatus(body.status))
+    return Enrollment.model_validate(changed)
+
+
+@router.get("/v1/enrollments/{id:uuid}/logs")
+async def get_enrollment_logs(visit: WorkReader, id: UUID) -> Everything[StepLog]:
+    """What each step of an enrollment did, in the order of time."""
+    found = await visit.engine.enrollments.logs.of_enrollment(visit.workspace, id)
+    return Everything(data=[StepLog.model_validate(one) for one in found])
+
+
+@router.get("/v1/contacts/{id:uuid}/logs")
+async def list_contact_logs(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[StepLog]:
+    """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
+    page = await visit.engine.enrollments.logs.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
+    return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

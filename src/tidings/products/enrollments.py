@@ -1,0 +1,333 @@
+"""Contacts in sequences: enroll one or many, watch, pause, resume and cancel. Every change is in the audit log.
+
+Enrolling and stopping are kernel/enroll.py's; here is whose it is, and how it is shown. The logs of steps come from the
+outbox (step_logs.py), and "why" from all of it (why.py).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from heapq import merge
+from uuid import UUID
+
+from tidings.domain.audience import read_audience
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, EnrollmentInvalid, NotFound, Problem
+from tidings.domain.graph import Graph
+from tidings.domain.ids import Workspace, bucket_of_id
+from tidings.domain.paging import DEFAULT_LIMIT, LARGEST_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.queue import Lane, Stop
+from tidings.domain.sequence_form import WAIT, SequenceStatus
+from tidings.domain.words import WORDS, ShownStatus
+from tidings.kernel import enroll
+from tidings.kernel.audit import Deed, write_audit
+from tidings.kernel.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.people import load_people
+from tidings.products import why
+from tidings.products.sequences import Sequences
+from tidings.products.shown_enrollments import (
+    Enrolled,
+    EnrollmentFilter,
+    EnrollmentStatus,
+    ShownEnrollment,
+    StepLog,
+    Why,
+)
+from tidings.products.step_logs import NEWEST, StepLogs, know_graphs
+from tidings.storage import enrollments
+from tidings.storage.database import Tx
+from tidings.storage.enroll import stop_enrollments
+from tidings.storage.enrollments import StepItem, StoredEnrollment
+
+__all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
+
+STOPS: Mapping[EnrollmentStatus, Stop | None] = {
+    EnrollmentStatus.ACTIVE: None,
+    EnrollmentStatus.PAUSED: Stop.PAUSE,
+    EnrollmentStatus.CANCELLED: Stop.CANCEL,
+}
+"""What is asked of an enrollment that is to have a status; to be completed, nobody can ask."""
+EVENTS: Mapping[Stop | None, str] = {None: "resumed", Stop.PAUSE: "paused", Stop.CANCEL: "cancelled"}
+Items = list[StepItem]
+Shown = list[ShownEnrollment]
+Find = Callable[..., Awaitable[list[StoredEnrollment]]]
+
+
+class Enrollments:
+    """The enrollments of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel, sequences: Sequences) -> None:
+        self._kernel = kernel
+        self._sequences = sequences
+        self.logs = StepLogs(kernel, sequences)
+
+    async def enroll(
+        self, caller: Caller, sequence_id: UUID, contact_id: UUID, *, triggered_by: str = "api"
+    ) -> Enrolled:
+        """Enroll one contact; one that is in the sequence, or has been and may not come again, stays as it is."""
+        sequence = await self._open(caller.workspace, sequence_id)
+        shard, now = self._kernel.shard_of(contact_id), await self._kernel.clock.now()
+        people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact_id])
+        if not people:
+            raise _no_contact(contact_id)
+        share = await Enroller(self._kernel, sequence, triggered_by, now).enroll(shard, people)
+        if share.gone:
+            raise _no_contact(contact_id)
+        id = {**share.new, **share.live, **share.ended}[contact_id]
+        if share.new:
+            deed = Deed("enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact_id)})
+            await self._audit(caller, deed)
+            self._kernel.notifier.tell(shard, Lane.SEQUENCES)
+        return Enrolled(await self.get(caller.workspace, id), duplicate=not share.new)
+
+    async def batch_enroll(
+        self,
+        caller: Caller,
+        sequence_id: UUID,
+        given: object,
+        *,
+        dry_run: bool = False,
+        triggered_by: str = "api",
+        on_progress: Told | None = None,
+    ) -> Enrolling:
+        """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing."""
+        audience, problems = read_audience(given, "", segments=False)
+        if problems:
+            raise EnrollmentInvalid(problems)
+        sequence = await self._open(caller.workspace, sequence_id)
+        done = await enroll.enroll_audience(
+            self._kernel, sequence, audience, triggered_by=triggered_by, dry_run=dry_run, on_progress=on_progress
+        )
+        if not dry_run:
+            detail = {"audience": audience.shown(), **asdict(done)}
+            await self._audit(caller, Deed("sequence", sequence_id, "batch_enrolled", detail))
+        return done
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownEnrollment:
+        """One enrollment, or NotFound."""
+        [shown] = await self._shown([await self._find(workspace, id)])
+        return shown
+
+    async def list(
+        self,
+        workspace: Workspace,
+        sequence_id: UUID,
+        *,
+        status: EnrollmentStatus | None = None,
+        step_id: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownEnrollment]:
+        """The enrollments in a sequence, newest first: one query in each shard, merged by id."""
+        await self._sequences.get(workspace, sequence_id, in_flight=False)
+        check_limit(limit)
+        find = partial(
+            enrollments.list_enrollments,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            workflow_id=sequence_id,
+            statuses=status and status.stored(),
+            cursors=_cursors(step_id),
+            before=read_cursor(cursor) or NEWEST,
+            limit=limit + 1,
+        )
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = [*merge(*shards, key=lambda one: one.id, reverse=True)][: limit + 1]
+        return page_of(await self._shown(found), limit, lambda one: one.id)
+
+    async def list_of_contact(
+        self,
+        workspace: Workspace,
+        contact_id: UUID,
+        *,
+        sequence_id: UUID | None = None,
+        status: EnrollmentStatus | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownEnrollment]:
+        """A contact's enrollments, in whatever sequence, newest first."""
+        check_limit(limit)
+        find = self._of_contact(workspace, contact_id, sequence_id, status, read_cursor(cursor) or NEWEST, limit + 1)
+        found = await self._kernel.db.persist(find, alone=True)
+        return page_of(await self._shown(found), limit, lambda one: one.id)
+
+    async def set_status(self, caller: Caller, id: UUID, status: EnrollmentStatus) -> ShownEnrollment:
+        """Pause, resume or cancel an enrollment; one that has ended stays so."""
+        stop = _stop_for(status)
+        before = await self.get(caller.workspace, id)
+        if before.status.has_ended and before.status is not status:
+            raise Conflict(f"enrollment {id} has ended: it is {before.status}; enroll the contact anew")
+        shard, now = self._kernel.shard_of(id), await self._kernel.clock.now()
+        deed = Deed("enrollment", id, EVENTS[stop], {}, self._kernel.new_id(bucket_of_id(id), now))
+
+        async def write(tx: Tx) -> None:
+            if await stop_enrollments(tx, shard=shard, ids=[id], stop=stop, now=now):
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+        self._kernel.notifier.tell(shard, Lane.SEQUENCES)
+        after = await self.get(caller.workspace, id)
+        if after.status is not status:
+            raise Conflict(f"enrollment {id} is {after.status}, so it cannot be made {status}")
+        return after
+
+    async def set_status_of_many(
+        self, caller: Caller, sequence_id: UUID, where: EnrollmentFilter, status: EnrollmentStatus
+    ) -> int:
+        """Pause, resume or cancel every live enrollment of a sequence that matches; give for how many that was new."""
+        stop = _stop_for(status)
+        _check_filter(where)
+        await self._sequences.get(caller.workspace, sequence_id, in_flight=False)
+        choice = Choice(
+            where.contact_ids,
+            None if where.status is None else where.status is EnrollmentStatus.PAUSED,
+            _cursors(where.step_id),
+            where.company,
+            where.tag,
+        )
+        changed = await enroll.stop_chosen(self._kernel, sequence_id, choice, stop)
+        detail = {"where": _given(where), "count": changed}
+        await self._audit(caller, Deed("sequence", sequence_id, f"enrollments_{EVENTS[stop]}", detail))
+        return changed
+
+    async def why(self, workspace: Workspace, sequence_id: UUID, contact_id: UUID) -> Why:
+        """Whether a contact is in a sequence, and for each step what happened, what will, or why not.
+
+        Of several times in the sequence, the last one is told.
+        """
+        graph = (await self._sequences.published(workspace, sequence_id)).graph
+        shard = self._kernel.shard_of(contact_id)
+        find = self._of_contact(workspace, contact_id, sequence_id, None, NEWEST, LARGEST_LIMIT)
+        found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
+        if found is None and not await enroll.find_people(self._kernel, shard, workspace, [contact_id]):
+            raise NotFound(f"there is no contact {contact_id}")
+        person = (await load_people(self._kernel, [contact_id]))[contact_id]
+        items: Items = []
+        shown = None
+        if found is not None:
+            [shown], graph = await self._shown([found]), self._kernel.graphs[found.version_id]
+            list_items = partial(enrollments.list_step_items, shard=shard, execution_id=found.id)
+            items = await self._kernel.db.persist(list_items, alone=True)
+        case = why.Case(graph, person, shown, items)
+        is_in = shown is not None and not shown.status.has_ended
+        return Why(contact_id, sequence_id, is_in, why.reason_of(case), shown, list(why.fates(case)))
+
+    async def _open(self, workspace: Workspace, sequence_id: UUID) -> OpenSequence:
+        """The version that contacts are enrolled in, or Conflict when the sequence takes nobody."""
+        found = await self._sequences.published(workspace, sequence_id)
+        if found.status is not SequenceStatus.ACTIVE:
+            raise Conflict(f"sequence {found.name!r} is {found.status}, so nobody can be enrolled; resume it first")
+        return OpenSequence(workspace, found.workflow_id, found.version_id, found.graph, found.allow_reentry)
+
+    async def _find(self, workspace: Workspace, id: UUID) -> StoredEnrollment:
+        find = partial(
+            enrollments.show_enrollments,
+            shard=self._kernel.shard_of(id),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            ids=[id],
+        )
+        found = await self._kernel.db.persist(find, alone=True)
+        if not found:
+            raise NotFound(f"there is no enrollment {id}")
+        return found[0]
+
+    def _of_contact(
+        self,
+        workspace: Workspace,
+        contact_id: UUID,
+        sequence_id: UUID | None,
+        status: EnrollmentStatus | None,
+        before: UUID,
+        limit: int,
+    ) -> Find:
+        return partial(
+            enrollments.list_enrollments_of_contact,
+            shard=self._kernel.shard_of(contact_id),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            contact_id=contact_id,
+            workflow_id=sequence_id,
+            statuses=status and status.stored(),
+            before=before,
+            limit=limit,
+        )
+
+    async def _shown(self, found: Sequence[StoredEnrollment]) -> Shown:
+        """Each as a person sees it; the graphs of their versions tell which step is which."""
+        await know_graphs(self._kernel, [one.version_id for one in found])
+        return [_shown(one, self._kernel.graphs[one.version_id]) for one in found]
+
+    async def _audit(self, caller: Caller, deed: Deed) -> None:
+        now = await self._kernel.clock.now()
+        lasting = replace(deed, entry=self._kernel.new_id(bucket_of_id(deed.id), now))
+        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [lasting], now), alone=True)
+
+
+def _shown(found: StoredEnrollment, graph: Graph) -> ShownEnrollment:
+    steps = [step.id for step in why.steps_of(graph)]
+    ready = found.frontier.ready[0] if found.frontier.ready else None
+    step = ready.node.removeprefix(WAIT) if ready else steps[-1]
+    status = EnrollmentStatus(WORDS[found.status].enrollment)
+    return ShownEnrollment(
+        id=found.id,
+        contact_id=found.contact_id,
+        sequence_id=found.sequence_id,
+        sequence_name=found.sequence_name,
+        sequence_version=found.version,
+        current_step_index=steps.index(step),
+        current_step_id=step,
+        next_step_at=ready.due_at if ready and not status.has_ended else None,
+        status=status,
+        enrolled_at=found.created_at,
+        completed_at=found.ended_at,
+        reason=_reason(found),
+    )
+
+
+def _reason(found: StoredEnrollment) -> str | None:
+    match found.status:
+        case ShownStatus.FAILED:
+            return f"step {found.error_node} failed: {found.error}"
+        case ShownStatus.CANCELLED:
+            return found.error or "it was cancelled"
+        case ShownStatus.PAUSED:
+            return "it is paused"
+        case ShownStatus.COMPLETED:
+            return None
+        case ShownStatus.ENQUEUED | ShownStatus.PROCESSING:
+            return "the sequence is paused" if found.sequence_paused else None
+
+
+def _stop_for(status: EnrollmentStatus) -> Stop | None:
+    if status not in STOPS:
+        raise EnrollmentInvalid([Problem("status", f"is {status}; use {', '.join(STOPS)}")])
+    return STOPS[status]
+
+
+def _cursors(step_id: str | None) -> list[str] | None:
+    """The nodes at which an enrollment stands that comes to a step next."""
+    return None if step_id is None else [f"{WAIT}{step_id}", step_id]
+
+
+def _check_filter(where: EnrollmentFilter) -> None:
+    given = _given(where)
+    if not given:
+        names = "status, stepId, contactIds, company, tag"
+        raise EnrollmentInvalid([Problem("where", f"names nobody: give one of {names}; for everyone {{all: true}}")])
+    if where.all and len(given) > 1:
+        raise EnrollmentInvalid([Problem("where.all", "says everyone, and the rest only some: leave one of them out")])
+    if where.status is not None and where.status.has_ended:
+        raise EnrollmentInvalid([Problem("where.status", f"is {where.status}: what has ended stays so")])
+
+
+def _given(where: EnrollmentFilter) -> dict[str, object]:
+    return {name: value for name, value in asdict(where).items() if value not in (None, False)}
+
+
+def _no_contact(id: UUID) -> EnrollmentInvalid:
+    return EnrollmentInvalid([Problem("contactId", f"there is no contact {id} here; create it first")])

@@ -1,0 +1,241 @@
+"""Write what enrolling does, and what is asked of many enrollments at once. Reached from kernel/enroll.py."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane, Stop
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("enroll")
+Json = Mapping[str, object]
+
+
+class PickedContact(msgspec.Struct, frozen=True):
+    """Somebody who may be enrolled."""
+
+    id: UUID
+    time_zone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEnrollment:
+    """An enrollment by its key: which of the contact's enrollments in the sequence it is, and whether it has ended."""
+
+    contact_id: UUID
+    id: UUID
+    number: int
+    ended_at: datetime | None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """How contacts are found: by all, a status, a company or a tag, whichever narrows most, and what else must hold."""
+
+    by: str
+    company: str | None = None
+    tag: str | None = None
+    status: str | None = None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which enrollments of a sequence; whatever is given must hold."""
+
+    contact_ids: Sequence[UUID] | None = None
+    paused: bool | None = None
+    cursors: Sequence[str] | None = None
+    company: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnrolledChunk:
+    """How many contacts were looked at, where that ended, and how many of them are newly enrolled."""
+
+    picked: int
+    last: UUID | None
+    enrolled: int
+
+
+class Entrance(msgspec.Struct, frozen=True):
+    """What every enrollment of one call has: the version, the moment, and the first time of each zone.
+
+    The first of `zones` and `frontiers` is for those without a zone, and so is `due_at`.
+    """
+
+    tenant: str
+    workspace: str
+    workflow_id: UUID
+    version_id: UUID
+    milliseconds: int
+    salt: str
+    by_zone: bool
+    zones: Sequence[str | None]
+    frontiers: Sequence[Json]
+    due_at: datetime
+    cursor: str
+    lane: Lane
+    triggered_by: str
+    now: datetime
+
+
+async def enroll_contacts(
+    tx: Tx, *, shard: Shard, found: Found, after: UUID, limit: int, entrance: Entrance
+) -> EnrolledChunk:
+    """Enroll the next contacts."""
+    values = {**msgspec.structs.asdict(found), **msgspec.structs.asdict(entrance)}
+    row = await tx.fetch_one(_SQL["enroll_contacts"], shard=shard, after=after, limit=limit, **values)
+    if row is None:
+        raise AssertionError("it always tells how many there were")
+    return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
+
+
+async def pick_contacts(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, found: Found, after: UUID, limit: int
+) -> list[PickedContact]:
+    """The next contacts."""
+    rows = await tx.fetch(
+        _SQL["pick_contacts"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        by=found.by,
+        company=found.company,
+        tag=found.tag,
+        status=found.status,
+        after=after,
+        limit=limit,
+    )
+    return _picked(rows)
+
+
+async def pick_named_contacts(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]
+) -> list[PickedContact]:
+    """Those of these that are there."""
+    rows = await tx.fetch(_SQL["pick_named_contacts"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
+    return _picked(rows)
+
+
+async def insert_enrollments(
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    workspace: str,
+    workflow_id: UUID,
+    version_id: UUID,
+    frontiers: Sequence[Json],
+    cursor: str,
+    triggered_by: str,
+    ids: Sequence[UUID],
+    contact_ids: Sequence[UUID],
+    numbers: Sequence[str],
+    plans: Sequence[int],
+    now: datetime,
+) -> set[UUID]:
+    """Insert those whose key is free; give their ids. `plans` says which of the frontiers is whose, from 1 on."""
+    rows = await tx.fetch(
+        _SQL["insert_enrollments"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        workflow_id=workflow_id,
+        version_id=version_id,
+        frontiers=frontiers,
+        cursor=cursor,
+        triggered_by=triggered_by,
+        ids=ids,
+        contact_ids=contact_ids,
+        numbers=numbers,
+        plans=plans,
+        now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def enqueue_enrollments(
+    tx: Tx, *, shard: Shard, lane: Lane, due_at: Sequence[datetime], ids: Sequence[UUID], plans: Sequence[int]
+) -> None:
+    """Make new enrollments due; `plans` says which of the times is whose, from 1 on."""
+    await tx.fetch(_SQL["enqueue_enrollments"], shard=shard, lane=lane, due_at=due_at, ids=ids, plans=plans)
+
+
+async def find_enrollments(
+    tx: Tx, *, shard: Shard, workflow_id: UUID, contact_ids: Sequence[UUID]
+) -> list[FoundEnrollment]:
+    """Every enrollment that these contacts have had in a sequence."""
+    rows = await tx.fetch(_SQL["find_enrollments"], shard=shard, workflow_id=workflow_id, contact_ids=contact_ids)
+    return [
+        FoundEnrollment(row["contact_id"], row["id"], int(row["idempotency_key"].rpartition(":")[2]), row["ended_at"])
+        for row in rows
+    ]
+
+
+async def paused_versions(tx: Tx, *, ids: Sequence[UUID]) -> set[UUID]:
+    """Those whose sequence is paused."""
+    return {row["id"] for row in await tx.fetch(_SQL["paused_versions"], ids=ids)}
+
+
+async def find_parked_enrollments(
+    tx: Tx, *, shard: Shard, workflow_id: UUID, after: UUID, limit: int
+) -> dict[UUID, bool]:
+    """The next enrollments of a sequence, in order, and whether each waits beyond its planned time."""
+    rows = await tx.fetch(
+        _SQL["find_parked_enrollments"], shard=shard, workflow_id=workflow_id, after=after, limit=limit
+    )
+    return {row["id"]: row["parked"] for row in rows}
+
+
+async def wake_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> int:
+    """Make these due; give how many are live."""
+    return len(await tx.fetch(_SQL["wake_enrollments"], shard=shard, ids=ids, now=now))
+
+
+async def choose_enrollments(
+    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, after: UUID, limit: int
+) -> dict[UUID, bool]:
+    """The next enrollments of a sequence, in order, and whether each is meant; whose they are does not count."""
+    rows = await tx.fetch(
+        _SQL["choose_enrollments"],
+        shard=shard,
+        workflow_id=workflow_id,
+        paused=choice.paused,
+        cursors=choice.cursors,
+        company=choice.company,
+        tag=choice.tag,
+        after=after,
+        limit=limit,
+    )
+    return {row["id"]: row["meant"] for row in rows}
+
+
+async def choose_enrollments_of_contacts(
+    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, contact_ids: Sequence[UUID]
+) -> dict[UUID, bool]:
+    """The enrollments of these contacts in a sequence, and whether each is meant."""
+    rows = await tx.fetch(
+        _SQL["choose_enrollments_of_contacts"],
+        shard=shard,
+        workflow_id=workflow_id,
+        contact_ids=contact_ids,
+        paused=choice.paused,
+        cursors=choice.cursors,
+        company=choice.company,
+        tag=choice.tag,
+    )
+    return {row["id"]: row["meant"] for row in rows}
+
+
+async def stop_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], stop: Stop | None, now: datetime) -> set[UUID]:
+    """Ask these to pause, stop or go on; give those for whom that is new."""
+    rows = await tx.fetch(_SQL["stop_enrollments"], shard=shard, ids=ids, stop=stop, now=now)
+    return {row["id"] for row in rows}
+
+
+def _picked(rows: Sequence[Row]) -> list[PickedContact]:
+    return [PickedContact(row["id"], row["time_zone"]) for row in rows]

@@ -1,0 +1,210 @@
+-- name: enroll_contacts
+-- Enrolls the next contacts of a shard in one version of a sequence, in the order of their ids, each at the first time of
+-- its zone; tells how many were looked at, where that ended, and how many are new. Who has been enrolled before is left
+-- out, and so is whoever has a zone that is not among :zones. Of the four ways to find them only :by is gone.
+with picked as materialized (
+    (select id, time_zone
+       from contacts
+      where :by = 'all' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+        and deleted_at is null and id > :after
+      order by id
+      limit :limit)
+    union all
+    (select id, time_zone
+       from contacts
+      where :by = 'status' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+        and deleted_at is null and status = :status and id > :after
+      order by id
+      limit :limit)
+    union all
+    (select id, time_zone
+       from contacts
+      where :by = 'company' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+        and company = :company and (:status::text is null or status = :status) and id > :after
+      order by id
+      limit :limit)
+    union all
+    (select c.id, c.time_zone
+       from contact_tags t
+       join contacts c on c.shard = :shard and c.id = t.contact_id
+      where :by = 'tag' and t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
+        and t.contact_id > :after and c.deleted_at is null and c.tags @> array[:tag::text]
+        and (:company::text is null or c.company = :company)
+        and (:status::text is null or c.status = :status)
+      order by t.contact_id
+      limit :limit)
+),
+enrolled as (
+    insert into executions (
+        shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
+        triggered_by, created_at, contact_id
+    )
+    select s.shard, enrollment_id(:milliseconds, p.id, '1', :salt), :tenant, :workspace, :workflow_id, :version_id,
+           p.id::text || ':1', 'enqueued', (:frontiers::jsonb[])[coalesce(array_position(:zones::text[], p.time_zone), 1)],
+           :cursor, '{}', :triggered_by, :now, p.id
+      from picked p
+      join shards s on s.shard = :shard
+     where s.shard = :shard and (not :by_zone or p.time_zone is null or p.time_zone = any(:zones::text[]))
+        on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+    returning id, frontier
+),
+queued as (
+    insert into queue (shard, id, kind, lane, due_at)
+    select s.shard, e.id, 'execution', :lane,
+           case when :by_zone then (e.frontier #>> '{ready,0,1}')::timestamptz else :due_at end
+      from enrolled e
+      join shards s on s.shard = :shard
+     where s.shard = :shard
+)
+select (select count(*) from picked) as picked, (select id from picked order by id desc limit 1) as last,
+       (select count(*) from enrolled) as enrolled;
+
+-- name: pick_contacts
+-- The next contacts of a shard, found in the same ways.
+(select id, time_zone
+   from contacts
+  where :by = 'all' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+    and deleted_at is null and id > :after
+  order by id
+  limit :limit)
+union all
+(select id, time_zone
+   from contacts
+  where :by = 'status' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+    and deleted_at is null and status = :status and id > :after
+  order by id
+  limit :limit)
+union all
+(select id, time_zone
+   from contacts
+  where :by = 'company' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+    and company = :company and (:status::text is null or status = :status) and id > :after
+  order by id
+  limit :limit)
+union all
+(select c.id, c.time_zone
+   from contact_tags t
+   join contacts c on c.shard = :shard and c.id = t.contact_id
+  where :by = 'tag' and t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
+    and t.contact_id > :after and c.deleted_at is null and c.tags @> array[:tag::text]
+    and (:company::text is null or c.company = :company)
+    and (:status::text is null or c.status = :status)
+  order by t.contact_id
+  limit :limit);
+
+-- name: pick_named_contacts
+-- Those of these contacts that are there and of this workspace.
+select id, time_zone
+  from contacts
+ where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace
+   and deleted_at is null
+ order by id;
+
+-- name: insert_enrollments
+-- Enrolls contacts in one version of a sequence, each under the key of the contact and of how often it has been in it by
+-- then; who has that key already, or was deleted since it was picked, is left out. :frontiers are numbered by :plans.
+insert into executions (
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
+    triggered_by, created_at, contact_id
+)
+select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.id::text || ':' || t.number, 'enqueued',
+       (:frontiers::jsonb[])[t.plan], :cursor, '{}', :triggered_by, :now, c.id
+  from unnest(:ids::uuid[], :contact_ids::uuid[], :numbers::text[], :plans::integer[])
+       as t(id, contact_id, number, plan)
+  join contacts c on c.shard = :shard and c.id = t.contact_id
+ where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
+    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+returning id;
+
+-- name: enqueue_enrollments
+-- Gives new enrollments their queue rows, each at its contact's first time.
+insert into queue (shard, id, kind, lane, due_at)
+select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
+  from unnest(:ids::uuid[], :plans::integer[]) as t(id, plan)
+  join executions e on e.shard = :shard and e.id = t.id
+ where e.shard = :shard
+    on conflict do nothing;
+
+-- name: find_enrollments
+-- Every enrollment that these contacts have had in a sequence. Not `workflow_id =`: the planner must come from the
+-- contacts, who have few executions, and never from the sequence, which may have a million.
+select e.contact_id, e.id, e.idempotency_key, e.ended_at
+  from unnest(:contact_ids::uuid[]) as t(contact_id)
+  join executions e on e.shard = :shard and e.contact_id = t.contact_id
+ where e.shard = :shard and e.workflow_id is not distinct from :workflow_id;
+
+-- name: paused_versions
+-- Those of these versions whose sequence is paused for everyone.
+select v.id
+  from workflow_versions v
+  join workflows w on w.id = v.workflow_id
+ where v.id = any(:ids::uuid[]) and w.paused;
+
+-- name: find_parked_enrollments
+-- The next of a sequence's enrollments, in the order of their ids, and which of them wait beyond their planned time. Whoever
+-- works on one just now may have read that the sequence is paused, so that one counts as well.
+with next as materialized (
+    select id, frontier, ended_at
+      from executions
+     where shard = :shard and workflow_id = :workflow_id and contact_id is not null and id > :after
+     order by id
+     limit :limit
+)
+select n.id,
+       coalesce(n.ended_at is null and (q.leased or q.due_at > (n.frontier #>> '{ready,0,1}')::timestamptz), false)
+       as parked
+  from next n
+  left join queue q on q.shard = :shard and q.id = n.id
+ order by n.id;
+
+-- name: wake_enrollments
+-- Makes parked enrollments due at once, or as soon as whoever works on them is done.
+update queue
+   set due_at = case when leased then due_at else least(due_at, :now) end, wake = wake or leased
+ where shard = :shard and id = any(:ids::uuid[])
+returning id;
+
+-- name: choose_enrollments
+-- The next of a sequence's enrollments, in the order of their ids, and which of them are meant: live, not being cancelled,
+-- and as asked for. The page ends where the index does, however few are meant.
+with next as materialized (
+    select id, contact_id, cursor, ended_at
+      from executions
+     where shard = :shard and workflow_id = :workflow_id and contact_id is not null and id > :after
+     order by id
+     limit :limit
+)
+select n.id,
+       coalesce(n.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
+                and (:paused::boolean is null or :paused = (q.stop is not null))
+                and (:cursors::text[] is null or n.cursor = any(:cursors))
+                and (:company::text is null or c.company = :company)
+                and (:tag::text is null or c.tags @> array[:tag::text]), false) as meant
+  from next n
+  left join queue q on q.shard = :shard and q.id = n.id
+  left join contacts c on c.shard = :shard and c.id = n.contact_id
+ order by n.id;
+
+-- name: choose_enrollments_of_contacts
+-- The same of named contacts; found from them, who have few, and not from the sequence.
+select e.id,
+       coalesce(e.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
+                and (:paused::boolean is null or :paused = (q.stop is not null))
+                and (:cursors::text[] is null or e.cursor = any(:cursors))
+                and (:company::text is null or c.company = :company)
+                and (:tag::text is null or c.tags @> array[:tag::text]), false) as meant
+  from unnest(:contact_ids::uuid[]) as t(contact_id)
+  join executions e on e.shard = :shard and e.contact_id = t.contact_id
+  left join queue q on q.shard = :shard and q.id = e.id
+  left join contacts c on c.shard = :shard and c.id = e.contact_id
+ where e.shard = :shard and e.workflow_id is not distinct from :workflow_id
+ order by e.id;
+
+-- name: stop_enrollments
+-- Asks enrollments to pause or stop, or (null) to go on. What is paused keeps its time: no mark is made while it is, so
+-- nobody needs to look at it now. A cancel stays one, whatever is asked for after it.
+update queue
+   set stop = :stop, due_at = case when leased or :stop::text = 'pause' then due_at else :now end, wake = wake or leased
+ where shard = :shard and id = any(:ids::uuid[]) and stop is distinct from :stop
+   and (stop is distinct from 'cancel' or :stop::text = 'cancel')
+returning id;

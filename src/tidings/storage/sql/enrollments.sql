@@ -1,0 +1,88 @@
+-- name: show_enrollments
+-- Enrollments of a workspace by id. A cancel holds from the moment it is asked for: nothing more can be marked.
+select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+       case when q.stop = 'cancel' then 'cancelled'
+            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+  from executions e
+  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
+  join workflow_versions v on v.id = e.version_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and e.contact_id is not null;
+
+-- name: list_enrollments
+-- One shard's enrollments in a sequence, newest first; reads the index of its enrollments from the end.
+select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+       case when q.stop = 'cancel' then 'cancelled'
+            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+  from executions e
+  join workflows w on w.id = e.workflow_id
+  join workflow_versions v on v.id = e.version_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null
+   and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and (:statuses::text[] is null
+        or case when q.stop = 'cancel' then 'cancelled'
+                else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
+   and (:cursors::text[] is null or e.cursor = any(:cursors))
+   and e.id < :before
+ order by e.id desc
+ limit :limit;
+
+-- name: list_enrollments_of_contact
+-- Every enrollment of a contact, in whatever sequence, newest first.
+select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+       case when q.stop = 'cancel' then 'cancelled'
+            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+  from executions e
+  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
+  join workflow_versions v on v.id = e.version_id
+  left join queue q on q.shard = :shard and q.id = e.id
+ where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
+   and (:statuses::text[] is null
+        or case when q.stop = 'cancel' then 'cancelled'
+                else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
+   and e.id < :before
+ order by e.id desc
+ limit :limit;
+
+-- name: list_step_items
+-- The items of one enrollment, in the order they were reserved.
+select id, execution_id, contact_id, node, channel, recipient, payload, status, in_doubt, attempts, error, retry_at,
+       created_at, first_marked_at, finalized_at
+  from outbox
+ where shard = :shard and execution_id = :execution_id
+ order by id;
+
+-- name: list_step_items_of_contact
+-- The items that sequences made for a contact, newest first.
+select o.id, o.execution_id, o.contact_id, o.node, o.channel, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,
+       o.error, o.retry_at, o.created_at, o.first_marked_at, o.finalized_at
+  from outbox o
+  join executions e on e.shard = :shard and e.id = o.execution_id
+  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
+ where o.shard = :shard and o.contact_id = :contact_id and o.tenant_id = :tenant and o.workspace_id = :workspace
+   and o.execution_id is not null and o.id < :before
+ order by o.id desc
+ limit :limit;
+
+-- name: list_step_items_of_step
+-- The items of one step of a sequence in one shard, newest first. No other sequence has a step of this id.
+select id, execution_id, contact_id, node, channel, recipient, payload, status, in_doubt, attempts, error, retry_at,
+       created_at, first_marked_at, finalized_at
+  from outbox
+ where shard = :shard and node = :step_id and contact_id is not null and tenant_id = :tenant
+   and workspace_id = :workspace and id < :before
+ order by id desc
+ limit :limit;
+
+-- name: list_failed_attempts
+-- The attempts of items that did not succeed.
+select item_id, attempt, outcome, error, started_at, ended_at
+  from attempts
+ where shard = :shard and item_id = any(:ids::uuid[])
+ order by item_id, attempt;

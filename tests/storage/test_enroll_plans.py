@@ -1,0 +1,107 @@
+"""What statements about enrollments cost: a page of a sequence is found without reading everything else.
+
+The same sessions and generic plans as in test_plans.py.
+"""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.storage.test_plans import (
+    BATCH,
+    ID,
+    MODES,
+    NOW,
+    Sql,
+    buffers,
+    explain,
+    fill,
+    give_them_a_workflow,
+    parts,
+    session,
+    whole_reads,
+)
+from tidings.storage.statements import load
+
+__all__ = ["session"]
+
+DRIP = "00000000-0000-7001-8000-00000000d719"
+FIRST = "00000000-0000-0000-0000-000000000000"
+LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+SOME = {"shard": "1", "tenant": "t", "workspace": "w", "workflow_id": DRIP, "limit": "50"}
+PAGES: list[tuple[str, str, str, Mapping[str, str], int, int]] = [
+    ("enroll", "find_parked_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
+    ("enroll", "choose_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
+    ("enrollments", "list_enrollments", "executions_enrolled", {"before": LAST}, 50, 900),
+    ("enrollments", "list_step_items_of_step", "outbox_step", {"before": LAST, "step_id": "step"}, 50, 600),
+    ("enroll", "pick_contacts", "contacts_listed", {"after": FIRST, "by": "all"}, 50, 200),
+    ("enroll", "pick_contacts", "contacts_company", {"after": FIRST, "by": "company", "company": "company 7"}, 20, 200),
+    ("enroll", "pick_contacts", "contacts_status", {"after": FIRST, "by": "status", "status": "status 1"}, 50, 200),
+    ("enroll", "pick_contacts", "contact_tags_pkey", {"after": FIRST, "by": "tag", "tag": "tag 7"}, 20, 300),
+]
+"""File, statement, the index that must be used, values, rows, and the most buffers."""
+BY_ID = [
+    ("enroll", "find_enrollments", "contact_ids"),
+    ("enroll", "choose_enrollments_of_contacts", "contact_ids"),
+    ("enroll", "wake_enrollments", "ids"),
+    ("enroll", "stop_enrollments", "ids"),
+    ("enrollments", "show_enrollments", "ids"),
+    ("enrollments", "list_failed_attempts", "ids"),
+]
+
+
+@pytest.fixture
+async def crowd(session: Sql) -> Sql:
+    """One in twenty of everybody in one sequence, few of them still on the way; each with one item of the same step."""
+    await fill(session, 20_000)
+    await give_them_a_workflow(session)
+    await session.execute("update workflows set kind = 'sequence'")
+    await session.execute(
+        "insert into workflows (id, tenant_id, workspace_id, name, kind, created_at, updated_at)"
+        f" values ('{DRIP}', 't', 'w', 'drip', 'sequence', '2026-01-01', '2026-01-01')"
+    )
+    await session.execute(
+        f"update executions set workflow_id = '{DRIP}', workspace_id = 'w', contact_id = id,"
+        " idempotency_key = id::text || ':1', cursor = 'n',"
+        """ frontier = '{"ready": [["n", "2026-03-02T09:00:00+00:00"]], "arrived": [], "dead": []}'"""
+        " where idempotency_key::integer % 20 = 0"
+    )
+    await session.execute(
+        "update outbox o set node = 'step', contact_id = o.id from executions e where e.id = o.id"
+        f" and e.workflow_id = '{DRIP}'"
+    )
+    await session.execute("vacuum analyze")
+    return session
+
+
+async def test_a_page_costs_what_the_page_costs(crowd: Sql) -> None:
+    for file, name, index, values, rows, most in PAGES:
+        for mode in MODES:
+            plan = await explain(crowd, load(file)[name], {**SOME, **values}, mode)
+            used = {part.get("Index Name") for part in parts(plan) if part.get("Actual Rows")}
+            assert index in used, (name, values, mode, used)
+            assert plan["Actual Rows"] == rows, (name, values, mode)
+            assert buffers(plan) < most, (name, values, mode)
+
+
+async def test_named_enrollments_are_found_from_their_contacts_and_not_from_the_sequence(crowd: Sql) -> None:
+    chosen = await crowd.fetchval(f"select array_agg({ID}) from generate_series(520, 2500, 20) g")
+    ids = "{" + ",".join(map(str, chosen)) + "}"
+
+    for file, name, parameter in BY_ID:
+        for mode in MODES:
+            values = {**SOME, parameter: ids, "now": NOW.isoformat(), "stop": "pause"}
+            plan = await explain(crowd, load(file)[name], values, mode)
+            assert whole_reads(plan) == [], (name, mode)
+            assert buffers(plan) < 40 * BATCH, (name, mode)
+
+
+async def test_what_a_contact_is_in_is_found_from_the_contact(crowd: Sql) -> None:
+    contact = await crowd.fetchval(f"select {ID} from generate_series(520, 520) g")
+    values = {**SOME, "contact_id": str(contact), "before": LAST}
+
+    for name in ("list_enrollments_of_contact", "list_step_items_of_contact"):
+        for mode in MODES:
+            plan = await explain(crowd, load("enrollments")[name], values, mode)
+            assert plan["Actual Rows"] == 1, (name, mode)
+            assert buffers(plan) < 40, (name, mode)
