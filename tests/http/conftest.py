@@ -18,6 +18,7 @@ from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http.app import create_app
 from tidings.http.server import ApiServer
+from tidings.simulation import Simulator
 
 HOME = Workspace("acme", "main")
 OTHER_WORKSPACE = Workspace("acme", "second")
@@ -60,8 +61,8 @@ def config() -> Config:
 
 
 @pytest.fixture
-def app(engine: Engine, config: Config) -> FastAPI:
-    return create_app(engine, config)
+def app(engine: Engine, config: Config, server: str) -> FastAPI:
+    return create_app(engine, config, Simulator(server=server))
 
 
 @pytest.fixture
@@ -93,9 +94,9 @@ async def start(engine: Engine, workspace: Workspace = HOME, key: str | None = N
 
 
 @asynccontextmanager
-async def listening(engine: Engine, config: Config) -> AsyncIterator[str]:
+async def listening(engine: Engine, config: Config, simulator: Simulator | None = None) -> AsyncIterator[str]:
     """The API on a real socket, for as long as the block; gives its address."""
-    server = ApiServer(engine, Config(host="127.0.0.1", port=0, rate_limit=config.rate_limit))
+    server = ApiServer(engine, Config(host="127.0.0.1", port=0, rate_limit=config.rate_limit), simulator)
     running = asyncio.create_task(server.run())
     try:
         async with httpx2.AsyncClient() as client, asyncio.timeout(10):

@@ -58,7 +58,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
-            *("get_contact", "update_contact", "delete_contact"),
+            *("get_contact", "update_contact", "delete_contact", "simulate_workflow"),
+            "simulate_sequence",
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
@@ -106,6 +107,8 @@ BODIES: dict[str, Any] = {
     "create_contact": lambda: {"externalId": f"c-{uuid4()}"},
     "update_contact": lambda: {"name": "Ada"},
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
+    "simulate_workflow": lambda: {"data": [ADA], "days": 1},
+    "simulate_sequence": lambda: {"days": 1},
 }
 BODIES |= {
     "create_rule": lambda: {**RULE, "trigger": f"t-{uuid4()}"},
@@ -226,6 +229,7 @@ async def test_a_role_may_what_its_table_says_and_only_at_home(
     method, path = OPERATIONS[operation]
     for home in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(home), "welcome", WELCOME)
+        await engine.contacts.create(caller(home), {"externalId": "somebody"})
     await engine.rules.apply(caller(), RULE)
     await engine.events.send(caller(), {**EVENT, "idempotencyKey": "k"})
 

@@ -18,6 +18,7 @@ from tidings.cli import (
     sequences,
     sequences_enroll,
     serve,
+    simulate,
     trigger,
     verify,
     worker,
@@ -42,6 +43,7 @@ app.add_typer(sequences.app, name="sequences")
 app.add_typer(rules.app, name="rules")
 app.add_typer(events.app, name="events")
 app.add_typer(enrollments.app, name="enrollments")
+app.add_typer(simulate.app, name="simulate")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)

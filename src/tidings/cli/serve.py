@@ -77,9 +77,10 @@ async def _up(config: Config, app: str | None) -> int:
 async def _open_api(engine: "Engine", config: Config) -> "ApiServer":
     """Listen, and say where and with which key; what is wrong is said before anything runs."""
     from tidings.http.server import ApiServer
+    from tidings.simulation import Simulator
 
     try:
-        api = ApiServer(engine, config)
+        api = ApiServer(engine, config, Simulator(pg_bin=config.pg_bin))
         made = await engine.access.ensure_admin_key(config.admin_key)
     except BaseException:
         await engine.close()

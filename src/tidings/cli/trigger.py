@@ -68,23 +68,28 @@ def trigger(
     raise typer.Exit(0 if not wait or execution.status == "completed" else 1)
 
 
-def read_data(text: str) -> Mapping[str, object]:
+def read_data(text: str, flag: str = "--data") -> Mapping[str, object]:
     """A JSON object as it was given: itself, a file's name after @, or @- for standard input."""
-    source = text if not text.startswith("@") else _read(text[1:])
-    try:
-        data = json.loads(source)
-    except (ValueError, RecursionError) as error:
-        raise InputInvalid(f'--data is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
+    data = read_json(text, flag)
     if not isinstance(data, dict):
-        raise InputInvalid('--data is no JSON object; write it like \'{"name": "Ada"}\'')
+        raise InputInvalid(f'{flag} is no JSON object; write it like \'{{"name": "Ada"}}\'')
     return data
 
 
-def _read(name: str) -> str:
+def read_json(text: str, flag: str) -> object:
+    """Any JSON, given in the same ways."""
+    source = text if not text.startswith("@") else _read(text[1:], flag)
+    try:
+        return json.loads(source)
+    except (ValueError, RecursionError) as error:
+        raise InputInvalid(f'{flag} is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
+
+
+def _read(name: str, flag: str) -> str:
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputInvalid(f"--data @{name} cannot be read: {error}") from error
+        raise InputInvalid(f"{flag} @{name} cannot be read: {error}") from error
 
 
 def _print(started: "Triggered", execution: "ShownExecution", *, waited: bool, as_json: bool) -> None:

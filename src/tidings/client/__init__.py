@@ -40,6 +40,7 @@ from tidings.client.errors import (
     Unauthorized,
     WaitTimeout,
 )
+from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "Retrying",
     "Rule",
     "ServerUnreachable",
+    "Simulation",
     "StepFate",
     "StepLog",
     "Triggered",

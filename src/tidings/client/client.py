@@ -20,6 +20,7 @@ from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
 from tidings.client.rules import Rules
 from tidings.client.sequences import Sequences
+from tidings.client.simulations import Simulations
 from tidings.client.transport import Request, Retrying, Transport, read
 from tidings.client.workflows import Workflows
 
@@ -55,6 +56,7 @@ class Client:
         self.rules = Rules(transport)
         self.events = Events(transport)
         self.enrollments = Enrollments(transport)
+        self.simulate = Simulations(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

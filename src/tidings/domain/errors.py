@@ -7,12 +7,14 @@
     │   │   ├── TriggersInvalid     many triggers
     │   │   ├── ContactsInvalid     contacts
     │   │   ├── EnrollmentInvalid   whom to enroll, pause, resume or cancel
-    │   │   └── EventInvalid        an event
+    │   │   ├── EventInvalid        an event
+    │   │   └── ScenarioInvalid     what a simulation is asked
     │   ├── TemplateInvalid       a Liquid template that does not parse
     │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
+    ├── SimulationUnavailable   no simulation can run here
     ├── RendererUnavailable     the process that renders templates cannot be started here
     └── StorageUnavailable      PostgreSQL cannot be reached or used
         ├── StorageUnsafe         it answers, but would lose what it acknowledged
@@ -119,6 +121,12 @@ class EnrollmentInvalid(ProblemsFound):
     code = "enrollment_invalid"
 
 
+class ScenarioInvalid(ProblemsFound):
+    """A simulation that cannot be run, with every problem in what is asked."""
+
+    code = "scenario_invalid"
+
+
 class ConfigInvalid(InputInvalid):
     """A setting that cannot be used."""
 
@@ -135,6 +143,12 @@ class Conflict(TidingsError):
     """The thing exists, but its state forbids what was asked."""
 
     code = "conflict"
+
+
+class SimulationUnavailable(TidingsError):
+    """No simulation can run here, or not now."""
+
+    code = "simulation_unavailable"
 
 
 class RendererUnavailable(TidingsError):

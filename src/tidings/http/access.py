@@ -15,6 +15,7 @@ from tidings.engine import Engine
 from tidings.http.errors import FieldsInvalid, Forbidden, Unauthorized
 from tidings.http.metrics import Metrics
 from tidings.http.rate import RateLimit
+from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
 from tidings.products.access import Identity
 
@@ -29,6 +30,7 @@ class Api:
     rate: RateLimit
     metrics: Metrics
     streams: Streams
+    simulator: Simulates | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from tidings.http import (
     keys,
     rules,
     sequences,
+    simulate,
     triggers,
     workflows,
 )
@@ -32,15 +33,16 @@ from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import VERSION, describe
 from tidings.http.rate import RateLimit
+from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, contacts, sequences, enrollments, rules, events),
+    *(workflows, executions, dead_letters, contacts, sequences, enrollments, simulate, rules, events),
     *(keys, functions, audit, health, docs),
 )
 
 
-def create_app(engine: Engine, config: Config) -> FastAPI:
+def create_app(engine: Engine, config: Config, simulator: Simulates | None = None) -> FastAPI:
     """The HTTP API on an engine; the caller closes the engine."""
     app = FastAPI(
         title="Tidings",
@@ -51,7 +53,7 @@ def create_app(engine: Engine, config: Config) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     metrics = Metrics(engine)
-    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics, Streams())
+    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics, Streams(), simulator)
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]

@@ -20,6 +20,7 @@ from tidings.domain.errors import (
     Problem,
     ProblemsFound,
     RendererUnavailable,
+    SimulationUnavailable,
     StorageUnavailable,
     TidingsError,
 )
@@ -93,6 +94,7 @@ STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
     InputInvalid: 422,
     TooManyRequests: 429,
     RendererUnavailable: 503,
+    SimulationUnavailable: 503,
     StorageUnavailable: 503,
 }
 
@@ -159,7 +161,8 @@ def tidings_problem(request: Request, error: TidingsError) -> JSONResponse:
     if status >= 500:
         # What storage says may name hosts and roles; the log has it under the request's id.
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
-        detail = "the storage or a part of the server is not available; try again in a moment"
+        if not isinstance(error, SimulationUnavailable):
+            detail = "the storage or a part of the server is not available; try again in a moment"
     return problem(request_id_of(request), status, error.code, detail, places_of(error), headers)
 
 

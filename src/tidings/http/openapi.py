@@ -34,6 +34,7 @@ from tidings.http.shapes import (
     StartedExecution,
     StartedMany,
 )
+from tidings.http.simulation_shapes import GivenSequenceSimulation, GivenWorkflowSimulation
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
@@ -46,6 +47,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenAudience, GivenEnrollmentStatus, GivenEnrollmentStatuses),
+    *(GivenSequenceSimulation, GivenWorkflowSimulation),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])

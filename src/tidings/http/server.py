@@ -13,6 +13,7 @@ from tidings.domain.errors import ConfigInvalid
 from tidings.engine import Engine
 from tidings.http.app import create_app
 from tidings.http.protocol import BoundedProtocol
+from tidings.http.simulator import Simulates
 
 log = structlog.get_logger()
 BACKLOG = 1024
@@ -30,12 +31,12 @@ class _Uvicorn(uvicorn.Server):
 class ApiServer:
     """Listens from the moment it is made, answers while it runs."""
 
-    def __init__(self, engine: Engine, config: Config) -> None:
+    def __init__(self, engine: Engine, config: Config, simulator: Simulates | None = None) -> None:
         self._engine = engine
         self._socket = _listen(config.host, config.port)
         self._server = _Uvicorn(
             uvicorn.Config(
-                create_app(engine, config),
+                create_app(engine, config, simulator),
                 http=BoundedProtocol,
                 ws="none",
                 lifespan="off",

@@ -56,16 +56,22 @@ class Share:
 
 
 async def upsert(
-    kernel: Kernel, workspace: Workspace, changes: Sequence[ContactChange], and_then: AndThen | None = None
+    kernel: Kernel,
+    workspace: Workspace,
+    changes: Sequence[ContactChange],
+    and_then: AndThen | None = None,
+    *,
+    ids: Mapping[str, UUID] | None = None,
 ) -> list[Upserted]:
     """Bring contacts to what is given, by their external ids; the answers are in the order of what was given.
 
     Given twice in one call, both changes are made, the later over the earlier. Without an external id it is a new one.
+    `ids` are the ids of those among the new ones that have theirs already, in the database they are copied from.
     """
     now = await kernel.clock.now()
     named: list[str] = []
     merged: dict[str, ContactChange] = {}
-    ids: dict[str, UUID] = {}
+    ids = dict(ids or {})
     for change in changes:
         external_id = change.external_id
         if external_id is None:

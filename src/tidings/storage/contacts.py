@@ -144,7 +144,7 @@ async def show_contacts(
 ) -> list[ShownContact]:
     """Those of one shard and workspace that are there."""
     rows = await tx.fetch(_SQL["show_contacts"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
-    return [_contact(row) for row in rows]
+    return [shown_contact(row) for row in rows]
 
 
 async def find_contact(tx: Tx, *, shard: Shard, tenant: str, workspace: str, external_id: str) -> ShownContact | None:
@@ -152,7 +152,7 @@ async def find_contact(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ext
     row = await tx.fetch_one(
         _SQL["find_contact"], shard=shard, tenant=tenant, workspace=workspace, external_id=external_id
     )
-    return _contact(row) if row else None
+    return shown_contact(row) if row else None
 
 
 async def list_contacts(
@@ -168,7 +168,7 @@ async def list_contacts(
         before=before,
         limit=limit,
     )
-    return [_contact(row) for row in rows]
+    return [shown_contact(row) for row in rows]
 
 
 async def list_contacts_of_status(
@@ -185,7 +185,7 @@ async def list_contacts_of_status(
         before=before,
         limit=limit,
     )
-    return [_contact(row) for row in rows]
+    return [shown_contact(row) for row in rows]
 
 
 async def list_contacts_of_company(
@@ -212,7 +212,7 @@ async def list_contacts_of_company(
         before=before,
         limit=limit,
     )
-    return [_contact(row) for row in rows]
+    return [shown_contact(row) for row in rows]
 
 
 async def list_contacts_with_tag(
@@ -241,7 +241,7 @@ async def list_contacts_with_tag(
         before=before,
         limit=limit,
     )
-    return [_contact(row) for row in rows]
+    return [shown_contact(row) for row in rows]
 
 
 async def erase_contact(tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID, now: datetime) -> Erased | None:
@@ -284,7 +284,8 @@ def _joined(texts: Sequence[str] | None) -> str | None:
     return None if texts is None else SEPARATOR.join(texts)
 
 
-def _contact(row: Row) -> ShownContact:
+def shown_contact(row: Row) -> ShownContact:
+    """A contact from the columns that every statement about one gives."""
     return ShownContact(
         id=row["id"],
         external_id=row["external_id"],

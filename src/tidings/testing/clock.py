@@ -1,4 +1,4 @@
-"""The time as a test sets it; it never goes back."""
+"""The time as a test or a simulation sets it; it never goes back."""
 
 from datetime import UTC, datetime, timedelta
 

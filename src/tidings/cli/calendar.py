@@ -1,0 +1,136 @@
+"""A simulation for the terminal: a calendar with bars, the hours of the day, every step, and why something stays."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from rich.table import Table
+from rich.text import Text
+
+from tidings.cli.output import console, print_line, print_table, printable
+from tidings.domain.simulation import Findings, Hour, Outgoing, Simulated, Step
+
+BAR_CELLS = 32
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+HEIGHTS = " ▁▂▃▄▅▆▇█"
+MOST_ROWS = 60
+"""Days with sends beyond which weeks are shown."""
+MOST_STEPS = 8
+"""Columns beyond which steps are only in their own table."""
+WEEK = timedelta(days=7)
+
+
+def print_simulated(found: Simulated) -> None:
+    """Everything a person wants to see of it, the calendar first."""
+    print_line(headline(found), style="bold")
+    if not found.is_complete:
+        print_line(
+            f"The time for simulating was over at {found.reached:%Y-%m-%d %H:%M}: take fewer contacts or days",
+            style="yellow",
+        )
+    findings = found.findings
+    if findings.calendar:
+        console.print(_calendar(findings, found.time_zone))
+        console.print(_hours(findings.calendar))
+    else:
+        print_line("nothing would be sent")
+    zone = ZoneInfo(found.time_zone)
+    print_table(f"steps, {found.time_zone}", [_step(one, zone) for one in findings.steps], empty="")
+    _print_reasons("skipped", findings)
+    _print_reasons("failed", findings)
+    for message in findings.messages:
+        _print_message(message, zone)
+
+
+def headline(found: Simulated) -> str:
+    """What was simulated, in one line."""
+    version = "not published" if found.version is None else f"version {found.version}"
+    people = "" if found.audience is None else f" · {found.contacts:,} of {found.audience:,} contacts"
+    ended = ", ".join(f"{count:,} {status}" for status, count in found.findings.ended.items())
+    times = f"{found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} UTC"
+    return (
+        f"{found.kind} {found.name} ({version}){people} · {times}"
+        f" · {found.findings.sent:,} sent, {found.findings.skipped:,} skipped, {found.findings.failed:,} failed"
+        f"{f' · {ended}' if ended else ''} · simulated in {found.seconds:.1f} s"
+    )
+
+
+def bar(count: int, most: int, cells: int = BAR_CELLS) -> str:
+    """A bar of so many cells for the most, to an eighth of a cell; whatever is there is seen."""
+    eighths = max(1, round(count / most * cells * 8)) if count else 0
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (EIGHTHS[rest] if rest else "")
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """One sign for each count, as high as its share of the most."""
+    most = max(counts, default=0)
+    return "".join(HEIGHTS[max(1, round(count / most * 8)) if count else 0] for count in counts)
+
+
+def rows_of(calendar: Sequence[Hour]) -> Mapping[date, Counter[str]]:
+    """Sends by day and step; by week, from its Monday on, when there are very many days."""
+    days: dict[date, Counter[str]] = defaultdict(Counter)
+    for one in calendar:
+        days[one.day][one.step] += one.count
+    if len(days) <= MOST_ROWS:
+        return days
+    weeks: dict[date, Counter[str]] = defaultdict(Counter)
+    for day, counts in days.items():
+        weeks[day - timedelta(days=day.weekday())] += counts
+    return weeks
+
+
+def _calendar(findings: Findings, time_zone: str) -> Table:
+    rows = rows_of(findings.calendar)
+    weekly = len({one.day for one in findings.calendar}) > MOST_ROWS
+    steps = [one for one in findings.steps if one.sent]
+    steps = steps if len(steps) <= MOST_STEPS else []
+    table = Table(title=f"sends, {time_zone}", title_justify="left", header_style="bold")
+    table.add_column("week of" if weekly else "day", no_wrap=True)
+    table.add_column("sends", justify="right")
+    table.add_column("", no_wrap=True, style="cyan")
+    for step in steps:
+        table.add_column(Text(printable(step.label)), justify="right")
+    most = max(sum(counts.values()) for counts in rows.values())
+    for day, counts in rows.items():
+        sends = sum(counts.values())
+        by_step = [f"{counts[step.step]:,}" if counts[step.step] else "" for step in steps]
+        table.add_row(f"{day:%a %Y-%m-%d}", f"{sends:,}", bar(sends, most), *by_step)
+    return table
+
+
+def _hours(calendar: Sequence[Hour]) -> Text:
+    counts: Counter[int] = Counter()
+    for one in calendar:
+        counts[one.hour] += one.count
+    spark = sparkline([counts[hour] for hour in range(24)])
+    busiest, most = counts.most_common(1)[0]
+    return Text.assemble("hour of the day  0 ", (spark, "cyan"), f" 23   most at {busiest}:00 ({most:,})\n")
+
+
+def _step(one: Step, zone: ZoneInfo) -> dict[str, object]:
+    counts = {name: f"{getattr(one, name):,}" for name in ("sent", "skipped", "failed", "waiting")}
+    times = {"first": one.first_at, "last": one.last_at}
+    shown = {name: f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else None for name, at in times.items()}
+    return {"step": one.label, "channel": one.channel, **counts, **shown}
+
+
+def _print_reasons(what: str, findings: Findings) -> None:
+    reasons = findings.skipped_because if what == "skipped" else findings.failed_because
+    if reasons:
+        labels = {one.step: one.label for one in findings.steps}
+        rows = [{"step": labels.get(one.step, one.step), "why": one.reason, "count": one.count} for one in reasons]
+        print_table(f"{what}, and why", rows, empty="")
+
+
+def _print_message(one: Outgoing, zone: ZoneInfo) -> None:
+    what = f"{one.status}: {one.reason}" if one.reason else str(one.status)
+    print_line(
+        f"{one.at.astimezone(zone):%Y-%m-%d %H:%M %Z}  {one.channel} to {one.recipient or 'nobody'}  {what}",
+        style="bold",
+    )
+    for name, text in one.payload.items():
+        for place, line in enumerate(text.splitlines() or [""]):
+            print_line(f"    {f'{name}:' if place == 0 else ' ' * len(f'{name}:')} {line}")

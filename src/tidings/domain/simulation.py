@@ -1,0 +1,265 @@
+"""What a simulation is asked, and what it tells: a calendar of sends, what is skipped and why, what fails.
+
+simulation/ runs the real kernel on a scratch database and hands what it finds there to `findings_of`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from tidings.domain.address import read_time_zone
+from tidings.domain.audience import Audience
+from tidings.domain.errors import Problem
+from tidings.domain.execution import ExecutionStatus
+from tidings.domain.item import SUCCESSES, Channel, ItemStatus
+
+MOST_DAYS = 3_660
+MOST_SAMPLED = 100_000
+MOST_SHOWN = 100
+"""Of how many contacts the messages are shown."""
+MOST_MESSAGES = 1_000
+MOST_DATA = 10_000
+
+Json = Mapping[str, Any]
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """What to simulate for how long and for whom."""
+
+    days: int = 90
+    contacts: Audience | None = None
+    """Whom it would be for; a campaign has an audience of its own."""
+    sample: int = 1_000
+    """How many of them are simulated at most, drawn by `seed`: the same seed draws the same people."""
+    seed: int = 0
+    messages_of: tuple[UUID, ...] = ()
+    """Contacts whose messages are shown; they are always among those who are simulated."""
+    start: datetime | None = None
+    """When it begins; now unless given."""
+    time_zone: str = "UTC"
+    """Of the days and hours in the calendar."""
+    data: tuple[Json, ...] = ()
+    """What a workflow is triggered with: once for each, and for each contact when there are contacts."""
+    results: Json = {}
+    """What functions answer, by their name: none is called."""
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """One message, and what became of it."""
+
+    owner: UUID
+    contact_id: UUID | None
+    step: str
+    channel: Channel
+    recipient: str
+    payload: Mapping[str, str]
+    status: ItemStatus
+    reason: str | None
+    at: datetime
+
+
+class Walk(msgspec.Struct, frozen=True):
+    """One execution at the end of the simulated time."""
+
+    id: UUID
+    contact_id: UUID | None
+    status: ExecutionStatus
+    error: str | None
+    error_node: str | None
+    ended_at: datetime | None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What a step came to over the whole time."""
+
+    step: str
+    label: str
+    channel: Channel
+    sent: int
+    skipped: int
+    failed: int
+    waiting: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+class Hour(msgspec.Struct, frozen=True):
+    """How many messages of a step leave within one hour of one day."""
+
+    day: date
+    hour: int
+    step: str
+    channel: Channel
+    count: int
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why messages of a step do not leave, and how many."""
+
+    step: str
+    reason: str
+    count: int
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in the scratch database."""
+
+    started: int
+    ended: Mapping[str, int]
+    """How many executions were completed, failed, … at the end; `enqueued` (`active` in a sequence) are under way."""
+    sent: int
+    skipped: int
+    failed: int
+    waiting: int
+    steps: Sequence[Step]
+    calendar: Sequence[Hour]
+    skipped_because: Sequence[Reason]
+    failed_because: Sequence[Reason]
+    messages: Sequence[Outgoing]
+    """Of the contacts that were asked about; without contacts, of everybody up to a limit."""
+
+
+class Simulated(msgspec.Struct, frozen=True, kw_only=True):
+    """What would happen."""
+
+    kind: str
+    name: str
+    version: int | None
+    """None for what is a draft, or was only shown."""
+    start: datetime
+    end: datetime
+    reached: datetime
+    """Before `end` only if the time allowed for simulating was over."""
+    time_zone: str
+    audience: int | None
+    """How many contacts it would be for; None when it is for none."""
+    contacts: int
+    """How many of them were simulated."""
+    seconds: float
+    findings: Findings
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole time was simulated."""
+        return self.reached >= self.end
+
+
+def problems_of(scenario: Scenario) -> list[Problem]:
+    """Everything that is wrong with what is asked, each with its place."""
+    problems = [
+        Problem(place, f"is {given:,}: use {least:,} to {most:,}")
+        for place, given, least, most in (
+            ("days", scenario.days, 1, MOST_DAYS),
+            ("sample", scenario.sample, 1, MOST_SAMPLED),
+        )
+        if not least <= given <= most
+    ]
+    if len(scenario.messages_of) > MOST_SHOWN:
+        problems.append(Problem("messagesOf", f"names {len(scenario.messages_of)}: use at most {MOST_SHOWN}"))
+    if len(scenario.data) > MOST_DATA:
+        problems.append(Problem("data", f"is given {len(scenario.data):,} times: use at most {MOST_DATA:,}"))
+    if scenario.start and scenario.start.tzinfo is None:
+        problems.append(Problem("start", f"has no time zone; write it like {scenario.start.isoformat()}Z"))
+    try:
+        read_time_zone(scenario.time_zone)
+    except ValueError as error:
+        problems.append(Problem("timeZone", str(error)))
+    return problems
+
+
+def findings_of(
+    scenario: Scenario,
+    labels: Mapping[str, str],
+    outgoing: Sequence[Outgoing],
+    walks: Sequence[Walk],
+    words: Mapping[str, str] | None = None,
+) -> Findings:
+    """Count what was found; `labels` are the steps in their order and how each is called, `words` the states."""
+    by_status = Counter(_fate(one.status) for one in outgoing)
+    skipped = [one for one in outgoing if one.status is ItemStatus.SKIPPED]
+    failed = [(one.step, one.reason or "") for one in outgoing if one.status is ItemStatus.FAILED]
+    return Findings(
+        started=len(walks),
+        ended=dict(Counter((words or {}).get(walk.status, str(walk.status)) for walk in walks)),
+        sent=by_status["sent"],
+        skipped=by_status["skipped"],
+        failed=by_status["failed"],
+        waiting=by_status["waiting"],
+        steps=_steps(labels, outgoing),
+        calendar=_calendar(labels, outgoing, ZoneInfo(scenario.time_zone)),
+        skipped_because=_reasons((one.step, one.reason or "") for one in skipped),
+        failed_because=_reasons([*failed, *_failed_without_a_message(outgoing, walks)]),
+        messages=_messages(scenario, labels, outgoing),
+    )
+
+
+def _fate(status: ItemStatus) -> str:
+    if status in SUCCESSES:
+        return "sent"
+    return "waiting" if status is ItemStatus.QUEUED else str(status)
+
+
+def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Step]:
+    by_step: dict[tuple[str, Channel], list[Outgoing]] = {}
+    for one in outgoing:
+        by_step.setdefault((one.step, one.channel), []).append(one)
+    found, order = [], _order(labels)
+    for step, channel in sorted(by_step, key=lambda key: (order(key[0]), key)):
+        own = by_step[step, channel]
+        fates = Counter(_fate(one.status) for one in own)
+        times = [one.at for one in own if one.status in SUCCESSES]
+        found.append(
+            Step(
+                step=step,
+                label=labels.get(step, step),
+                channel=channel,
+                **{fate: fates[fate] for fate in ("sent", "skipped", "failed", "waiting")},
+                first_at=min(times, default=None),
+                last_at=max(times, default=None),
+            )
+        )
+    return found
+
+
+def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: ZoneInfo) -> list[Hour]:
+    counts = Counter(
+        (local.date(), local.hour, one.step, one.channel)
+        for one in outgoing
+        if one.status in SUCCESSES
+        for local in [one.at.astimezone(zone)]
+    )
+    order = _order(labels)
+    keys = sorted(counts, key=lambda key: (key[0], key[1], order(key[2]), key[2], key[3]))
+    return [Hour(*key, counts[key]) for key in keys]
+
+
+def _reasons(pairs: Iterable[tuple[str, str]]) -> list[Reason]:
+    counts = Counter(pairs)
+    return [Reason(step, reason, count) for (step, reason), count in sorted(counts.items(), key=lambda one: -one[1])]
+
+
+def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk]) -> list[tuple[str, str]]:
+    """Executions that failed at a node that sends nothing: a wait whose time cannot be read, say."""
+    told = {(one.owner, one.step) for one in outgoing if one.status is ItemStatus.FAILED}
+    return [
+        (walk.error_node or "", walk.error or "")
+        for walk in walks
+        if walk.status is ExecutionStatus.FAILED and (walk.id, walk.error_node) not in told
+    ]
+
+
+def _messages(scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Outgoing]:
+    wanted, order = set(scenario.messages_of), _order(labels)
+    found = [one for one in outgoing if one.contact_id in wanted or one.contact_id is None]
+    return sorted(found, key=lambda one: (one.at, one.owner, order(one.step)))[:MOST_MESSAGES]
+
+
+def _order(labels: Mapping[str, str]) -> Callable[[str], int]:
+    """A step's place among the others; what is no step comes last."""
+    places = {step: place for place, step in enumerate(labels)}
+    return lambda step: places.get(step, len(places))

@@ -1,0 +1,85 @@
+"""The people of a simulation: drawn from the live database, copied into the scratch one with their ids."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+from itertools import islice
+from uuid import UUID
+
+from tidings.domain.audience import Audience
+from tidings.domain.contact import ContactChange
+from tidings.domain.errors import InputInvalid, NotFound
+from tidings.domain.ids import Workspace
+from tidings.domain.simulation import Scenario
+from tidings.engine import Engine
+from tidings.products import contact_store
+from tidings.storage import simulation
+from tidings.storage.contacts import ShownContact
+
+COPIED_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Those who are simulated, out of how many."""
+
+    people: Sequence[ShownContact]
+    audience: int
+
+
+async def draw_crowd(live: Engine, workspace: Workspace, audience: Audience, scenario: Scenario) -> Crowd:
+    """Draw a sample of an audience, and whoever was asked about; an audience of nobody is refused."""
+    kernel = live.kernel
+    count = partial(simulation.count_audience, workspace=workspace, audience=audience)
+    draw = partial(
+        simulation.sample_audience, workspace=workspace, audience=audience, seed=scenario.seed, limit=scenario.sample
+    )
+    shards = kernel.every_shard()
+    counts = await asyncio.gather(*(kernel.db.persist(partial(count, shard=one), alone=True) for one in shards))
+    draws = await asyncio.gather(*(kernel.db.persist(partial(draw, shard=one), alone=True) for one in shards))
+    drawn = islice(merge(*(share.items() for share in draws), key=lambda one: one[0]), scenario.sample)
+    asked = await _asked_about(live, workspace, scenario.messages_of)
+    people = {one.id: one for one in [*asked, *(contact for _, contact in drawn)]}
+    if not people:
+        raise InputInvalid("the audience has no contacts, so nothing would happen; name another")
+    return Crowd([*people.values()][: max(scenario.sample, len(asked))], sum(counts))
+
+
+async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) -> list[ShownContact]:
+    try:
+        return [await live.contacts.get(workspace, id) for id in ids]
+    except NotFound as error:
+        raise InputInvalid(f"messagesOf: {error}") from error
+
+
+async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:
+    """Store them as they are, under the ids they have: templates may name them, and so may whoever asks."""
+    for first in range(0, len(people), COPIED_AT_ONCE):
+        some = people[first : first + COPIED_AT_ONCE]
+        changes = [_change(one) for one in some]
+        await contact_store.upsert(scratch.kernel, workspace, changes, ids={one.external_id: one.id for one in some})
+
+
+def _change(one: ShownContact) -> ContactChange:
+    return ContactChange(
+        external_id=one.external_id,
+        name=one.name,
+        email=one.email,
+        phone=one.phone,
+        whatsapp=one.whatsapp,
+        company=one.company,
+        status=one.status,
+        time_zone=one.time_zone,
+        locale=one.locale,
+        push_tokens=tuple(one.push_tokens),
+        tags=tuple(one.tags),
+        attributes=one.attributes,
+        consent=_entries(one.consent),
+        suppressions=_entries(one.suppressions),
+    )
+
+
+def _entries(found: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
+    return {channel: entry for channel, entry in found.items() if isinstance(entry, Mapping)}

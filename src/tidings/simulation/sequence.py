@@ -1,0 +1,79 @@
+"""A sequence to be simulated: its draft, which is the point, or what is published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from tidings.domain.audience import Audience
+from tidings.domain.caller import Caller
+from tidings.domain.definition import parse_workflow
+from tidings.domain.errors import Conflict
+from tidings.domain.ids import Workspace
+from tidings.domain.sequence_form import SequenceStatus, Settings, Step, definition_of
+from tidings.domain.simulation import Scenario
+from tidings.domain.words import WORDS
+from tidings.engine import Engine
+from tidings.storage.contacts import ShownContact
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSequence:
+    """Steps and settings, as they are being written or as they were published."""
+
+    name: str
+    version: int | None
+    settings: Settings
+    steps: Sequence[Step]
+    kind: str = "sequence"
+    functions: Sequence[str] = ()
+
+    @classmethod
+    async def find(
+        cls, live: Engine, workspace: Workspace, sequence: UUID | str, *, published: bool = False
+    ) -> "SimulatedSequence":
+        """A sequence by id or name: its draft, unless what is published is asked for."""
+        sequences = live.sequences
+        found = await (
+            sequences.get(workspace, sequence, in_flight=False)
+            if isinstance(sequence, UUID)
+            else sequences.find(workspace, sequence)
+        )
+        version = found.published
+        if published and version is None:
+            raise Conflict(f"sequence {found.name!r} was never published; simulate its draft")
+        if version is not None and (published or not found.has_draft):
+            return cls(found.name, version.version, version.settings, version.steps)
+        parse_workflow(definition_of(found.settings, found.steps))  # what could not be published is told at once
+        return cls(found.name, None, found.settings, found.steps)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The steps in their order, each by its day."""
+        return {step.id: f"{place}. day {step.day_offset}" for place, step in enumerate(self._ordered(), start=1)}
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What enrollments are called."""
+        return {status: words.enrollment for status, words in WORDS.items()}
+
+    def audience(self, scenario: Scenario) -> Audience:
+        """Whoever is named, or else every contact."""
+        return scenario.contacts or Audience(all=True)
+
+    async def begin(
+        self,
+        scratch: Engine,
+        caller: Caller,
+        people: Sequence[ShownContact],  # noqa: ARG002 – they are all there is in the scratch database
+        scenario: Scenario,  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        """Write and publish it, and enroll everybody there."""
+        given = [{name: value for name, value in step.to_json().items() if name != "id"} for step in self._ordered()]
+        made = await scratch.sequences.create(caller, self.name, self.settings.to_json(), given)
+        made = await scratch.sequences.update(caller, made.id, status=SequenceStatus.ACTIVE)
+        await scratch.enrollments.batch_enroll(caller, made.id, {"all": True}, triggered_by="simulation")
+        copies = sorted(made.steps, key=lambda step: step.order)
+        return {copy.id: step.id for copy, step in zip(copies, self._ordered(), strict=True)}
+
+    def _ordered(self) -> list[Step]:
+        return sorted(self.steps, key=lambda step: step.order)

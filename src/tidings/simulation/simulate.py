@@ -1,0 +1,158 @@
+"""One simulation: read the live database, copy what matters into a scratch one, run the time, count what happened."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tidings.domain.audience import Audience
+from tidings.domain.caller import Caller
+from tidings.domain.errors import ScenarioInvalid
+from tidings.domain.function import FunctionCallable
+from tidings.domain.ids import Shard, Workspace
+from tidings.domain.simulation import Findings, Scenario, Simulated, findings_of, problems_of
+from tidings.engine import Engine
+from tidings.simulation.crowd import Crowd, copy_crowd, draw_crowd
+from tidings.storage import simulation
+from tidings.storage.contacts import ShownContact
+from tidings.storage.database import Tx
+from tidings.testing.clock import VirtualClock
+from tidings.testing.scratch import OnJump, Scratch, scratch_engine
+from tidings.wiring import App
+
+READ_AT_ONCE = 5_000
+BEFORE_EVERY_ID = UUID(int=0)
+Found = TypeVar("Found")
+
+
+class Subject(Protocol):
+    """Something that can be simulated, as it was read from the live database."""
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def version(self) -> int | None:
+        """Which of its versions; None for a draft."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its steps in their order, and how each is called."""
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The functions it calls, which are not called here."""
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What the states of an execution are called."""
+
+    def audience(self, scenario: Scenario) -> Audience | None:
+        """Whom it is for; None when it needs nobody."""
+
+    async def begin(
+        self, scratch: Engine, caller: Caller, people: Sequence[ShownContact], scenario: Scenario
+    ) -> Mapping[str, str]:
+        """Make it in the scratch database and start it for these people; give its steps by their names there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a simulation runs, and for how long: on a server of its own unless one is given."""
+
+    server: str | None = None
+    pg_bin: Path | None = None
+    seconds: float | None = None
+    """After which it stops where it is; None for as long as it takes."""
+    on_jump: Callable[[], None] | None = None
+    """Told now and then that it is still at work."""
+
+
+async def simulate(
+    live: Engine, workspace: Workspace, subject: Subject, scenario: Scenario, stage: Stage | None = None
+) -> Simulated:
+    """Run a subject's next days; nothing leaves, and the live database is only read."""
+    if problems := problems_of(scenario):
+        raise ScenarioInvalid(problems)
+    stage, began = stage or Stage(), monotonic()
+    audience = subject.audience(scenario)
+    crowd = await draw_crowd(live, workspace, audience, scenario) if audience else Crowd([], 0)
+    clock = VirtualClock(scenario.start or await live.kernel.clock.now())
+    start, end = clock.time, clock.time + timedelta(days=scenario.days)
+    app = App(functions={name: _answering(scenario.results.get(name)) for name in subject.functions})
+    async with scratch_engine(start=start, app=app, server=stage.server, pg_bin=stage.pg_bin) as scratch:
+        await copy_crowd(scratch.engine, workspace, crowd.people)
+        steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd.people, scenario)
+        await scratch.run_until(end, _on_jump(stage, began))
+        findings = await _find(scratch, subject, scenario, steps)
+        reached = scratch.clock.time
+    return Simulated(
+        kind=subject.kind,
+        name=subject.name,
+        version=subject.version,
+        start=start,
+        end=end,
+        reached=reached,
+        time_zone=scenario.time_zone,
+        audience=crowd.audience if audience else None,
+        contacts=len(crowd.people),
+        seconds=round(monotonic() - began, 2),
+        findings=findings,
+    )
+
+
+def _on_jump(stage: Stage, began: float) -> OnJump:
+    def go_on(_: object) -> bool:
+        if stage.on_jump:
+            stage.on_jump()
+        return stage.seconds is None or monotonic() - began < stage.seconds
+
+    return go_on
+
+
+def _answering(result: object) -> FunctionCallable:
+    async def answer(action: str, payload: Mapping[str, object]) -> object:  # noqa: ARG001 – as every function is called
+        return result
+
+    return answer
+
+
+async def _find(scratch: Scratch, subject: Subject, scenario: Scenario, steps: Mapping[str, str]) -> Findings:
+    outgoing = await _read_all(scratch.engine, simulation.list_outgoing)
+    walks = await _read_all(scratch.engine, simulation.list_walks)
+    return findings_of(
+        scenario,
+        subject.labels,
+        [replace(one, step=steps.get(one.step, one.step)) for one in outgoing],
+        [replace(one, error_node=steps.get(one.error_node or "", one.error_node)) for one in walks],
+        subject.words,
+    )
+
+
+class _ListInShard(Protocol[Found]):
+    def __call__(self, tx: Tx, *, shard: Shard, after: UUID, limit: int) -> Awaitable[list[tuple[UUID, Found]]]: ...
+
+
+async def _read_all(scratch: Engine, list_in_shard: _ListInShard[Found]) -> list[Found]:
+    found: list[Found] = []
+    for shard in scratch.kernel.every_shard():
+        after = BEFORE_EVERY_ID
+        while True:
+            read = partial(list_in_shard, shard=shard, after=after, limit=READ_AT_ONCE)
+            rows = await scratch.kernel.db.persist(read, alone=True)
+            found += [row for _, row in rows]
+            if len(rows) < READ_AT_ONCE:
+                break
+            after = rows[-1][0]
+    return found

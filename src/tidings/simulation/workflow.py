@@ -1,0 +1,86 @@
+"""A workflow to be simulated: the version that is stored, or a definition that is not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from tidings.domain.audience import Audience
+from tidings.domain.caller import Caller
+from tidings.domain.definition import parse_workflow
+from tidings.domain.errors import Problem, ScenarioInvalid
+from tidings.domain.graph import Function, Graph, Send
+from tidings.domain.ids import Workspace
+from tidings.domain.simulation import Scenario
+from tidings.domain.words import WORDS
+from tidings.engine import Engine, Trigger
+from tidings.storage.contacts import ShownContact
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedWorkflow:
+    """A workflow as it is, or as it would be."""
+
+    name: str
+    version: int | None
+    definition: Mapping[str, object]
+    graph: Graph
+    kind: str = "workflow"
+
+    @classmethod
+    async def find(
+        cls,
+        live: Engine,
+        workspace: Workspace,
+        workflow: UUID | str,
+        definition: Mapping[str, object] | None = None,
+    ) -> "SimulatedWorkflow":
+        """A stored workflow by id or name; with another definition, as it would be then."""
+        workflows = live.workflows
+        found = await (
+            workflows.get(workspace, workflow) if isinstance(workflow, UUID) else workflows.find(workspace, workflow)
+        )
+        if definition is not None:
+            return cls.of(found.name, definition)
+        return cls(found.name, found.version, found.definition, parse_workflow(found.definition))
+
+    @classmethod
+    def of(cls, name: str, definition: Mapping[str, object]) -> "SimulatedWorkflow":
+        """A definition that need not be stored."""
+        return cls(name, None, definition, parse_workflow(definition))
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The nodes that send or call, in the order of the definition."""
+        return {node.id: node.id for node in self.graph.nodes.values() if isinstance(node, Send | Function)}
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """The functions that its nodes call."""
+        return sorted({node.function for node in self.graph.nodes.values() if isinstance(node, Function)})
+
+    def audience(self, scenario: Scenario) -> Audience | None:
+        """Whoever is named; a workflow may be for nobody."""
+        if scenario.contacts is None and not scenario.messages_of and not scenario.data:
+            raise ScenarioInvalid([Problem("data", "nothing would start it: give data, contacts, or both")])
+        if scenario.contacts is None and scenario.messages_of:
+            return Audience(contact_ids=scenario.messages_of)
+        return scenario.contacts
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What executions are called."""
+        return {status: words.workflow for status, words in WORDS.items()}
+
+    async def begin(
+        self, scratch: Engine, caller: Caller, people: Sequence[ShownContact], scenario: Scenario
+    ) -> Mapping[str, str]:
+        """Define it and trigger it with each data, for each of the people if there are any."""
+        await scratch.define(self.name, self.definition, caller.workspace)
+        contacts: list[UUID | None] = [one.id for one in people]
+        triggers = [
+            Trigger(f"{place}:{contact}", data, contact)
+            for place, data in enumerate(scenario.data or ({},))
+            for contact in contacts or [None]
+        ]
+        await scratch.trigger_many(self.name, triggers, caller.workspace)
+        return {}
