@@ -7,7 +7,14 @@ from uuid import UUID
 import pytest
 
 from tests.conftest import ManualClock
-from tidings.domain.contact import ContactChange, contact_bucket, read_contact, refusal
+from tidings.domain.contact import (
+    ContactChange,
+    addresses_of,
+    contact_bucket,
+    read_contact,
+    refusal,
+    suppression_hash,
+)
 from tidings.domain.errors import Problem
 from tidings.domain.ids import Bucket, Workspace, bucket_of_id, make_id
 from tidings.domain.item import Channel
@@ -176,3 +183,50 @@ def test_a_problem_of_one_contact_needs_no_prefix() -> None:
     assert read_contact({"email": "x"})[1] == [
         Problem("email", "'x' is no e-mail address: write it like ada@example.com")
     ]
+
+
+# Where a contact is reached
+
+ADDRESSES = {
+    "email": "ada@example.com",
+    "phone": "+442071838750",
+    "whatsapp": "+4915112345678",
+    "pushTokens": ["a", "b"],
+}
+
+
+@pytest.mark.parametrize(
+    ("channel", "addresses"),
+    [
+        (Channel.EMAIL, ["ada@example.com"]),
+        (Channel.SMS, ["+442071838750"]),
+        (Channel.VOICE, ["+442071838750"]),
+        (Channel.WHATSAPP, ["+4915112345678"]),
+        (Channel.PUSH, ["a", "b"]),
+        (Channel.SOCIAL, []),
+        (Channel.FUNCTION, []),
+    ],
+)
+def test_a_contact_is_reached_over_a_channel_at_its_addresses(channel: Channel, addresses: list[str]) -> None:
+    assert addresses_of(ADDRESSES, channel) == addresses
+    assert addresses_of(dict.fromkeys(ADDRESSES), channel) == []
+
+
+def test_whatsapp_falls_back_to_the_phone_and_what_is_no_address_is_none() -> None:
+    assert addresses_of({"phone": "+442071838750", "whatsapp": None}, Channel.WHATSAPP) == ["+442071838750"]
+    assert addresses_of({"email": 7, "pushTokens": [None, "a"]}, Channel.EMAIL) == []
+    assert addresses_of({"email": 7, "pushTokens": [None, "a"]}, Channel.PUSH) == ["a"]
+
+
+def test_a_hash_of_an_address_knows_workspace_channel_and_address_whatever_its_letters() -> None:
+    home = Workspace("t", "w")
+    known = suppression_hash(home, Channel.EMAIL, "Ada@example.com")
+
+    assert known == suppression_hash(home, Channel.EMAIL, "ada@EXAMPLE.com")
+    others = {
+        suppression_hash(home, Channel.SMS, "ada@example.com"),
+        suppression_hash(Workspace("t", "x"), Channel.EMAIL, "ada@example.com"),
+        suppression_hash(Workspace("x", "w"), Channel.EMAIL, "ada@example.com"),
+        suppression_hash(home, Channel.EMAIL, "eda@example.com"),
+    }
+    assert len(others | {known}) == 5

@@ -264,3 +264,20 @@ async def test_versions_frozen_before_the_third_migration_can_be_started_after_i
     assert found is not None
     assert tuple(found) == ("graph", "a", wait, 2, 0)
     await connection.close()
+
+
+async def test_whoever_could_start_work_from_sql_still_can_when_the_function_gets_a_contact(
+    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 8])
+    await migrate(empty)
+    sql = await asyncpg.connect(empty_dsn)
+    await sql.execute("grant execute on function tidings.trigger to tidings_reader")
+    monkeypatch.undo()
+
+    await migrate(empty)
+
+    mays = "select has_function_privilege($1, p.oid, 'execute') from pg_proc p where p.proname = 'trigger'"
+    assert [row[0] for row in await sql.fetch(mays, "tidings_reader")] == [True]
+    assert [row[0] for row in await sql.fetch(mays, "pg_monitor")] == [False]
+    await sql.close()

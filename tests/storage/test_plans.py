@@ -422,3 +422,27 @@ async def test_those_on_the_way_through_a_sequence_are_found_without_reading_the
             plan = await explain(session, load("sequences")[name], values, mode)
             assert "executions_enrolled" in {part.get("Index Name") for part in parts(plan)}, (name, mode)
             assert buffers(plan) < 20 * found + 40, (name, mode)
+
+
+async def test_the_work_for_a_contact_is_found_by_its_own_indexes(session: Sql) -> None:
+    await fill(session, 20_000)
+    await give_them_a_workflow(session)
+    await session.execute("update executions set contact_id = id where idempotency_key::integer % 100 = 0")
+    await session.execute(
+        "update outbox set contact_id = id where ordinal = 0 and id in (select id from executions"
+        " where contact_id is not null)"
+    )
+    await session.execute("vacuum analyze")
+    contact = str(await session.fetchval("select contact_id from executions where contact_id is not null limit 1"))
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", "contact_id": contact}
+
+    for file, name, index in (
+        ("executions", "list_executions_of_contact", "executions_contact"),
+        ("erase", "list_executions_to_erase", "executions_contact"),
+        ("erase", "list_items_to_erase", "outbox_contact"),
+    ):
+        for mode in MODES:
+            plan = await explain(session, load(file)[name], values, mode)
+            assert index in {part.get("Index Name") for part in parts(plan)}, (name, mode)
+            assert plan["Actual Rows"] == 1
+            assert buffers(plan) < 40, (name, mode)
