@@ -2,12 +2,20 @@
 
 from uuid import UUID
 
+import asyncpg
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tidings.domain.item import Channel
-from tidings.domain.keys import campaign_key, fallback_key, rule_key, workflow_key
+from tidings.domain.keys import (
+    campaign_key,
+    campaign_key_parts,
+    fallback_key,
+    retry_key,
+    rule_key,
+    workflow_key,
+)
 
 uuids = st.uuids()
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -95,3 +103,21 @@ def test_different_rule_items_have_different_keys(
 ) -> None:
     assert (rule_key(*one) == rule_key(*other)) == (one == other)
     assert len(rule_key(*one)) == 32
+
+
+async def test_sql_computes_the_same_key(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """A campaign's items get theirs where the contacts are; both must name the same intention alike."""
+    for channel, run, recipient, content, scheduled_for in [
+        (Channel.EMAIL, EXECUTION, "contact-1", "asset-1", None),
+        (Channel.EMAIL, EXECUTION, str(EXECUTION), "a:1", "2026-03-02T09:00:00+00:00"),
+        (Channel.VOICE, EXECUTION, f"{EXECUTION}:2", "", ""),
+        (Channel.PUSH, UUID(int=0), "Zürich – 東京", "é", None),
+    ]:
+        head, tail = campaign_key_parts(channel, run, content, scheduled_for)
+        found = await sql.fetchval("select tidings.campaign_key($1, $2, $3)", head, recipient, tail)
+        assert found == campaign_key(channel, run, recipient, content, scheduled_for)
+
+
+def test_a_retry_of_an_item_has_one_key() -> None:
+    assert retry_key(EXECUTION) == retry_key(EXECUTION) != retry_key(UUID(int=1))
+    assert retry_key(EXECUTION).hex().startswith("c155add7ab67e4e3")

@@ -19,7 +19,8 @@ from tidings.kernel.claim import claim_due
 from tidings.kernel.executions import work_executions
 from tidings.kernel.jobs import work_jobs
 from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Deployment, Recipient, Started
+from tidings.kernel.start import Started
+from tidings.kernel.start_run import Deployment, Recipient
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, TransientFailure, Tx
 

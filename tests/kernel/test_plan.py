@@ -23,7 +23,7 @@ from tidings.domain.execution import ExecutionStatus
 from tidings.domain.outcome import RetryLater
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
-from tidings.kernel.start import Recipient
+from tidings.kernel.start_run import Recipient
 from tidings.providers.fake import FakeProvider
 
 TIME_OF_DAY = "{{ 'now' | date: '%H:%M:%S' }}"

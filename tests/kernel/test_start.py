@@ -10,7 +10,8 @@ from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound,
 from tidings.domain.ids import Workspace
 from tidings.engine import Engine
 from tidings.kernel.check import Trigger
-from tidings.kernel.start import Recipient, Started
+from tidings.kernel.start import Started
+from tidings.kernel.start_run import Recipient
 from tidings.providers.fake import FakeProvider
 
 

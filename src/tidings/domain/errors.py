@@ -8,6 +8,7 @@
     │   │   ├── ContactsInvalid     contacts
     │   │   ├── EnrollmentInvalid   whom to enroll, pause, resume or cancel
     │   │   ├── EventInvalid        an event
+    │   │   ├── CampaignInvalid     a campaign, a segment or a deploy
     │   │   └── ScenarioInvalid     what a simulation is asked
     │   ├── TemplateInvalid       a Liquid template that does not parse
     │   ├── DataMissing           a trigger's data, with every name that its workflow needs and it lacks
@@ -125,6 +126,12 @@ class ScenarioInvalid(ProblemsFound):
     """A simulation that cannot be run, with every problem in what is asked."""
 
     code = "scenario_invalid"
+
+
+class CampaignInvalid(ProblemsFound):
+    """A campaign, segment or deploy that cannot be stored, with every problem in it."""
+
+    code = "campaign_invalid"
 
 
 class ConfigInvalid(InputInvalid):

@@ -19,7 +19,18 @@ def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, sche
     `recipient` is the contact's id (for a plain list its ordinal; for social the post's id); `content` is the asset's
     id, for voice the script's version, for social the channel posted to.
     """
-    return _digest("campaign", channel, str(run), recipient, content, scheduled_for)
+    head, tail = campaign_key_parts(channel, run, content, scheduled_for)
+    return sha256(head + length_prefixed((recipient,)) + tail).digest()
+
+
+def campaign_key_parts(channel: Channel, run: UUID, content: str, scheduled_for: str | None) -> tuple[bytes, bytes]:
+    """What the keys of a run have before and after the recipient; campaign_key() in SQL puts them together."""
+    return length_prefixed(("campaign", channel, str(run))), length_prefixed((content, scheduled_for))
+
+
+def retry_key(item: UUID) -> bytes:
+    """The key of an item that tries a failed one again: the failed item and nothing else, so it is retried once."""
+    return _digest("retry", str(item))
 
 
 def rule_key(event: UUID, rule: UUID, step: UUID, ordinal: int) -> bytes:

@@ -26,6 +26,15 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
+class Source(StrEnum):
+    """Where a run's people come from."""
+
+    LIST = "list"
+    CONTACTS = "contacts"
+    RETRY = "retry"
+    """The failed items of another run."""
+
+
 OPEN_JOBS = frozenset({JobStatus.QUEUED, JobStatus.LOCKED})
 OPEN_RUNS = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 

@@ -1,67 +1,119 @@
-"""Turn a run's audience into jobs and items, chunk by chunk; each chunk commits with its cursor (rule 10).
+"""Turn a run's people into jobs and items, chunk by chunk; each chunk commits with its cursor (rule 10).
 
 Reached from rollup.py under the run's lease. The cursor is moved from where it was read, so a worker that lost its
-lease half-way plans nobody twice.
+lease half-way plans nobody twice. deploy_contacts.py and deploy_retry.py write the chunks that are not of a plain list.
 """
 
+import asyncio
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import assert_never
 from uuid import UUID
 
+from tidings.domain.campaign import JOB_TYPES, spread
 from tidings.domain.ids import Shard, part_bucket
+from tidings.domain.item import Channel
 from tidings.domain.keys import campaign_key
 from tidings.domain.queue import Lane, Stop
-from tidings.kernel import crash_points
+from tidings.domain.run import Source
+from tidings.kernel import crash_points, deploy_contacts, deploy_retry
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy
 from tidings.storage.database import Tx
-from tidings.storage.deploy import Part, Person
+from tidings.storage.deploy import NewItem, NewJob, Part, Person
 from tidings.storage.load import LoadedRun
+
+SHARDS_AT_ONCE = 4
+"""How many chunks of a run are written at the same time: a deploy must leave connections to those who send."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ListChunk:
+    """Some of a plain list, and how far that goes."""
+
+    people: list[Person]
+    cursor: int
+    cursor_id: UUID | None
+    finished: bool
+
+    async def write(
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+    ) -> list[NewJob]:
+        """Write the items; give their job."""
+        bucket = part_bucket(run.id, shard, kernel.shards)
+        job_id = kernel.new_id(bucket, now)
+        items = [
+            NewItem(
+                id=kernel.new_id(bucket, now),
+                job_id=job_id,
+                ordinal=person.ordinal,
+                recipient=person.recipient,
+                contact_id=None,
+                error=None,
+                key=_key(run, person),
+                retry_at=time_of(kernel, run, shard, part.planned + place),
+            )
+            for place, person in enumerate(self.people)
+        ]
+        if not items:
+            return []
+        await deploy.insert_job_items(
+            tx,
+            shard=shard,
+            run_id=run.id,
+            tenant=run.tenant,
+            workspace=run.workspace,
+            channel=run.channel,
+            provider=run.provider,
+            items=items,
+            now=now,
+        )
+        return [NewJob(job_id, len(items), 0, max(now, items[0].retry_at or now))]
 
 
 async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | None:
-    """Plan chunks until then; give the number planned once nobody is left, and None before."""
+    """Plan chunks until then, in several shards at once; give the number planned once nobody is left, else None."""
+    room = asyncio.Semaphore(SHARDS_AT_ONCE)
+
+    async def deploy_part(shard: Shard) -> int | None:
+        async with room:
+            return await _deploy_part(kernel, shard, run, until)
+
+    # Whatever fails in one shard, the others are waited for: nothing of this claim goes on after it.
+    parts = await asyncio.gather(*map(deploy_part, kernel.every_shard()), return_exceptions=True)
     planned = 0
-    for shard in kernel.every_shard():
+    for part in parts:
+        if isinstance(part, BaseException):
+            raise part
+        planned += part or 0
+    return None if None in parts else planned
+
+
+async def _deploy_part(kernel: Kernel, shard: Shard, run: LoadedRun, until: datetime) -> int | None:
+    part = await _load_part(kernel, shard, run.id)
+    while not part.finished:
+        if await kernel.clock.now() >= until or kernel.draining.is_set():
+            return None
+        await _deploy_chunk(kernel, shard, run, part)
         part = await _load_part(kernel, shard, run.id)
-        while not part.finished:
-            if await kernel.clock.now() >= until or kernel.draining.is_set():
-                return None
-            await _deploy_chunk(kernel, shard, run, part)
-            part = await _load_part(kernel, shard, run.id)
-        planned += part.planned
-    return planned
+    return part.planned
 
 
 async def _load_part(kernel: Kernel, shard: Shard, run_id: UUID) -> Part:
     part = await kernel.db.persist(lambda tx: deploy.load_part(tx, shard=shard, run_id=run_id), alone=True)
-    return part or Part(0, 0, finished=True)
+    return part or Part(0, None, 0, finished=True)
 
 
 async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> None:
-    size = kernel.limits.job_size
     now = await kernel.clock.now()
-    people = (
-        []
-        if run.cancelled
-        else await kernel.db.persist(
-            lambda tx: deploy.read_audience(tx, shard=shard, run_id=run.id, after=part.cursor, limit=size), alone=True
-        )
-    )
-    finished = len(people) < size
-    cursor = people[-1].ordinal if people else part.cursor
+    chunk = await _read_chunk(kernel, shard, run, part)
 
     async def write(tx: Tx) -> None:
-        moved = await deploy.advance_part(
-            tx,
-            shard=shard,
-            run_id=run.id,
-            cursor=part.cursor,
-            next_cursor=cursor,
-            added=len(people),
-            finished=finished,
-        )
-        if moved and people:
-            await _write_job(kernel, tx, shard, run, people, part.planned, now)
+        held = await deploy.lock_part(tx, shard=shard, run_id=run.id, cursor=part.cursor, cursor_id=part.cursor_id)
+        if held:
+            jobs = await chunk.write(kernel, tx, shard, run, part, now)
+            await _write_jobs(tx, shard, run, jobs, now)
+            await _advance(kernel, tx, shard, run, part, chunk, sum(job.planned for job in jobs))
         crash_points.reach("before_deploy_commit")
 
     await kernel.db.persist(write)
@@ -69,44 +121,79 @@ async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part
     crash_points.reach("after_deploy_chunk")
 
 
-async def _write_job(
-    kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, people: list[Person], before: int, now: datetime
-) -> None:
-    bucket = part_bucket(run.id, shard, kernel.shards)
-    job_id = kernel.new_id(bucket, now)
-    scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
-    await deploy.insert_job(
+_Chunk = _ListChunk | deploy_contacts.ContactChunk | deploy_retry.RetryChunk
+
+
+async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _Chunk:
+    """The next people; of a cancelled run nobody is left."""
+    if run.cancelled:
+        return _ListChunk([], part.cursor, part.cursor_id, finished=True)
+    match run.source:
+        case Source.LIST:
+            return await _read_list(kernel, shard, run, part)
+        case Source.CONTACTS:
+            return await deploy_contacts.read_chunk(kernel, shard, run, part)
+        case Source.RETRY:
+            return await deploy_retry.read_chunk(kernel, shard, run, part)
+        case _:
+            assert_never(run.source)
+
+
+async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _ListChunk:
+    size = kernel.limits.job_size
+    people = await kernel.db.persist(
+        lambda tx: deploy.read_audience(tx, shard=shard, run_id=run.id, after=part.cursor, limit=size), alone=True
+    )
+    cursor = people[-1].ordinal if people else part.cursor
+    return _ListChunk(people, cursor, None, finished=len(people) < size)
+
+
+async def _write_jobs(tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], now: datetime) -> None:
+    if not jobs:
+        return
+    await deploy.insert_jobs(
         tx,
         shard=shard,
-        id=job_id,
         run_id=run.id,
         tenant=run.tenant,
         workspace=run.workspace,
-        job_type=f"{run.channel}_send_batch",
-        planned=len(people),
-        now=now,
-    )
-    await deploy.insert_job_items(
-        tx,
-        shard=shard,
-        job_id=job_id,
-        channel=run.channel,
-        provider=run.provider,
-        ids=[kernel.new_id(bucket, now) for _ in people],
-        ordinals=[person.ordinal for person in people],
-        recipients=[person.recipient for person in people],
-        keys=[
-            campaign_key(run.channel, run.id, str(person.ordinal), run.content_id, scheduled_for) for person in people
-        ],
+        job_type=JOB_TYPES[run.channel],
+        jobs=jobs,
         now=now,
     )
     stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
-    due_at = now + _spread(kernel, run, before)
-    await deploy.enqueue_job(tx, shard=shard, id=job_id, lane=Lane.CAMPAIGNS, due_at=due_at, stop=stop)
+    await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
 
 
-def _spread(kernel: Kernel, run: LoadedRun, before: int) -> timedelta:
-    """How long a job waits so that the run keeps its rate: as long as all shards need for those before it."""
+async def _advance(kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, chunk: _Chunk, added: int) -> None:
+    """Move the cursor; whoever misses their time is given one after the last of these."""
+    last = time_of(kernel, run, shard, part.planned + added)
+    await deploy.advance_part(
+        tx,
+        shard=shard,
+        run_id=run.id,
+        next_cursor=chunk.cursor,
+        next_cursor_id=chunk.cursor_id,
+        added=added,
+        finished=chunk.finished,
+        paced_until=last and last + (DAY if run.send_hour is not None else timedelta()),
+    )
+
+
+DAY = timedelta(days=1)
+"""An hour is at most so long after the run begins, wherever the contact lives."""
+
+
+def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datetime | None:
+    """When a run with a rate calls for its so-manieth item in a shard (0 is the first); None without a rate."""
     if run.rate_per_minute is None:
-        return timedelta()
-    return timedelta(minutes=before * kernel.shards / run.rate_per_minute)
+        return None
+    return run.begins_at + spread(ordinal, shard, kernel.shards, run.rate_per_minute)
+
+
+def _key(run: LoadedRun, person: Person) -> bytes:
+    """As 002 prints it; whoever is on a plain list has no id but their place in it."""
+    scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
+    if run.channel is Channel.SOCIAL and person.post:
+        return campaign_key(run.channel, run.id, person.post, person.recipient, scheduled_for)
+    return campaign_key(run.channel, run.id, str(person.ordinal), run.content_id, scheduled_for)

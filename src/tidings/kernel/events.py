@@ -43,6 +43,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import deploy, events, rules
 from tidings.storage.database import Tx
+from tidings.storage.deploy import NewJob
 from tidings.storage.events import EventItem, ItemsRefused, StoredEvent
 from tidings.storage.load import LoadedItem, LoadedJob
 
@@ -356,7 +357,8 @@ async def _insert_work(
     )
     await events.insert_event_items(tx, shard=shard, job_id=job_id, items=items, now=now)
     if due:
-        await deploy.enqueue_job(tx, shard=shard, id=job_id, lane=Lane.TRANSACTIONAL, due_at=min(due), stop=None)
+        job = NewJob(job_id, len(items), skipped, min(due))
+        await deploy.enqueue_jobs(tx, shard=shard, jobs=[job], lane=Lane.TRANSACTIONAL, stop=None)
 
 
 def _settled(items: Sequence[EventItem], now: datetime) -> tuple[int, int, list[datetime]]:

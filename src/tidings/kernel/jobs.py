@@ -11,10 +11,11 @@ from uuid import UUID
 
 import structlog
 
+from tidings.domain.contact import CONTACT, Person
 from tidings.domain.definition import HTML_FIELDS
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus, Payload, Reserved
+from tidings.domain.item import Channel, ItemStatus, Payload, Reserved
 from tidings.domain.queue import Claimed, Lane, Stop
 from tidings.domain.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.template import RenderFailed
@@ -26,6 +27,8 @@ from tidings.kernel.executions import learn
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.pace import keep_time
+from tidings.kernel.people import Consents, load_people
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.settle import Settlement, given_up, settle, settle_stopped
 from tidings.storage import load, release
@@ -52,8 +55,14 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
             hands[item.owner].take(item)
         again = await face_doubt(kernel, shard, hands.values(), now)
         moving = await settle_stopped(kernel, shard, hands, now)
-        payloads = await _render(kernel, shard, jobs, moving, items, now)
-        with Flight(kernel, shard, lane, keeper) as flight:
+        runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
+        await keep_time(kernel, shard, runs, moving, now)
+        fresh = _fresh(moving, items, now)
+        people = await load_people(
+            kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
+        )
+        payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
             learn(moving, await flight.fly(_parcels(moving, payloads, again, now)))
         keeper.is_releasing = True
         await _release(kernel, shard, hands, jobs)
@@ -101,18 +110,24 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
     kernel.notifier.tell(shard, Lane.RUNS)
 
 
+def _fresh(hands: Mapping[UUID, Hand], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
+    """What is due and was never marked, and so not rendered either."""
+    due = {item.id for hand in hands.values() for item in hand.due(now) if item.payload is None}
+    return [item for item in items if item.id in due]
+
+
 async def _render(
     kernel: Kernel,
     shard: Shard,
     jobs: Mapping[UUID, LoadedJob],
     hands: Mapping[UUID, Hand],
-    items: Sequence[LoadedItem],
+    fresh: Sequence[LoadedItem],
+    people: Mapping[UUID, Person],
     now: datetime,
 ) -> Mapping[UUID, Payload]:
-    """Render what was never marked; an item whose template fails is failed with the reason."""
-    fresh = [item for item in items if item.owner in hands and item.open and item.open.payload is None]
+    """Render what is fresh; an item whose template fails is failed with the reason."""
     rendered = await kernel.renderer.render(
-        [_render_job(kernel.runs[run_id], item, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
+        [_render_job(kernel.runs[run_id], item, people, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
     )
     crash_points.reach("after_render")
     results = list(zip(fresh, rendered, strict=True))
@@ -125,8 +140,17 @@ async def _render(
     return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
 
 
-def _render_job(run: LoadedRun, item: LoadedItem, now: datetime) -> RenderJob:
-    return RenderJob(templates=run.content, data=item.data or {}, html_fields=HTML_FIELDS, now=now)
+def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person], now: datetime) -> RenderJob:
+    """A message with the run's own data, and with the contact as it is now or what the plain list says of them."""
+    data = {**run.data, **(item.data or {})}
+    contact_id = item.open.contact_id if item.open else None
+    if contact_id and contact_id in people:
+        data[CONTACT] = people[contact_id].data
+    post = data.get("post")
+    templates = (
+        {"body": str(post["body"])} if run.channel is Channel.SOCIAL and isinstance(post, Mapping) else run.content
+    )
+    return RenderJob(templates=templates, data=data, html_fields=HTML_FIELDS, now=now)
 
 
 def _parcels(

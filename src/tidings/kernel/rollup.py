@@ -12,9 +12,9 @@ import structlog
 
 from tidings.domain.caller import Caller
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.ids import Shard, Workspace
+from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.queue import Claimed, Stop
-from tidings.domain.run import OPEN_RUNS, Counts, JobStatus, run_status
+from tidings.domain.run import OPEN_RUNS, Counts, JobStatus, RunStatus, run_status
 from tidings.kernel import crash_points
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.deploy import deploy_some
@@ -85,10 +85,21 @@ async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun,
         held = bool(await release.release_runs(tx, shard=shard, moves=[move], now=now))
         if held and move.status is not run.status:
             by = Caller(Workspace(run.tenant, run.workspace), "engine")
-            deed = Deed("run", run.id, move.status, {"from": run.status, "planned": move.planned})
-            await write_audit(kernel, tx, by, [deed], now)
+            await write_audit(kernel, tx, by, _changes(kernel, run, move, now), now)
         crash_points.reach("before_rollup_commit")
         return held
 
     if not await kernel.db.persist(write):
         log.warning("lease_lost", owner=str(run.id), fence=move.lease.fence)
+
+
+def _changes(kernel: Kernel, run: LoadedRun, move: MovedRun, now: datetime) -> list[Deed]:
+    """What its history tells: a run that was over before anybody looked has been running all the same."""
+    path = [move.status]
+    if run.status is RunStatus.QUEUED and move.status not in OPEN_RUNS:
+        path = [RunStatus.RUNNING, move.status]
+    entries = sorted(kernel.new_id(bucket_of_id(run.id), now) for _ in path)  # read in this order, at the same time
+    return [
+        Deed("run", run.id, status, {"from": before, "planned": move.planned}, entry)
+        for before, status, entry in zip([run.status, *path], path, entries, strict=False)
+    ]

@@ -1,17 +1,20 @@
-"""Turn a run's audience into jobs and items, one chunk in one transaction. Reached from kernel/deploy.py."""
+"""Turn a run's people into jobs and items, one chunk in one transaction. Reached from kernel/deploy.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.ids import Shard
+from tidings.domain.item import Fence
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.run import Counts, JobStatus
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
 _SQL = load("deploy")
+Json = Mapping[str, object]
+SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,28 +22,95 @@ class Part:
     """How far one shard's share of a run has come."""
 
     cursor: int
+    cursor_id: UUID | None
     planned: int
     finished: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One of a run's audience."""
+    """One of a run's plain list."""
 
     ordinal: int
     recipient: str
+    data: Json | None = None
+    post: str | None = None  # of a social campaign: the id of what is posted to this account
+
+
+@dataclass(frozen=True, slots=True)
+class FailedItem:
+    """An item that failed, as a retry sees it."""
+
+    id: UUID
+    ordinal: int
+    recipient: str
+    contact_id: UUID | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """An item to be written; with an error it is skipped."""
+
+    id: UUID
+    job_id: UUID
+    ordinal: int
+    recipient: str
+    contact_id: UUID | None
+    error: str | None
+    key: bytes
+    retry_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to be written, and how many of its items are over before it begins."""
+
+    id: UUID
+    planned: int
+    skipped: int
+    due_at: datetime
 
 
 async def load_part(tx: Tx, *, shard: Shard, run_id: UUID) -> Part | None:
     """The share of a run in one shard."""
     row = await tx.fetch_one(_SQL["load_part"], shard=shard, run_id=run_id)
-    return Part(row["cursor"], row["planned"], row["finished"]) if row else None
+    return Part(row["cursor"], row["cursor_id"], row["planned"], row["finished"]) if row else None
 
 
 async def read_audience(tx: Tx, *, shard: Shard, run_id: UUID, after: int, limit: int) -> list[Person]:
     """The next people in one shard."""
     rows = await tx.fetch(_SQL["read_audience"], shard=shard, run_id=run_id, after=after, limit=limit)
-    return [Person(row["ordinal"], row["recipient"]) for row in rows]
+    return [Person(row["ordinal"], row["recipient"], post=row["post"]) for row in rows]
+
+
+async def read_failed_items(
+    tx: Tx,
+    *,
+    shard: Shard,
+    run_id: UUID,
+    after: UUID | None,
+    error: str | None,
+    ids: Sequence[UUID] | None,
+    limit: int,
+) -> list[FailedItem]:
+    """The next failed items in one shard, in the order of their ids."""
+    rows = await tx.fetch(
+        _SQL["read_failed_items"], shard=shard, run_id=run_id, after=after, error=error, ids=ids, limit=limit
+    )
+    return [FailedItem(row["id"], row["ordinal"], row["recipient"], row["contact_id"], row["error"]) for row in rows]
+
+
+async def find_retried(tx: Tx, *, shard: Shard, tenant: str, workspace: str, keys: Sequence[bytes]) -> set[bytes]:
+    """The keys of retries that are taken."""
+    rows = await tx.fetch(_SQL["find_retried"], shard=shard, tenant=tenant, workspace=workspace, keys=keys)
+    return {row["idempotency_key"] for row in rows}
+
+
+async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_id: UUID | None) -> bool:
+    """Hold a share that is still where it was; False when somebody else has moved it."""
+    row = await tx.fetch_one(_SQL["lock_part"], shard=shard, run_id=run_id, cursor=cursor, cursor_id=cursor_id)
+    return row is not None
 
 
 async def advance_part(
@@ -48,46 +118,47 @@ async def advance_part(
     *,
     shard: Shard,
     run_id: UUID,
-    cursor: int,
     next_cursor: int,
+    next_cursor_id: UUID | None,
     added: int,
     finished: bool,
-) -> bool:
-    """Move the cursor from where it was; False when somebody else has."""
-    row = await tx.fetch_one(
+    paced_until: datetime | None,
+) -> None:
+    """Move the cursor of a share that is held."""
+    await tx.fetch(
         _SQL["advance_part"],
         shard=shard,
         run_id=run_id,
-        cursor=cursor,
         next_cursor=next_cursor,
+        next_cursor_id=next_cursor_id,
         added=added,
         finished=finished,
+        paced_until=paced_until,
     )
-    return row is not None
 
 
-async def insert_job(
+async def insert_jobs(
     tx: Tx,
     *,
     shard: Shard,
-    id: UUID,
     run_id: UUID,
     tenant: str,
     workspace: str,
     job_type: str,
-    planned: int,
+    jobs: Sequence[NewJob],
     now: datetime,
 ) -> None:
-    """Write one job."""
+    """Write jobs."""
     await tx.fetch(
-        _SQL["insert_job"],
+        _SQL["insert_jobs"],
         shard=shard,
-        id=id,
         run_id=run_id,
         tenant=tenant,
         workspace=workspace,
         job_type=job_type,
-        planned=planned,
+        ids=[job.id for job in jobs],
+        planned=[job.planned for job in jobs],
+        skipped=[job.skipped for job in jobs],
         now=now,
     )
 
@@ -96,41 +167,103 @@ async def insert_job_items(
     tx: Tx,
     *,
     shard: Shard,
-    job_id: UUID,
+    run_id: UUID,
+    tenant: str,
+    workspace: str,
     channel: str,
     provider: str,
-    ids: Sequence[UUID],
-    ordinals: Sequence[int],
-    recipients: Sequence[str],
-    keys: Sequence[bytes],
+    items: Sequence[NewItem],
     now: datetime,
-) -> None:
-    """Write one job's items."""
-    await tx.fetch(
+) -> set[UUID]:
+    """Write items; give those whose key was free."""
+    rows = await tx.fetch(
         _SQL["insert_job_items"],
         shard=shard,
-        job_id=job_id,
+        run_id=run_id,
+        tenant=tenant,
+        workspace=workspace,
         channel=channel,
         provider=provider,
-        ids=ids,
-        ordinals=ordinals,
-        recipients=recipients,
-        keys=keys,
+        ids=[item.id for item in items],
+        job_ids=[item.job_id for item in items],
+        ordinals=[item.ordinal for item in items],
+        recipients=[item.recipient for item in items],
+        contact_ids=[item.contact_id for item in items],
+        errors=[item.error for item in items],
+        keys=[item.key for item in items],
+        retry_at=[item.retry_at for item in items],
         now=now,
+    )
+    return {row["id"] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ContactItems:
+    """A chunk of contacts to be turned into items: who, when, and what all of them share."""
+
+    run_id: UUID
+    tenant: str
+    workspace: str
+    channel: str
+    provider: str
+    key_head: bytes
+    key_tail: bytes
+    no_address: str
+    ids: Sequence[UUID]
+    due_at: Sequence[datetime | None]
+    begins_at: datetime | None  # None where contacts have times of their own, or nobody has one
+    place_seconds: float
+    first_place_seconds: float
+    before: int
+    job_size: int
+
+
+async def insert_contact_items(
+    tx: Tx, *, shard: Shard, items: ContactItems, first_item: UUID, job_ids: Sequence[UUID], now: datetime
+) -> list[NewJob]:
+    """Write the items of contacts; give the jobs that they make, which are as many of the ids as are needed."""
+    given = {each.name: getattr(items, each.name) for each in fields(items)}
+    rows = await tx.fetch(
+        _SQL["insert_contact_items"],
+        shard=shard,
+        second=SECOND,
+        id_head=first_item.hex[:16],
+        item_tail=_signed_tail(first_item),
+        job_ids=job_ids,
+        now=now,
+        **given,
+    )
+    return [NewJob(row["job_id"], row["planned"], row["skipped"], row["due_at"] or now) for row in rows]
+
+
+async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[Person]) -> None:
+    """Write what is known of people under another run."""
+    await tx.fetch(
+        _SQL["copy_audience"],
+        shard=shard,
+        run_id=run_id,
+        ordinals=[person.ordinal for person in people],
+        recipients=[person.recipient for person in people],
+        data=[person.data or {} for person in people],
     )
 
 
-async def enqueue_job(
-    tx: Tx,
-    *,
-    shard: Shard,
-    id: UUID,
-    lane: Lane,
-    due_at: datetime,
-    stop: Stop | None,
-) -> None:
-    """Make a new job due."""
-    await tx.fetch(_SQL["enqueue_job"], shard=shard, id=id, lane=lane, due_at=due_at, stop=stop)
+async def read_people(tx: Tx, *, shard: Shard, run_id: UUID, ordinals: Sequence[int]) -> list[Person]:
+    """Some people of a plain list, with their data."""
+    rows = await tx.fetch(_SQL["read_people"], shard=shard, run_id=run_id, ordinals=ordinals)
+    return [Person(row["ordinal"], row["recipient"], row["data"]) for row in rows]
+
+
+async def enqueue_jobs(tx: Tx, *, shard: Shard, jobs: Sequence[NewJob], lane: Lane, stop: Stop | None) -> None:
+    """Make new jobs due."""
+    await tx.fetch(
+        _SQL["enqueue_jobs"],
+        shard=shard,
+        ids=[job.id for job in jobs],
+        due_at=[job.due_at for job in jobs],
+        lane=lane,
+        stop=stop,
+    )
 
 
 async def sum_jobs(tx: Tx, *, shard: Shard, run_id: UUID) -> Mapping[JobStatus, Counts]:
@@ -142,3 +275,34 @@ async def sum_jobs(tx: Tx, *, shard: Shard, run_id: UUID) -> Mapping[JobStatus, 
         )
         for row in rows
     }
+
+
+async def lock_pace(tx: Tx, *, shard: Shard, run_id: UUID) -> datetime | None:
+    """Hold the rate of a run in one shard; give how far it is taken."""
+    row = await tx.fetch_one(_SQL["lock_pace"], shard=shard, run_id=run_id)
+    return row["paced_until"] if row else None
+
+
+async def take_pace(tx: Tx, *, shard: Shard, run_id: UUID, until: datetime) -> None:
+    """Take the rate that is held up to a moment."""
+    await tx.fetch(_SQL["take_pace"], shard=shard, run_id=run_id, until=until)
+
+
+async def pace_items(
+    tx: Tx,
+    *,
+    shard: Shard,
+    ids: Sequence[UUID],
+    owners: Sequence[UUID],
+    fences: Sequence[Fence],
+    retry_at: Sequence[datetime],
+) -> set[UUID]:
+    """Give items another time; tell which."""
+    rows = await tx.fetch(_SQL["pace_items"], shard=shard, ids=ids, owners=owners, fences=fences, retry_at=retry_at)
+    return {row["id"] for row in rows}
+
+
+def _signed_tail(id: UUID) -> int:
+    """The last 64 bits of an id as PostgreSQL counts: its numbers have a sign."""
+    tail = id.int & 0xFFFF_FFFF_FFFF_FFFF
+    return tail - (1 << 64) if tail >> 63 else tail

@@ -1,7 +1,7 @@
 """Read what deciding needs of the work just claimed. Reached from kernel/plan.py."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ import msgspec
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.ids import Shard, Workspace, workspace_of
 from tidings.domain.item import Channel, Fence, ItemStatus, Reserved
-from tidings.domain.run import RunStatus
+from tidings.domain.run import RunStatus, Source
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -69,6 +69,20 @@ class LoadedRun(msgspec.Struct, frozen=True):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    source: Source
+    campaign_id: UUID
+    retry_of: UUID | None
+    audience: Json | None
+    retry_where: Json | None
+    data: Json
+    send_hour: int | None
+    time_zone: str
+    max_lateness: timedelta | None
+
+    @property
+    def begins_at(self) -> datetime:
+        """When its first item may be called for."""
+        return max(self.created_at, self.scheduled_for or self.created_at)
 
 
 async def load_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, LoadedExecution]:
@@ -214,4 +228,13 @@ def _run(row: Row) -> LoadedRun:
         created_at=row["created_at"],
         started_at=row["started_at"],
         ended_at=row["ended_at"],
+        source=Source(row["source"]),
+        campaign_id=row["campaign_id"],
+        retry_of=row["retry_of"],
+        audience=row["audience"],
+        retry_where=row["retry_where"],
+        data=row["data"],
+        send_hour=row["send_hour"],
+        time_zone=row["time_zone"],
+        max_lateness=row["max_lateness"],
     )

@@ -1,7 +1,8 @@
 """Write what starts work: executions, runs and the people of a run. Reached from kernel/start.py."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.ids import Shard
@@ -70,42 +71,34 @@ async def enqueue_executions(tx: Tx, *, shard: Shard, lane: Lane, due_at: dateti
     await tx.fetch(_SQL["enqueue_executions"], shard=shard, lane=lane, due_at=due_at, ids=ids)
 
 
-async def insert_run(
-    tx: Tx,
-    *,
-    shard: Shard,
-    id: UUID,
-    tenant: str,
-    workspace: str,
-    campaign_id: UUID,
-    key: str,
-    channel: str,
-    provider: str,
-    content_id: str,
-    content: Json,
-    scheduled_for: datetime | None,
-    rate_per_minute: int | None,
-    retry_of: UUID | None,
-    now: datetime,
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be started, with everything it will need of its campaign."""
+
+    id: UUID
+    campaign_id: UUID
+    key: str
+    channel: str
+    provider: str
+    content_id: str
+    content: Json
+    source: str
+    scheduled_for: datetime | None = None
+    rate_per_minute: int | None = None
+    retry_of: UUID | None = None
+    audience: Json | None = None
+    retry_where: Json | None = None
+    data: Json = field(default_factory=dict)
+    send_hour: int | None = None
+    time_zone: str = "contact"
+    max_lateness: timedelta | None = None
+    is_test: bool = False
+
+
+async def insert_run(tx: Tx, *, shard: Shard, tenant: str, workspace: str, run: NewRun, now: datetime) -> bool:
     """Insert a run unless its key is taken; tell which."""
-    row = await tx.fetch_one(
-        _SQL["insert_run"],
-        shard=shard,
-        id=id,
-        tenant=tenant,
-        workspace=workspace,
-        campaign_id=campaign_id,
-        key=key,
-        channel=channel,
-        provider=provider,
-        content_id=content_id,
-        content=content,
-        scheduled_for=scheduled_for,
-        rate_per_minute=rate_per_minute,
-        retry_of=retry_of,
-        now=now,
-    )
+    given = {each.name: getattr(run, each.name) for each in fields(run)}
+    row = await tx.fetch_one(_SQL["insert_run"], shard=shard, tenant=tenant, workspace=workspace, now=now, **given)
     return row is not None
 
 

@@ -1,52 +1,161 @@
 -- name: load_part
 -- How far a run's share of one shard has come.
-select cursor, planned, finished from run_parts where shard = :shard and run_id = :run_id;
+select cursor, cursor_id, planned, finished from run_parts where shard = :shard and run_id = :run_id;
 
 -- name: read_audience
 -- The next people of a run in one shard, in their order.
-select ordinal, recipient from audience
+select ordinal, recipient, data #>> '{post,id}' as post from audience
  where shard = :shard and run_id = :run_id and ordinal > :after
  order by ordinal
  limit :limit;
 
--- name: advance_part
--- Moves the cursor from where it was read: of two workers on one chunk, one gets no row and writes nothing.
-update run_parts
-   set cursor = :next_cursor, planned = run_parts.planned + :added, finished = :finished
- where shard = :shard and run_id = :run_id and cursor = :cursor and not finished
-returning planned;
+-- name: read_failed_items
+-- The next items of a run in one shard that failed and match. What was sent or is in doubt is never among them.
+select id, ordinal, recipient, contact_id, error
+  from outbox
+ where shard = :shard and run_id = :run_id and status = 'failed' and (:after::uuid is null or id > :after)
+   and (:error::text is null or strpos(lower(error), lower(:error)) > 0)
+   and (:ids::uuid[] is null or id = any(:ids::uuid[]))
+ order by id
+ limit :limit;
 
--- name: insert_job
--- Writes the job of one chunk.
-insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)
-select p.shard, :id, p.run_id, :tenant, :workspace, :job_type, 'queued', :planned, :now
+-- name: find_retried
+-- Which keys of retries are taken: their items were tried again by an earlier one.
+select idempotency_key from outbox
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = any(:keys::bytea[]);
+
+-- name: lock_part
+-- Holds a share where it was read: of two workers on one chunk, one gets no row and writes nothing.
+select planned from run_parts
+ where shard = :shard and run_id = :run_id and cursor = :cursor and cursor_id is not distinct from :cursor_id::uuid
+   and not finished
+   for update;
+
+-- name: advance_part
+-- Moves the cursor, in the transaction that writes the chunk.
+update run_parts
+   set cursor = :next_cursor, cursor_id = :next_cursor_id, planned = run_parts.planned + :added, finished = :finished,
+       paced_until = greatest(run_parts.paced_until, :paced_until::timestamptz)
+ where shard = :shard and run_id = :run_id;
+
+-- name: insert_jobs
+-- Writes the jobs of one chunk.
+insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
+select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
   from run_parts p
+ cross join unnest(:ids::uuid[], :planned::integer[], :skipped::integer[]) as t(id, planned, skipped)
  where p.shard = :shard and p.run_id = :run_id;
 
 -- name: insert_job_items
--- Writes the items of one chunk; they are rendered at their first mark.
+-- Writes the items of one chunk; they are rendered at their first mark. One that has no address, or was tried again
+-- before, is not sent: the first is skipped with the reason, the second stays the only one of its key.
 insert into outbox (
-    shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, status,
-    idempotency_key, created_at
+    shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
+    skipped, error, idempotency_key, retry_at, created_at, finalized_at
 )
-select j.shard, t.id, j.tenant_id, j.workspace_id, j.run_id, j.id, t.ordinal, :channel, :provider, t.recipient, 'queued',
-       t.idempotency_key, :now
-  from jobs j
- cross join unnest(:ids::uuid[], :ordinals::bigint[], :recipients::text[], :keys::bytea[])
-       as t(id, ordinal, recipient, idempotency_key)
- where j.shard = :shard and j.id = :job_id;
+select p.shard, t.id, :tenant, :workspace, p.run_id, t.job_id, t.ordinal, :channel, :provider, t.recipient,
+       t.contact_id, case when t.error is null then 'queued' else 'skipped' end, t.error is not null, t.error,
+       t.idempotency_key, t.retry_at, :now, case when t.error is not null then :now::timestamptz end
+  from run_parts p
+ cross join unnest(
+           :ids::uuid[], :job_ids::uuid[], :ordinals::bigint[], :recipients::text[], :contact_ids::uuid[],
+           :errors::text[], :keys::bytea[], :retry_at::timestamptz[]
+       ) as t(id, job_id, ordinal, recipient, contact_id, error, idempotency_key, retry_at)
+ where p.shard = :shard and p.run_id = :run_id
+    on conflict do nothing
+returning id;
 
--- name: enqueue_job
--- Gives a new job its queue row.
+-- name: insert_contact_items
+-- Writes the items of a chunk of contacts, one for each address that a contact has for the channel, and the jobs'
+-- sums. Ids count up from a first one; a contact without an address gets an item that is skipped with the reason.
+with person as (
+    select c.id, t.due_at,
+           case :channel when 'email' then array[c.email]
+                         when 'push' then case when c.push_tokens = '{}' then array[null::text] else c.push_tokens end
+                         when 'whatsapp' then array[coalesce(c.whatsapp, c.phone)]
+                         else array[c.phone] end as addresses
+      from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
+      join contacts c on c.shard = :shard and c.id = t.id
+     where c.shard = :shard and c.deleted_at is null
+),
+address as (
+    select id, due_at, unnest(addresses) as recipient, generate_subscripts(addresses, 1) as place from person
+),
+item as (
+    select a.id as contact_id, a.due_at, a.recipient,
+           case when a.place = 1 then a.id::text else a.id::text || ':' || a.place end as recipient_key,
+           row_number() over (order by a.id, a.place) - 1 as number
+      from address a
+),
+written as (
+    insert into outbox (
+        shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
+        skipped, error, idempotency_key, retry_at, created_at, finalized_at
+    )
+    select p.shard, (:id_head || to_hex(:item_tail::bigint + i.number))::uuid, :tenant, :workspace, p.run_id,
+           (:job_ids::uuid[])[1 + i.number / :job_size], :before::bigint + i.number + 1,
+           :channel, :provider, coalesce(i.recipient, ''), i.contact_id,
+           case when i.recipient is null then 'skipped' else 'queued' end, i.recipient is null,
+           case when i.recipient is null then :no_address::text end,
+           campaign_key(:key_head, i.recipient_key, :key_tail),
+           -- Places of the run's rate go round the shards, in whole seconds.
+           coalesce(i.due_at, :begins_at::timestamptz)
+               + floor((:before + i.number) * :place_seconds::float8 + :first_place_seconds::float8) * :second::interval,
+           :now, case when i.recipient is null then :now::timestamptz end
+      from run_parts p
+     cross join item i
+     where p.shard = :shard and p.run_id = :run_id
+    returning job_id, status, retry_at
+)
+select job_id, count(*) as planned, count(*) filter (where status = 'skipped') as skipped,
+       min(retry_at) filter (where status = 'queued') as due_at
+  from written
+ group by job_id;
+
+-- name: copy_audience
+-- The data of people who are tried again, under the new run.
+insert into audience (shard, run_id, ordinal, recipient, data)
+select p.shard, p.run_id, t.ordinal, t.recipient, t.data
+  from run_parts p
+ cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[]) as t(ordinal, recipient, data)
+ where p.shard = :shard and p.run_id = :run_id
+    on conflict do nothing;
+
+-- name: read_people
+-- What is known of some people of a run that was deployed to a plain list.
+select ordinal, recipient, data from audience
+ where shard = :shard and run_id = :run_id and ordinal = any(:ordinals::bigint[]);
+
+-- name: enqueue_jobs
+-- Gives new jobs their queue rows.
 insert into queue (shard, id, kind, lane, due_at, stop)
-select j.shard, j.id, 'job', :lane, :due_at, :stop
-  from jobs j
- where j.shard = :shard and j.id = :id;
+select j.shard, j.id, 'job', :lane, t.due_at, :stop
+  from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
+  join jobs j on j.shard = :shard and j.id = t.id
+ where j.shard = :shard;
 
 -- name: sum_jobs
--- One shard's jobs of a run, by status.
-select status, count(*) as jobs, sum(planned) as planned, sum(sent) as sent, sum(called) as called,
+-- One shard's jobs of a run, by status. One that was locked before is under way, whatever it waits for now.
+select case when status = 'queued' and started_at is not null then 'locked' else status end as status,
+       count(*) as jobs, sum(planned) as planned, sum(sent) as sent, sum(called) as called,
        sum(posted) as posted, sum(failed) as failed, sum(skipped) as skipped
   from jobs
  where shard = :shard and run_id = :run_id
- group by status;
+ group by 1;
+
+-- name: lock_pace
+-- Holds how far a run's rate is taken in one shard.
+select paced_until from run_parts where shard = :shard and run_id = :run_id for update;
+
+-- name: take_pace
+-- Takes a run's rate up to a moment.
+update run_parts set paced_until = :until where shard = :shard and run_id = :run_id;
+
+-- name: pace_items
+-- Gives items that missed their time another, while nothing was called for and the lease holds.
+update outbox o
+   set retry_at = t.retry_at
+  from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :retry_at::timestamptz[]) as t(id, owner, fence, retry_at)
+  join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
+ where o.shard = :shard and o.id = t.id and o.status = 'queued' and o.marked_attempt = 0 and not o.in_doubt
+returning o.id;

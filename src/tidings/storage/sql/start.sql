@@ -33,10 +33,12 @@ select e.shard, e.id, 'execution', :lane, :due_at
 -- Starts a run unless its key is taken; only the roll-up changes its status after this.
 insert into runs (
     shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider, content_id, content,
-    scheduled_for, rate_per_minute, status, retry_of, created_at
+    scheduled_for, rate_per_minute, status, retry_of, source, audience, retry_where, data, send_hour, time_zone,
+    max_lateness, is_test, created_at
 )
 select s.shard, :id, :tenant, :workspace, :campaign_id, :key, :channel, :provider, :content_id, :content::jsonb,
-       :scheduled_for, :rate_per_minute, 'queued', :retry_of, :now
+       :scheduled_for, :rate_per_minute, 'queued', :retry_of, :source, :audience::jsonb, :retry_where::jsonb,
+       :data::jsonb, :send_hour, :time_zone, :max_lateness, :is_test, :now
   from shards s
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, idempotency_key) do nothing
