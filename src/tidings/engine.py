@@ -4,7 +4,8 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
 arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
-`executions`, `contacts`, `sequences`, `enrollments`, `rules` and `events`, each for one workspace (products/).
+`executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `rules` and `events`, each for one workspace
+(products/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
-from tidings.kernel import define, observe, resolve, start
+from tidings.kernel import define, observe, resolve, start, start_run
 from tidings.kernel.check import Trigger
 from tidings.kernel.claim import claim_due, give_back, next_due
 from tidings.kernel.executions import work_executions
@@ -25,14 +26,19 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.observe import Check, RunView, Totals
 from tidings.kernel.resolve import Resolution
 from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Deployment, Recipient, Started
+from tidings.kernel.start import Started
+from tidings.kernel.start_run import Deployment, Recipient
 from tidings.products.access import Access
+from tidings.products.campaigns import Campaigns
 from tidings.products.contacts import Contacts
 from tidings.products.enrollments import Enrollments
 from tidings.products.events import Events
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
+from tidings.products.outbox import Outbox
 from tidings.products.rules import Rules
+from tidings.products.runs import Runs
+from tidings.products.segments import Segments
 from tidings.products.sequences import Sequences
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
@@ -74,6 +80,10 @@ class Engine:
         self.enrollments = Enrollments(kernel, self.sequences)
         self.rules = Rules(kernel)
         self.events = Events(kernel)
+        self.segments = Segments(kernel)
+        self.campaigns = Campaigns(kernel)
+        self.runs = Runs(kernel)
+        self.outbox = Outbox(kernel)
         self.functions = Functions(kernel)
         self.access = Access(kernel)
 
@@ -96,7 +106,7 @@ class Engine:
 
     async def deploy(self, deployment: Deployment, workspace: Workspace = DEFAULT) -> Started:
         """Start a run of a campaign; the same key again gives the same run."""
-        return await start.deploy(self.kernel, workspace, deployment)
+        return await start_run.deploy(self.kernel, Caller(workspace, "engine"), deployment)
 
     async def claim(self, shard: Shard, lane: Lane, limit: int = 100) -> list[Claimed]:
         """Lease what is due in one shard and lane."""

@@ -164,12 +164,16 @@ WHOLE_SHARD = {
     "contacts": {"list_contacts"},
     "suppressions": {"has_suppressions"},
     "events": {"list_events"},
+    "audience": {"pick_contacts"},
+    "runs": {"list_runs", "sum_doubt_of_runs"},
+    "items": {"list_outbox", "list_outbox_in_doubt"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
     *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
     *("enroll", "enrollments"),
+    *("audience", "runs", "items"),
 )
 
 

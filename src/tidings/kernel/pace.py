@@ -30,7 +30,7 @@ Missed = list[tuple[Hand, Reserved]]
 async def keep_time(
     kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
 ) -> None:
-    """Skip what is too late and move what missed its place; `runs` and `hands` are by job, and an event's has no run."""
+    """Skip what is too late and move what missed its place; `runs` and `hands` are by job (an event's has no run)."""
     late: list[Settlement] = []
     missed: dict[UUID, Missed] = defaultdict(list)
     for job_id, hand in hands.items():

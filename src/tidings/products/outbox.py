@@ -1,0 +1,118 @@
+"""The outbox as people look into it: every intended provider action, and the end of doubt by a person's word."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+from typing import Protocol
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import NotFound
+from tidings.domain.ids import Shard, Workspace
+from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.resolve import Resolution, resolve_item
+from tidings.storage import items, observe
+from tidings.storage.database import Tx
+from tidings.storage.items import ShownItem
+from tidings.storage.observe import AuditEntry, ShownAttempt
+
+__all__ = ["ItemDetail", "Outbox", "OutboxFilter", "Resolution", "ShownItem"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxFilter:
+    """Which items; whatever is given must hold."""
+
+    status: ItemStatus | None = None
+    channel: Channel | None = None
+    in_doubt: bool | None = None
+    run_id: UUID | None = None
+    execution_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDetail:
+    """One item with what was sent, what went wrong with it, and what people did about it."""
+
+    item: ShownItem
+    failed_attempts: list[ShownAttempt]
+    history: list[AuditEntry]
+
+
+class _ListInShard(Protocol):
+    async def __call__(
+        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
+    ) -> list[ShownItem]: ...
+
+
+class Outbox:
+    """The items of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def list(
+        self,
+        workspace: Workspace,
+        where: OutboxFilter | None = None,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[ShownItem]:
+        """Items, newest first: one query in each shard, merged by id."""
+        check_limit(limit)
+        where = where or OutboxFilter()
+        if where.run_id and where.execution_id:
+            return Page([], None)  # an item belongs to one of them
+        find = partial(
+            _list_in_shard(where),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            before=read_cursor(cursor),
+            limit=limit + 1,
+        )
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
+        return page_of(found[: limit + 1], limit, lambda one: one.id)
+
+    async def get(self, workspace: Workspace, id: UUID) -> ItemDetail:
+        """One item, or NotFound."""
+        shard = self._kernel.shard_of(id)
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            item = await items.show_outbox_item(
+                tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, id=id
+            )
+            if item is None:
+                raise NotFound(f"there is no item {id}")
+            attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
+            return ItemDetail(item, attempts, await observe.list_audit(tx, shard=shard, subject_id=id))
+
+    async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
+        """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""
+        await self.get(caller.workspace, id)
+        await resolve_item(self._kernel, id, outcome, note, caller.actor)
+        return await self.get(caller.workspace, id)
+
+
+def _list_in_shard(where: OutboxFilter) -> _ListInShard:
+    """The statement whose index narrows most: that of what is in doubt, or of the owner."""
+    if where.in_doubt and where.status in {None, ItemStatus.QUEUED}:
+        return partial(
+            items.list_outbox_in_doubt, channel=where.channel, run_id=where.run_id, execution_id=where.execution_id
+        )
+    given = partial(items.list_outbox, status=where.status, channel=where.channel, in_doubt=where.in_doubt)
+    if where.run_id is None and where.execution_id is None:
+        return given
+    return partial(
+        items.list_outbox_of_owner,
+        status=where.status,
+        channel=where.channel,
+        in_doubt=where.in_doubt,
+        run_id=where.run_id,
+        execution_id=where.execution_id,
+    )

@@ -1,0 +1,67 @@
+-- name: show_runs
+-- Runs of a workspace by id, as a person sees them.
+select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
+       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
+       ended_at
+  from runs
+ where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace;
+
+-- name: list_runs
+-- One shard's runs of a workspace, newest first.
+select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
+       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
+       ended_at
+  from runs
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+   and (:status::text is null or status = :status)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_runs_of_campaign
+-- The same of one campaign.
+select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
+       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
+       ended_at
+  from runs
+ where shard = :shard and campaign_id = :campaign_id and tenant_id = :tenant and workspace_id = :workspace
+   and (:status::text is null or status = :status)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: sum_jobs_of_runs
+-- What has become of runs in one shard: the sums of their jobs.
+select run_id, count(*) as jobs, sum(planned) as planned, sum(sent) as sent, sum(called) as called,
+       sum(posted) as posted, sum(failed) as failed, sum(skipped) as skipped
+  from jobs
+ where shard = :shard and run_id = any(:run_ids::uuid[])
+ group by run_id;
+
+-- name: sum_doubt_of_runs
+-- How many items of runs are in doubt in one shard, and since when; reads only the index of those.
+select run_id, count(*) as items, min(first_marked_at) as since
+  from outbox
+ where shard = :shard and in_doubt and run_id = any(:run_ids::uuid[])
+ group by run_id;
+
+-- name: list_jobs
+-- One shard's jobs of a run, in the order they were written.
+select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.called, j.posted, j.failed, j.skipped,
+       j.error, j.created_at, j.started_at, j.ended_at, q.due_at, q.leased
+  from jobs j
+  left join queue q on q.shard = :shard and q.id = j.id
+ where j.shard = :shard and j.run_id = :run_id and (:after::uuid is null or j.id > :after)
+   and (not :open_only::boolean or j.ended_at is null)
+ order by j.id
+ limit :limit;
+
+-- name: list_items_of_jobs
+-- The items of some jobs of a run, for whoever reads the whole run job by job.
+select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
+       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+  from outbox
+ where shard = :shard and run_id = :run_id and job_id = any(:job_ids::uuid[])
+   and (:status::text is null or status = :status)
+   and (:in_doubt::boolean is null or in_doubt = :in_doubt)
+ order by job_id, id;
