@@ -32,17 +32,22 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
+            *("create_campaign", "update_campaign", "delete_campaign"),
+            *("create_segment", "update_segment", "delete_segment"),
         ],
         frozenset([MANAGER, ADMIN]),
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
+    **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
             *("send_event", "cancel_event", "cancel_event_by_key"),
             *("enroll_contact", "batch_enroll", "update_enrollment", "update_enrollments"),
+            *("test_campaign", "deploy_campaign", "pause_run", "resume_run", "cancel_run", "retry_run"),
+            *("resolve_run", "resolve_item"),
         ],
         frozenset([OPERATOR, ADMIN]),
     ),
@@ -52,14 +57,16 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("explain_event", "list_events", "get_event"),
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
+            *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
+            *("list_outbox", "get_item"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
     **dict.fromkeys(
         [
             *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
-            *("get_contact", "update_contact", "delete_contact", "simulate_workflow"),
-            "simulate_sequence",
+            *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
+            *("count_campaign_audience", "count_segment_audience", "preview_campaign"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
@@ -85,6 +92,7 @@ STEP = {"dayOffset": 0, "channel": "email", "content": "Hi"}
 MESSAGE = {"template": {"subject": "Hi", "body": "Your quote"}, "delay": "P1D"}
 RULE = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [MESSAGE]}
 EVENT = {"trigger": "quote_sent", "lead": ADA}
+CAMPAIGN = {"name": "spring", "channel": "sms", "content": {"body": "News"}, "audience": {"all": True}}
 BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
@@ -109,6 +117,13 @@ BODIES: dict[str, Any] = {
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
     "simulate_workflow": lambda: {"data": [ADA], "days": 1},
     "simulate_sequence": lambda: {"days": 1},
+    "create_campaign": lambda: CAMPAIGN,
+    "update_campaign": lambda: {"name": "autumn"},
+    "test_campaign": lambda: {"to": "me@example.com"},
+    "create_segment": lambda: {"name": f"s-{uuid4()}", "audience": {"all": True}},
+    "update_segment": lambda: {"audience": {"tag": "vip"}},
+    "resolve_run": lambda: {"outcome": "sent", "note": "seen"},
+    "resolve_item": lambda: {"outcome": "sent", "note": "seen"},
 }
 BODIES |= {
     "create_rule": lambda: {**RULE, "trigger": f"t-{uuid4()}"},
@@ -187,9 +202,31 @@ async def _enrolled(engine: Engine, by: Caller) -> UUID:
     await engine.sequences.update(by, sequence.id, status=SequenceStatus.ACTIVE)
     contact, _ = await engine.contacts.create(by, {"name": "Somebody"})
     return (await engine.enrollments.enroll(by, sequence.id, contact.id)).enrollment.id
+async def _segment(engine: Engine, by: Caller) -> UUID:
+    return (await engine.segments.create(by, {"name": f"s-{uuid4()}", "audience": {"all": True}})).id
+
+
+async def _campaign(engine: Engine, by: Caller) -> UUID:
+    await engine.contacts.create(by, {"externalId": "ada", "phone": "+442071838750"})
+    return (await engine.campaigns.create(by, CAMPAIGN)).id
+
+
+async def _run(engine: Engine, by: Caller) -> UUID:
+    return (await engine.campaigns.deploy(by, await _campaign(engine, by))).id
+
+
+async def _item(engine: Engine, by: Caller) -> UUID:
+    run = await _run(engine, by)
+    await engine.work_everything()
+    [item] = (await engine.runs.items(by.workspace, run)).items
+    return item.id
 
 
 MAKERS = {
+    "/v1/segments": _segment,
+    "/v1/campaigns": _campaign,
+    "/v1/runs": _run,
+    "/v1/outbox": _item,
     "/v1/api-keys": _key,
     "/v1/functions": _function,
     "/v1/contacts": _contact,

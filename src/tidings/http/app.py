@@ -11,6 +11,7 @@ from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http import (
     audit,
+    campaigns,
     contacts,
     dead_letters,
     docs,
@@ -22,6 +23,7 @@ from tidings.http import (
     health,
     keys,
     rules,
+    runs,
     sequences,
     simulate,
     triggers,
@@ -37,7 +39,8 @@ from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, contacts, sequences, enrollments, simulate, rules, events),
+    *(workflows, executions, dead_letters, contacts, sequences, enrollments, simulate),
+    *(campaigns, runs, rules, events),
     *(keys, functions, audit, health, docs),
 )
 

@@ -91,11 +91,11 @@ def _kind(value: object) -> str:
     return kinds.get(type(value), "number")
 
 
-def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
-    """A dependency that gives the body as a model, or every problem with it."""
+def body_of(model: type[Model], *, required: bool = True) -> Callable[[Request], Awaitable[Model]]:
+    """A dependency that gives the body as a model, or every problem with it; one that may be left out is `{}` then."""
 
     async def read(request: Request) -> Model:
-        body = await read_body(request)
+        body = await read_body(request) or (b"" if required else b"{}")
         decode(body)
         try:
             return model.model_validate_json(body)

@@ -10,6 +10,18 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from tidings.domain.paging import LARGEST_LIMIT
+from tidings.http.campaign_shapes import (
+    ChangedCampaign,
+    ChangedSegment,
+    GivenCampaign,
+    GivenDeploy,
+    GivenPreview,
+    GivenResolution,
+    GivenResolutions,
+    GivenRetry,
+    GivenSegment,
+    GivenTest,
+)
 from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.enrollment_shapes import (
     GivenAudience,
@@ -48,6 +60,8 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenAudience, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation),
+    *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
+    *(GivenRetry, GivenResolution, GivenResolutions),
 )
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])

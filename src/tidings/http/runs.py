@@ -1,0 +1,269 @@
+"""/v1/runs and /v1/outbox: what became of a deploy, of each of its items, and what people decide about them."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.run import RunStatus
+from tidings.engine import Resolution
+from tidings.http.access import Operator, Visit, WorkReader
+from tidings.http.bodies import body_of
+from tidings.http.campaign_shapes import (
+    GivenResolution,
+    GivenResolutions,
+    GivenRetry,
+    GivenRetryFilter,
+    HistoryLine,
+    Item,
+    ItemDetail,
+    Job,
+    Resolved,
+    Retry,
+    Run,
+    Trace,
+    TraceLine,
+)
+from tidings.http.edge import give_time
+from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.shapes import Attempt, Everything, List
+from tidings.products import outbox
+from tidings.products.outbox import OutboxFilter
+from tidings.products.run_trace import csv_header, csv_lines
+from tidings.products.runs import RetryFilter, TraceFilter
+
+router = APIRouter(tags=["Runs"])
+NDJSON = "application/x-ndjson"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+CSV_DOCUMENTED = {"description": "CSV.", "content": {"text/csv": {"schema": {"type": "string"}}}}
+
+
+@router.get("/v1/runs")
+async def list_runs(
+    visit: WorkReader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    campaign_id: Annotated[UUID | None, Query(alias="campaignId")] = None,
+    status: RunStatus | None = None,
+) -> List[Run]:
+    """The runs of the workspace, newest first."""
+    page = await visit.engine.runs.list(
+        visit.workspace, campaign_id=campaign_id, status=status, limit=limit, cursor=cursor
+    )
+    return List(data=[Run.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/runs/{id:uuid}")
+async def get_run(visit: WorkReader, id: UUID) -> Run:
+    """One run; its counts always add up to `planned`."""
+    return Run.model_validate(await visit.engine.runs.get(visit.workspace, id))
+
+
+@router.get("/v1/runs/{id:uuid}/jobs")
+async def list_jobs(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Job]:
+    """The jobs of a run, in the order they were written."""
+    page = await visit.engine.runs.jobs(visit.workspace, id, limit=limit, cursor=cursor)
+    return List(data=[Job.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/runs/{id:uuid}/items")
+async def list_run_items(
+    visit: WorkReader,
+    id: UUID,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    status: ItemStatus | None = None,
+    in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
+) -> List[Item]:
+    """The items of a run, newest first."""
+    where = OutboxFilter(status=status, in_doubt=in_doubt)
+    page = await visit.engine.runs.items(visit.workspace, id, where, limit=limit, cursor=cursor)
+    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/runs/{id:uuid}/history")
+async def get_run_history(visit: WorkReader, id: UUID) -> Everything[HistoryLine]:
+    """Every change of its state, and every person's action on it."""
+    found = await visit.engine.runs.history(visit.workspace, id)
+    return Everything(data=[HistoryLine.model_validate(one) for one in found])
+
+
+def trace_of(
+    status: ItemStatus | None = None,
+    in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
+    job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
+) -> TraceFilter:
+    """Which lines."""
+    return TraceFilter(status, in_doubt, job_id)
+
+
+Lines = Annotated[TraceFilter, Depends(trace_of)]
+
+
+@router.get("/v1/runs/{id:uuid}/trace", response_model=Trace)
+async def trace_run(request: Request, visit: WorkReader, id: UUID, where: Lines) -> Response:
+    """A whole run as one stream, however large; `Accept: application/x-ndjson` gives a line for each item."""
+    await visit.engine.runs.get(visit.workspace, id)
+    if NDJSON in request.headers.get("accept", ""):
+        return _stream(_ndjson(request, visit, id, where), NDJSON)
+    return _stream(_json(request, visit, id, where), "application/json")
+
+
+@router.get("/v1/runs/{id:uuid}/export", response_class=StreamingResponse, responses={200: CSV_DOCUMENTED})
+async def export_run(request: Request, visit: WorkReader, id: UUID, where: Lines) -> Response:
+    """The same as CSV; no cell is taken for a formula by the program that opens it."""
+    await visit.engine.runs.get(visit.workspace, id)
+    answer = _stream(_csv(request, visit, id, where), "text/csv; charset=utf-8")
+    answer.headers["Content-Disposition"] = f'attachment; filename="run-{id}.csv"'
+    return answer
+
+
+@router.post("/v1/runs/{id:uuid}/pause")
+async def pause_run(visit: Operator, id: UUID) -> Run:
+    """Let nothing more of it leave until it is resumed."""
+    return Run.model_validate(await visit.engine.runs.pause(visit.caller, id))
+
+
+@router.post("/v1/runs/{id:uuid}/resume")
+async def resume_run(visit: Operator, id: UUID) -> Run:
+    """Let it go on."""
+    return Run.model_validate(await visit.engine.runs.resume(visit.caller, id))
+
+
+@router.post("/v1/runs/{id:uuid}/cancel")
+async def cancel_run(visit: Operator, id: UUID) -> Run:
+    """Skip whatever has not been called for."""
+    return Run.model_validate(await visit.engine.runs.cancel(visit.caller, id))
+
+
+@router.post(
+    "/v1/runs/{id:uuid}/retry",
+    responses={201: {"model": Retry, "description": "A new run was started."}},
+    openapi_extra=takes(GivenRetry),
+)
+async def retry_run(
+    visit: Operator,
+    id: UUID,
+    body: Annotated[GivenRetry, Depends(body_of(GivenRetry, required=False))],
+    response: Response,
+) -> Retry:
+    """Try again what failed, and nothing else, in a new run; a dry run only says what it would send."""
+    where = _where(body.where)
+    if body.dry_run:
+        plan, run, duplicate = await visit.engine.runs.plan_retry(visit.workspace, id, where), None, False
+    else:
+        run, plan, duplicate = await visit.engine.runs.retry(
+            visit.caller, id, where, idempotency_key=body.idempotency_key
+        )
+        response.status_code = 200 if duplicate else 201
+    return Retry(
+        count=plan.count,
+        by_error=dict(plan.by_error),
+        retried_before=plan.retried_before,
+        dry_run=body.dry_run,
+        run=Run.model_validate(run) if run else None,
+        duplicate=duplicate,
+    )
+
+
+@router.post("/v1/runs/{id:uuid}/resolve", openapi_extra=takes(GivenResolutions))
+async def resolve_run(
+    visit: Operator, id: UUID, body: Annotated[GivenResolutions, Depends(body_of(GivenResolutions))]
+) -> Resolved:
+    """End the doubt about every item of a run that is in doubt, or about those named."""
+    done = await visit.engine.runs.resolve(visit.caller, id, Resolution(body.outcome), body.note, body.item_ids)
+    return Resolved.model_validate(done)
+
+
+def items_of(
+    status: ItemStatus | None = None,
+    channel: Channel | None = None,
+    in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
+    run_id: Annotated[UUID | None, Query(alias="runId")] = None,
+    execution_id: Annotated[UUID | None, Query(alias="executionId")] = None,
+) -> OutboxFilter:
+    """Which items."""
+    return OutboxFilter(status, channel, in_doubt, run_id, execution_id)
+
+
+@router.get("/v1/outbox", tags=["Outbox"])
+async def list_outbox(
+    visit: WorkReader,
+    where: Annotated[OutboxFilter, Depends(items_of)],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> List[Item]:
+    """Every intended provider action, newest first."""
+    page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, cursor=cursor)
+    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/outbox/{id:uuid}", tags=["Outbox"])
+async def get_item(visit: WorkReader, id: UUID) -> ItemDetail:
+    """One item with what was sent, what went wrong with it, and what people did about it."""
+    return _detail(await visit.engine.outbox.get(visit.workspace, id))
+
+
+@router.post("/v1/outbox/{id:uuid}/resolve", tags=["Outbox"], openapi_extra=takes(GivenResolution))
+async def resolve_item(
+    visit: Operator, id: UUID, body: Annotated[GivenResolution, Depends(body_of(GivenResolution))]
+) -> ItemDetail:
+    """End the doubt about an item: it was sent, is to be sent again, or failed."""
+    return _detail(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
+
+
+def _where(given: GivenRetryFilter | None) -> RetryFilter:
+    if given is None:
+        return RetryFilter()
+    return RetryFilter(given.error, None if given.ids is None else tuple(given.ids))
+
+
+def _detail(found: outbox.ItemDetail) -> ItemDetail:
+    payload = None if found.item.payload is None else dict(found.item.payload)
+    return ItemDetail(
+        **Item.model_validate(found.item).model_dump(),
+        payload=payload,
+        failed_attempts=[Attempt.model_validate(one) for one in found.failed_attempts],
+        history=[HistoryLine.model_validate(one) for one in found.history],
+    )
+
+
+def _stream(pieces: AsyncIterator[str], media_type: str) -> StreamingResponse:
+    return StreamingResponse(pieces, media_type=media_type, headers=STREAM_HEADERS)
+
+
+async def _lines(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[list[TraceLine]]:
+    """Each piece begins the deadline anew; a key that is revoked meanwhile reads no further."""
+    async for lines in visit.engine.runs.trace(visit.workspace, id, where):
+        if await visit.is_over():
+            return
+        give_time(request.scope)
+        yield [TraceLine.model_validate(line) for line in lines]
+
+
+async def _json(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+    yield '{"data":['
+    first = True
+    async for lines in _lines(request, visit, id, where):
+        text = ",".join(line.model_dump_json(by_alias=True) for line in lines)
+        if text:
+            yield text if first else f",{text}"
+            first = False
+    yield "]}"
+
+
+async def _ndjson(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+    async for lines in _lines(request, visit, id, where):
+        yield "".join(f"{line.model_dump_json(by_alias=True)}\n" for line in lines)
+
+
+async def _csv(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+    yield csv_header()
+    async for lines in visit.engine.runs.trace(visit.workspace, id, where):
+        if await visit.is_over():
+            return
+        give_time(request.scope)
+        yield csv_lines(lines)
