@@ -7,17 +7,8 @@ def test_help_lists_every_command(anywhere: Command) -> None:
 
     assert shown.status == 0
     names = ("db", "outbox", "verify", "worker", "serve", "up", "demo")
-    for name in (
-        *names,
-        "workflows",
-        "trigger",
-        "executions",
-        "dead-letters",
-        "keys",
-        "contacts",
-        "sequences",
-        "enrollments",
-    ):
+    names += ("workflows", "trigger", "executions", "dead-letters", "keys", "contacts", "sequences", "enrollments")
+    for name in (*names, "simulate", "campaigns", "segments", "runs", "rules", "events"):
         assert f" {name} " in shown.out
 
 
@@ -29,6 +20,9 @@ def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
         "executions": ("list", "show", "watch", "cancel", "pause", "resume", "retry"),
         "dead-letters": ("list", "replay"),
         "keys": ("create", "list", "revoke"),
+        "campaigns": ("list", "show", "create", "update", "delete", "count", "preview", "test", "deploy"),
+        "segments": ("list", "show", "create", "update", "delete"),
+        "runs": ("list", "show", "watch", "pause", "resume", "cancel", "retry", "resolve", "export"),
         "contacts": ("list", "show", "create", "update", "delete", "import"),
         "sequences": ("list", "show", "create", "update", "publish", "pause", "resume", "delete", "steps", "enroll"),
         "enrollments": ("list", "show", "why", "pause", "resume", "cancel"),

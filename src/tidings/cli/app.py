@@ -6,6 +6,7 @@ import typer
 
 from tidings import __version__
 from tidings.cli import (
+    campaigns,
     contacts,
     db,
     dead_letters,
@@ -15,6 +16,8 @@ from tidings.cli import (
     keys,
     outbox,
     rules,
+    runs,
+    segments,
     sequences,
     sequences_enroll,
     serve,
@@ -44,6 +47,9 @@ app.add_typer(rules.app, name="rules")
 app.add_typer(events.app, name="events")
 app.add_typer(enrollments.app, name="enrollments")
 app.add_typer(simulate.app, name="simulate")
+app.add_typer(campaigns.app, name="campaigns")
+app.add_typer(segments.app, name="segments")
+app.add_typer(runs.app, name="runs")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)

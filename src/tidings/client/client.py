@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from tidings.client.answers import Execution, Triggered
+from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.contacts import Contacts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
@@ -19,6 +20,7 @@ from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
 from tidings.client.rules import Rules
+from tidings.client.runs import Outbox, Runs
 from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
 from tidings.client.transport import Request, Retrying, Transport, read
@@ -57,6 +59,10 @@ class Client:
         self.events = Events(transport)
         self.enrollments = Enrollments(transport)
         self.simulate = Simulations(transport)
+        self.campaigns = Campaigns(transport)
+        self.segments = Segments(transport)
+        self.runs = Runs(transport)
+        self.outbox = Outbox(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

@@ -1,0 +1,161 @@
+"""`client.runs` and `client.outbox`: what became of a deploy, and of each of its items."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from tidings.client.campaign_answers import Item, Job, Resolved, Retry, Run, TraceLine
+from tidings.client.errors import WaitTimeout
+from tidings.client.pages import pages
+from tidings.client.transport import Request, Transport, path_to, unreadable
+
+PATH = "/v1/runs"
+OUTBOX = "/v1/outbox"
+Outcome = Literal["sent", "resend", "failed"]
+
+
+class Runs:
+    """Watch and control runs."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def get(self, id: UUID | str) -> Run:
+        """One run; its counts always add up to `planned`."""
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Run)
+
+    def list(
+        self, *, campaign_id: UUID | str | None = None, status: str | None = None, page_size: int = 50
+    ) -> AsyncIterator[Run]:
+        """Runs, newest first, page by page as the iterator is used."""
+        query = {"campaignId": str(campaign_id) if campaign_id else None, "status": status, "limit": page_size}
+        return pages(self._transport, PATH, query, Run)
+
+    def jobs(self, id: UUID | str, *, page_size: int = 50) -> AsyncIterator[Job]:
+        """The jobs of a run."""
+        return pages(self._transport, path_to(PATH, id, "jobs"), {"limit": page_size}, Job)
+
+    def items(
+        self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None, page_size: int = 50
+    ) -> AsyncIterator[Item]:
+        """The items of a run, newest first."""
+        query = {"status": status, "inDoubt": in_doubt, "limit": page_size}
+        return pages(self._transport, path_to(PATH, id, "items"), query, Item)
+
+    async def trace(
+        self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None
+    ) -> AsyncIterator[TraceLine]:
+        """Everything about a run as one stream, however large it is."""
+        request = Request(
+            "GET",
+            path_to(PATH, id, "trace"),
+            query={"status": status, "inDoubt": in_doubt},
+            headers={"accept": "application/x-ndjson"},
+        )
+        async with self._transport.stream(request) as lines:
+            async for line in lines:
+                if line:
+                    yield _line(line)
+
+    async def wait(self, id: UUID | str, *, poll: float = 2.0, timeout: float = 3600.0) -> Run:
+        """The run once it has ended; WaitTimeout when that takes longer (seconds)."""
+        deadline = time.monotonic() + timeout
+        while True:
+            run = await self.get(id)
+            left = deadline - time.monotonic()
+            if run.has_ended:
+                return run
+            if left <= 0:
+                raise WaitTimeout(id, timeout, run.status)
+            await asyncio.sleep(min(poll, left))
+
+    async def pause(self, id: UUID | str) -> Run:
+        """Let nothing more of it leave until it is resumed."""
+        return await self._tell(id, "pause")
+
+    async def resume(self, id: UUID | str) -> Run:
+        """Let it go on."""
+        return await self._tell(id, "resume")
+
+    async def cancel(self, id: UUID | str) -> Run:
+        """Skip whatever has not been called for."""
+        return await self._tell(id, "cancel")
+
+    async def retry(
+        self,
+        id: UUID | str,
+        *,
+        error: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Retry:
+        """Try again what failed, and nothing else, in a new run; a dry run only says what it would send."""
+        body: dict[str, object] = {"where": {"error": error} if error else {}, "dryRun": dry_run}
+        if idempotency_key is not None:
+            body["idempotencyKey"] = idempotency_key
+        repeatable = dry_run or idempotency_key is not None
+        return await self._transport.ask(
+            Request("POST", path_to(PATH, id, "retry"), body, repeatable=repeatable), Retry
+        )
+
+    async def resolve(
+        self, id: UUID | str, outcome: Outcome, note: str, item_ids: Sequence[UUID | str] | None = None
+    ) -> Resolved:
+        """End the doubt about the run's items that are in doubt, or about those named."""
+        body: dict[str, object] = {"outcome": outcome, "note": note}
+        if item_ids is not None:
+            body["itemIds"] = [str(one) for one in item_ids]
+        return await self._transport.ask(
+            Request("POST", path_to(PATH, id, "resolve"), body, repeatable=False), Resolved
+        )
+
+    async def _tell(self, id: UUID | str, verb: str) -> Run:
+        return await self._transport.ask(Request("POST", path_to(PATH, id, verb)), Run)
+
+
+class Outbox:
+    """Every intended provider action."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        channel: str | None = None,
+        in_doubt: bool | None = None,
+        run_id: UUID | str | None = None,
+        execution_id: UUID | str | None = None,
+        page_size: int = 50,
+    ) -> AsyncIterator[Item]:
+        """Items, newest first, page by page as the iterator is used."""
+        query = {
+            "status": status,
+            "channel": channel,
+            "inDoubt": in_doubt,
+            "runId": str(run_id) if run_id else None,
+            "executionId": str(execution_id) if execution_id else None,
+            "limit": page_size,
+        }
+        return pages(self._transport, OUTBOX, query, Item)
+
+    async def get(self, id: UUID | str) -> Item:
+        """One item with what was sent, what went wrong with it, and what people did about it."""
+        return await self._transport.ask(Request("GET", path_to(OUTBOX, id)), Item)
+
+    async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
+        """End the doubt about an item; the note says what shows it."""
+        body = {"outcome": outcome, "note": note}
+        return await self._transport.ask(Request("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False), Item)
+
+
+def _line(line: str) -> TraceLine:
+    try:
+        return msgspec.json.decode(line, type=TraceLine)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise unreadable(error) from error
