@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from bench.bench import Bench
 from bench.database import Tell
+from bench.deploying import measure_deploying
 from bench.enrolling import measure_enrolling
 from bench.importing import measure_importing
 from bench.latency import measure_latency
@@ -45,6 +46,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "starting": measure_starting,
     "importing": measure_importing,
     "enrolling": measure_enrolling,
+    "deploying": measure_deploying,
     "sleepers": measure_sleepers,
     "latency": measure_latency,
     "idle": measure_quiet,

@@ -202,6 +202,8 @@ async def _enrolled(engine: Engine, by: Caller) -> UUID:
     await engine.sequences.update(by, sequence.id, status=SequenceStatus.ACTIVE)
     contact, _ = await engine.contacts.create(by, {"name": "Somebody"})
     return (await engine.enrollments.enroll(by, sequence.id, contact.id)).enrollment.id
+
+
 async def _segment(engine: Engine, by: Caller) -> UUID:
     return (await engine.segments.create(by, {"name": f"s-{uuid4()}", "audience": {"all": True}})).id
 
