@@ -28,10 +28,13 @@ class Chunk:
     finished: bool
 
 
-class _Pick(Protocol):
+class Pick(Protocol):
+    """A statement that finds the next contacts of an audience."""
+
     async def __call__(
         self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, made_by: datetime, after: UUID | None, limit: int
-    ) -> list[Picked]: ...
+    ) -> list[Picked]:
+        """Those after a contact, in the order of ids."""
 
 
 async def next_chunk(
@@ -48,7 +51,7 @@ async def next_chunk(
     found: list[Picked] = []
     if audience.has_filter:
         pick = partial(
-            _pick_by(audience),
+            pick_by(audience),
             shard=shard,
             tenant=workspace.tenant,
             workspace=workspace.name,
@@ -99,7 +102,7 @@ async def _named(
     return await kernel.db.persist(pick, alone=True)
 
 
-def _pick_by(audience: Audience) -> _Pick:
+def pick_by(audience: Audience) -> Pick:
     """The statement whose index narrows most: a tag's, a company's, a status's."""
     if audience.tag is not None:
         return partial(

@@ -151,8 +151,7 @@ class Flight:
         if self.names_people:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
-        if self.waiting:
-            await self.parking.refresh(now)
+        await self.parking.refresh(now)
         chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
         wanted = [parcel.wanted for parcel in chosen.values()]
         window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())

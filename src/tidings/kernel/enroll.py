@@ -16,10 +16,12 @@ from uuid import UUID
 from tidings.domain.audience import Audience
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.queue import Lane, Stop
+from tidings.kernel.audience import pick_by
 from tidings.kernel.enroller import CHUNK, Enroller, Enrolling, OpenSequence
 from tidings.kernel.kernel import Kernel
 from tidings.storage import enroll
-from tidings.storage.enroll import Choice, EnrolledChunk, Found, PickedContact
+from tidings.storage.audience import Picked, pick_named_contacts
+from tidings.storage.enroll import Choice, EnrolledChunk, Found
 
 LOOK_CHUNK = 2_000
 """Enrollments looked at in one statement when many are paused, resumed, cancelled or woken."""
@@ -89,7 +91,7 @@ class _Batch:
             if not (without or self.dry_run):
                 chunk = await self.enroller.enroll_next(shard, found, after)
             if chunk.enrolled < chunk.picked:
-                page = await self._pick(shard, found, after)
+                page = await self._pick(shard, after)
                 await self._enroll(shard, [person for person in page if person.id not in without])
                 chunk = EnrolledChunk(len(page), page[-1].id if page else None, 0)
             else:
@@ -99,19 +101,19 @@ class _Batch:
                 return
             after = chunk.last
 
-    async def _pick(self, shard: Shard, found: Found, after: UUID) -> Sequence[PickedContact]:
+    async def _pick(self, shard: Shard, after: UUID) -> Sequence[Picked]:
         pick = partial(
-            enroll.pick_contacts,
+            pick_by(self.audience),
             shard=shard,
             tenant=self.workspace.tenant,
             workspace=self.workspace.name,
-            found=found,
+            made_by=await self.kernel.clock.now(),
             after=after,
             limit=CHUNK,
         )
         return await self.kernel.db.persist(pick, alone=True)
 
-    async def _enroll(self, shard: Shard, people: Sequence[PickedContact]) -> None:
+    async def _enroll(self, shard: Shard, people: Sequence[Picked]) -> None:
         (await self.enroller.enroll(shard, people, dry_run=self.dry_run)).add_to(self.counts)
         self._tell(shard)
 
@@ -146,12 +148,17 @@ async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def find_people(
-    kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]
-) -> Sequence[PickedContact]:
-    """Those of these contacts that are there and of this workspace."""
-    find = partial(enroll.pick_named_contacts, shard=shard, tenant=workspace.tenant, workspace=workspace.name, ids=ids)
-    return await kernel.db.persist(find, alone=True)
+async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
+    """Those of these contacts that are there and of this workspace, in the order of their ids."""
+    find = partial(
+        pick_named_contacts,
+        shard=shard,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
+        ids=ids,
+        made_by=await kernel.clock.now(),
+    )
+    return sorted(await kernel.db.persist(find, alone=True), key=lambda one: one.id)
 
 
 async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:

@@ -20,8 +20,9 @@ from tidings.domain.queue import Lane
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.storage import enroll
+from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
-from tidings.storage.enroll import EnrolledChunk, Entrance, Found, FoundEnrollment, PickedContact
+from tidings.storage.enroll import EnrolledChunk, Entrance, Found, FoundEnrollment
 from tidings.storage.load import frontier_to_json
 
 CHUNK = 10_000
@@ -103,7 +104,7 @@ class FirstTimes:
 class _Wish(msgspec.Struct, frozen=True):
     """One contact to be enrolled for the n-th time."""
 
-    person: PickedContact
+    person: Picked
     id: UUID
     number: int
 
@@ -151,7 +152,7 @@ class Enroller:
             now=self._now,
         )
 
-    async def enroll(self, shard: Shard, people: Sequence[PickedContact], *, dry_run: bool = False) -> Share:
+    async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> Share:
         """Enroll some contacts of one shard, in the order of their ids: two that enroll the same never deadlock."""
         share = Share()
         wishes = [self._wish(person, 1) for person in people]
@@ -167,7 +168,7 @@ class Enroller:
             wishes = [wish for wish in wishes if wish.id not in stored]
         return share
 
-    def _wish(self, person: PickedContact, number: int) -> _Wish:
+    def _wish(self, person: Picked, number: int) -> _Wish:
         return _Wish(person, enrollment_id(person.id, number, self._salt, self._now), number)
 
     async def _judge(self, shard: Shard, wishes: Sequence[_Wish], share: Share, tried: set[UUID]) -> list[_Wish]:

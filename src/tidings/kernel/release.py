@@ -61,8 +61,7 @@ def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
     if error := given_up(kernel, case.hand):
         return _ended(case, _given_up(case, error), now)
     if stop is Stop.PAUSE or case.hand.parked:
-        status = ExecutionStatus.PAUSED if stop else ExecutionStatus.ENQUEUED
-        return _open(case, replace(stored, status=status), now + LOOK_AGAIN)
+        return _open(case, replace(stored, status=ExecutionStatus.PAUSED), now + LOOK_AGAIN)
     return _walked(case, now)
 
 

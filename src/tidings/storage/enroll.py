@@ -9,18 +9,11 @@ import msgspec
 
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Lane, Stop
-from tidings.storage.database import Row, Tx
+from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
 _SQL = load("enroll")
 Json = Mapping[str, object]
-
-
-class PickedContact(msgspec.Struct, frozen=True):
-    """Somebody who may be enrolled."""
-
-    id: UUID
-    time_zone: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +85,6 @@ async def enroll_contacts(
     if row is None:
         raise AssertionError("it always tells how many there were")
     return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
-
-
-async def pick_contacts(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, found: Found, after: UUID, limit: int
-) -> list[PickedContact]:
-    """The next contacts."""
-    rows = await tx.fetch(
-        _SQL["pick_contacts"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        by=found.by,
-        company=found.company,
-        tag=found.tag,
-        status=found.status,
-        after=after,
-        limit=limit,
-    )
-    return _picked(rows)
-
-
-async def pick_named_contacts(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]
-) -> list[PickedContact]:
-    """Those of these that are there."""
-    rows = await tx.fetch(_SQL["pick_named_contacts"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
-    return _picked(rows)
 
 
 async def insert_enrollments(
@@ -235,7 +201,3 @@ async def stop_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], stop: S
     """Ask these to pause, stop or go on; give those for whom that is new."""
     rows = await tx.fetch(_SQL["stop_enrollments"], shard=shard, ids=ids, stop=stop, now=now)
     return {row["id"] for row in rows}
-
-
-def _picked(rows: Sequence[Row]) -> list[PickedContact]:
-    return [PickedContact(row["id"], row["time_zone"]) for row in rows]

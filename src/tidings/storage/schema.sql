@@ -297,7 +297,6 @@ create index outbox_run on outbox (shard, run_id, job_id) where run_id is not nu
 create index outbox_in_doubt on outbox (shard, id) where in_doubt;
 create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
 create index outbox_event on outbox (shard, event_id) where event_id is not null;
-
 create index outbox_step on outbox (shard, node, id) where contact_id is not null and node is not null;
 
 -- An attempt that did not succeed leaves a short row of its own.
