@@ -37,7 +37,7 @@ class GivenEnrollment(Given):
     contact_id: Id
 
 
-class GivenAudience(Given):
+class GivenEnrolling(Given):
     """Whom to enroll: filters are joined by "and" and united with `contactIds`; exclusions are removed.
 
     An audience that names nobody is refused: for everyone say `all`.

@@ -15,7 +15,7 @@ from tidings.http.enrollment_shapes import (
     EnrolledContact,
     EnrolledCounts,
     Enrollment,
-    GivenAudience,
+    GivenEnrolling,
     GivenEnrollment,
     GivenEnrollmentStatus,
     GivenEnrollmentStatuses,
@@ -54,7 +54,7 @@ async def enroll_contact(
     return EnrolledContact.model_validate({**shown, "duplicate": enrolled.duplicate})
 
 
-@router.post("/v1/sequences/{id:uuid}/batch-enroll", openapi_extra=takes(GivenAudience))
+@router.post("/v1/sequences/{id:uuid}/batch-enroll", openapi_extra=takes(GivenEnrolling))
 async def batch_enroll(
     visit: Operator, id: UUID, request: Request, given: Annotated[dict[str, Any], Depends(given_audience)]
 ) -> BatchEnrolled:

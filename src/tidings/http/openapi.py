@@ -24,7 +24,7 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.enrollment_shapes import (
-    GivenAudience,
+    GivenEnrolling,
     GivenEnrollment,
     GivenEnrollmentStatus,
     GivenEnrollmentStatuses,
@@ -58,7 +58,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
     *(GivenRule, GivenEvent, GivenCancel),
-    *(GivenEnrollment, GivenAudience, GivenEnrollmentStatus, GivenEnrollmentStatuses),
+    *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),

@@ -82,7 +82,7 @@ class GivenMoment(Given):
     by: str | float = Field("PT0S", description="How long before.")
 
 
-class GivenStep(Given):
+class GivenRuleStep(Given):
     """One message of a rule."""
 
     model_config = example(EXAMPLE_STEP)
@@ -107,7 +107,7 @@ class GivenRule(Given):
     channel: RuleChannel
     audience: Audience
     enabled: bool = True
-    steps: list[GivenStep] = Field(default_factory=list, max_length=100)
+    steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)
 
 
 class Rule(Shape):
