@@ -118,6 +118,17 @@ async def test_what_is_not_there_is_not_found(engine: Engine, admin: Person) -> 
         assert (await admin.get(path)).status_code == 404, path
 
 
+async def test_why_tells_that_a_draft_has_sent_nobody_anything(engine: Engine, admin: Person) -> None:
+    [ada] = await make_contacts(engine, 1)
+    sequence = await make_sequence(engine, publish=False)
+
+    answer = await admin.get(f"/v1/sequences/{sequence}/why?contactId={ada}")
+
+    assert (answer.status_code, answer.json()["enrolled"]) == (200, False)
+    assert "is a draft" in answer.json()["reason"]
+    assert {step["fate"] for step in answer.json()["steps"]} == {"never"}
+
+
 async def test_why_tells_of_a_message_whose_fate_nobody_knows(
     engine: Engine, admin: Person, clock: ManualClock, provider: FakeProvider
 ) -> None:

@@ -199,13 +199,16 @@ class Enrollments:
 
         Of several times in the sequence, the last one is told.
         """
-        graph = (await self._sequences.published(workspace, sequence_id)).graph
+        sequence = await self._sequences.get(workspace, sequence_id, in_flight=False)
         shard = self._kernel.shard_of(contact_id)
         find = self._of_contact(workspace, contact_id, sequence_id, None, NEWEST, LARGEST_LIMIT)
         found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
         if found is None and not await enroll.find_people(self._kernel, shard, workspace, [contact_id]):
             raise NotFound(f"there is no contact {contact_id}")
+        if sequence.published is None:
+            return why.of_draft(contact_id, sequence_id, sequence.steps)
         person = (await load_people(self._kernel, [contact_id]))[contact_id]
+        graph = (await self._sequences.published(workspace, sequence_id)).graph
         items: Items = []
         shown = None
         if found is not None:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from tidings.domain.contact import Person, addresses_of, lack_of
 from tidings.domain.graph import Delay, Graph, OffsetFrom, Send
 from tidings.domain.sequence import due_of, zone_of
-from tidings.domain.sequence_form import WAIT
-from tidings.products.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate
+from tidings.domain.sequence_form import WAIT, Step
+from tidings.products.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate, Why
 from tidings.products.step_logs import status_of
 from tidings.storage.enrollments import StepItem
 
@@ -26,6 +27,13 @@ class Case:
 def steps_of(graph: Graph) -> list[Send]:
     """The steps of a sequence, in their order."""
     return [node for node in graph.nodes.values() if isinstance(node, Send)]
+
+
+def of_draft(contact_id: UUID, sequence_id: UUID, steps: Sequence[Step]) -> Why:
+    """A sequence that was never published has sent nobody anything."""
+    reason = "the sequence is a draft: nobody can be in it before it is published"
+    fates = [StepFate(step.id, index, step.channel, Fate.NEVER, None, reason) for index, step in enumerate(steps)]
+    return Why(contact_id, sequence_id, False, reason, None, fates)
 
 
 def reason_of(case: Case) -> str:
