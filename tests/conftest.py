@@ -19,8 +19,17 @@ from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.migrate import migrate, read_shard_count
 
-SHARING = ("cli", "client", "http", "kernel", "products", "providers", "requirements", "worker")
-"""The folders whose tests take a database again; the others look at plans, sizes and tables, and get new ones."""
+SHARING = (
+    *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "worker"),
+    *(
+        "test_contract.py",
+        "test_event_function.py",
+        "test_functions.py",
+        "test_statements.py",
+        "test_trigger_function.py",
+    ),
+)
+"""The folders and files whose tests take a database again; the others look at plans, sizes and tables."""
 
 
 class ManualClock:
@@ -97,7 +106,7 @@ def databases(server: str) -> Iterator[Databases]:
 @pytest.fixture
 async def dsn(server: str, databases: Databases, request: pytest.FixtureRequest) -> AsyncIterator[str]:
     """The address of a database with every table and no rows."""
-    if request.path.parent.name in SHARING:
+    if request.path.parent.name in SHARING or request.path.name in SHARING:
         name = await databases.take()
         yield with_database(server, name)
         await databases.give_back(name)
