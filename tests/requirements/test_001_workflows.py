@@ -170,7 +170,7 @@ async def test_001_7_templates_are_validated_for_syntax_with_line_and_column(man
         ({"id": "a", "type": "fax"}, "nodes[0].type"),
         ({"type": "email"}, "nodes[0].id"),
         ({"id": "a", "type": "email", "to": "x@example.com", "subject": "s"}, "nodes[0].html"),
-        ({"id": "a", "type": "sms", "body": "b"}, "nodes[0].to"),
+        ({"id": "a", "type": "sms", "to": [], "body": "b"}, "nodes[0].to"),
         (sms(subject="texts have none"), "nodes[0].subject"),
         (delay(duration="PT1S", to="nobody"), "nodes[0].to"),
         ({"id": "a", "type": "function"}, "nodes[0].function"),
