@@ -29,14 +29,11 @@ demo: install ## Send to some thousands, kill a worker half-way, and prove nobod
 up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
 	@$(BIN)/tidings up
 
-# One more than there are processors: a test that waits for a lease or a process leaves its own idle.
-TEST_PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) tests
+	@$(BIN)/python -m pytest -n auto tests
 
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
-	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
+	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
 
 check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
