@@ -272,3 +272,12 @@ def test_a_step_that_says_nothing_of_lateness_is_never_too_late() -> None:
     )
 
     assert lateness_of(graph, execution, "s0", at("2036-06-01T15:00:00+00:00")) is None
+
+
+def test_whoever_enrolled_in_the_second_of_two_equal_hours_gets_the_first_of_the_next_two() -> None:
+    """The clocks of Berlin showed half past two twice on both days; this was the second time of the first day."""
+    enrolled_at = datetime(2025, 10, 26, 1, 30, tzinfo=UTC)
+
+    due_at = due_of(Schedule(364, zone="Europe/Berlin"), enrolled_at, None)
+
+    assert due_at == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
