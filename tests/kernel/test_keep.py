@@ -31,6 +31,7 @@ async def test_a_worker_that_waits_for_a_lock_keeps_its_lease_and_counts_as_no_c
     await locking.start()
     await sql.execute("select 1 from outbox for update")  # a frozen worker, say
     task = asyncio.create_task(work_once(worker))
+    await until(lambda: _somebody_waits_for_a_lock(sql))
     for _ in range(3):
         leased = await _due(sql)
         clock.advance(seconds=0.5)
@@ -117,12 +118,17 @@ async def test_a_lease_is_not_renewed_before_it_needs_to_be(engine: Engine, cloc
     assert not keeper.outlasts(timedelta(minutes=5))
 
 
+async def _somebody_waits_for_a_lock(sql: Sql) -> bool:
+    waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    return bool(await sql.fetchval(f"select exists ({waiting})"))
+
+
 async def _due(sql: Sql) -> object:
     return await sql.fetchval("select max(due_at) from queue where leased")
 
 
 async def _later(sql: Sql, than: object) -> bool:
-    return bool(await sql.fetchval("select coalesce(max(due_at) > $1, false) from queue where leased", than))
+    return bool(await sql.fetchval("select max(due_at) > $1 from queue where leased", than))
 
 
 async def test_a_step_s_worker_counts_as_dead_after_the_visibility_timeout(
