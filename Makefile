@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage check format chaos bench bench-full bench-peers clean
+.PHONY: help install demo up test test-storage test-api check format chaos bench bench-full bench-peers clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
 
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
 	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
+
+test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTTP API (minutes)
+	@TIDINGS_TEST_API=1 $(BIN)/python -m pytest tests/http/test_description.py
 
 check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }

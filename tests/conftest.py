@@ -23,6 +23,7 @@ SHARING = (
     *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "worker"),
     *(
         "test_contract.py",
+        "test_database.py",
         "test_event_function.py",
         "test_functions.py",
         "test_statements.py",

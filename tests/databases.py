@@ -18,15 +18,36 @@ WATCH = """
 create table public.changes (what text);
 create function public.note_change() returns event_trigger language plpgsql security definer as
 $$ begin insert into public.changes values (tg_tag); end $$;
+
+create function public.checksum(of regclass) returns text language plpgsql as
+$$ declare found text;
+begin
+    execute format('select md5(string_agg(t::text, chr(10) order by t::text)) from %s t', of) into found;
+    return found;
+end $$;
+
+create table public.constant as
+select c.oid::regclass as name, public.checksum(c.oid) as checksum from pg_class c
+where relnamespace = 'tidings'::regnamespace and relkind = 'r';
+
+create function public.empty() returns boolean language plpgsql set session_replication_role = replica as
+$$ declare name regclass;
+begin
+    perform pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid();
+    if exists (select 1 from public.changes) or exists (select 1 from pg_db_role_setting s
+               join pg_database d on d.oid = s.setdatabase where d.datname = current_database()) then
+        return false;
+    end if;
+    for name in select c.name from public.constant c where checksum is null loop
+        execute format('delete from %s', name);
+    end loop;
+    return not exists (select 1 from public.constant c
+                       where checksum is not null and checksum is distinct from public.checksum(c.name));
+end $$;
+
 create event trigger note_change on ddl_command_end execute function public.note_change();
 create event trigger note_drop on sql_drop execute function public.note_change();
-"""
-LET_GO = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()"
-TABLES = "select tablename from pg_tables where schemaname = 'tidings' order by 1"
-CHANGED = """
-select exists (select 1 from public.changes)
-    or exists (select 1 from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
-                where d.datname = current_database())
 """
 
 
@@ -66,7 +87,6 @@ class Databases:
         self.server = server
         self.spare: list[str] = []
         self.uses: dict[str, int] = {}
-        self.constant: dict[str, str] | None = None  # what tables hold from the start, by its checksum
 
     async def take(self) -> str:
         name = self.spare.pop() if self.spare else await create(self.server, WATCHED)
@@ -90,39 +110,8 @@ class Databases:
         except asyncpg.PostgresError:
             return False  # it is not there any more, or lets nobody in
         try:
-            await connection.fetch(LET_GO, name)
-            if await connection.fetchval(CHANGED):
-                return False
-            if self.constant is None:
-                self.constant = await self._read_constant()
-            tables = [row["tablename"] for row in await connection.fetch(TABLES)]
-            await connection.execute(
-                "set session_replication_role = replica;"
-                + ";".join(f"delete from tidings.{table}" for table in tables if table not in self.constant)
-            )
-            return await _checksums(connection, list(self.constant)) == self.constant
+            return bool(await connection.fetchval("select public.empty()"))
+        except asyncpg.PostgresError:
+            return False  # what it needs for that is gone
         finally:
             await connection.close()
-
-    async def _read_constant(self) -> dict[str, str]:
-        connection = await asyncpg.connect(with_database(self.server, await self._pristine()))
-        try:
-            sums = await _checksums(connection, [row["tablename"] for row in await connection.fetch(TABLES)])
-            return {table: checksum for table, checksum in sums.items() if checksum}
-        finally:
-            await connection.close()
-
-    async def _pristine(self) -> str:
-        name = await create(self.server, WATCHED)
-        self.spare.append(name)
-        return name
-
-
-async def _checksums(connection: "asyncpg.Connection[asyncpg.Record]", tables: list[str]) -> dict[str, str]:
-    """What each table holds; an empty text for nothing."""
-    return {
-        table: await connection.fetchval(
-            f"select coalesce(md5(string_agg(t::text, ',' order by t::text)), '') from tidings.{table} t"
-        )
-        for table in tables
-    }

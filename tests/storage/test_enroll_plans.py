@@ -3,27 +3,28 @@
 The same sessions and generic plans as in test_plans.py.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 import pytest
 
+from tests.databases import drop, with_database
 from tests.storage.test_plans import (
     BATCH,
     ID,
     MODES,
     NOW,
     Sql,
+    as_a_worker,
     buffers,
     explain,
     fill,
     give_them_a_workflow,
+    make_filled,
     parts,
-    session,
     whole_reads,
 )
 from tidings.storage.statements import load
-
-__all__ = ["session"]
 
 DRIP = "00000000-0000-7001-8000-00000000d719"
 FIRST = "00000000-0000-0000-0000-000000000000"
@@ -50,8 +51,22 @@ BY_ID = [
 ]
 
 
+@pytest.fixture(scope="module")
+def crowded(server: str) -> Iterator[str]:
+    """The address of a database with a crowd."""
+    name = asyncio.run(make_filled(server, gather))
+    yield with_database(server, name)
+    asyncio.run(drop(server, name))
+
+
 @pytest.fixture
-async def crowd(session: Sql) -> Sql:
+async def crowd(crowded: str) -> AsyncIterator[Sql]:
+    """A worker's connection to a crowd; what a test does to it must be taken back."""
+    async with as_a_worker(crowded) as connection:
+        yield connection
+
+
+async def gather(session: Sql) -> None:
     """One in twenty of everybody in one sequence, few of them still on the way; each with one item of the same step."""
     await fill(session, 20_000)
     await give_them_a_workflow(session)
@@ -75,7 +90,6 @@ async def crowd(session: Sql) -> Sql:
         "update contacts set workspace_id = 'x' where right(id::text, 1) = any('{0,2,4,6,8,a,c,e}'::text[])"
     )
     await session.execute("vacuum analyze")
-    return session
 
 
 async def test_a_page_costs_what_the_page_costs(crowd: Sql) -> None:

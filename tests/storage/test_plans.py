@@ -4,8 +4,10 @@ The plans are those of a worker's own session. A generic plan is what a prepared
 knows neither the limit nor the ids, and it is the one that goes wrong.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -14,6 +16,7 @@ import asyncpg
 import pytest
 
 from tests.architecture.sql_text import HOT
+from tests.databases import create, drop, with_database
 from tidings.storage.database import SESSION_SETTINGS
 from tidings.storage.scratch import drop_scratch_database, make_scratch_database
 from tidings.storage.statements import Statement, load
@@ -43,9 +46,40 @@ CLAIM = {
 @pytest.fixture
 async def session(dsn: str) -> AsyncIterator[Sql]:
     """A connection with a worker's settings."""
+    async with as_a_worker(dsn) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def as_a_worker(dsn: str) -> AsyncIterator[Sql]:
     connection = await asyncpg.connect(dsn, server_settings=SESSION_SETTINGS, command_timeout=120)
-    yield connection
-    await connection.close()
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def make_filled(server: str, rows: Callable[[Sql], Awaitable[None]]) -> str:
+    """A database that several tests only look at."""
+    name = await create(server)
+    async with as_a_worker(with_database(server, name)) as connection:
+        await rows(connection)
+    return name
+
+
+@pytest.fixture(scope="module")
+def thousands(server: str) -> Iterator[str]:
+    """The address of a database with thousands of everything."""
+    name = asyncio.run(make_filled(server, lambda connection: fill(connection, 6_000)))
+    yield with_database(server, name)
+    asyncio.run(drop(server, name))
+
+
+@pytest.fixture
+async def looking(thousands: str) -> AsyncIterator[Sql]:
+    """A worker's connection to thousands of everything; what a test does to them must be taken back."""
+    async with as_a_worker(thousands) as connection:
+        yield connection
 
 
 async def explain(session: Sql, statement: Statement, values: Mapping[str, str | None], mode: Mode) -> Plan:
@@ -261,23 +295,21 @@ async def test_on_a_database_that_was_just_made_a_batch_is_joined_by_its_keys(se
     assert {name for of_file in found.values() for name in of_file} <= few, found
 
 
-async def test_items_in_doubt_are_listed_from_their_own_index(session: Sql) -> None:
-    await fill(session, 6_000)
+async def test_items_in_doubt_are_listed_from_their_own_index(looking: Sql) -> None:
     values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
 
     for mode in MODES:
-        plan = await explain(session, load("observe")["list_doubtful_items"], values, mode)
+        plan = await explain(looking, load("observe")["list_doubtful_items"], values, mode)
         assert {part.get("Index Name") for part in parts(plan)} - {None} == {"outbox_in_doubt"}
         assert plan["Actual Rows"] == 6
         assert buffers(plan) < 60
 
 
-async def test_the_newest_items_are_listed_without_reading_the_others(session: Sql) -> None:
-    await fill(session, 6_000)
+async def test_the_newest_items_are_listed_without_reading_the_others(looking: Sql) -> None:
     values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
 
     for mode in MODES:
-        plan = await explain(session, load("observe")["list_items"], values, mode)
+        plan = await explain(looking, load("observe")["list_items"], values, mode)
         assert plan["Actual Rows"] == 50
         assert buffers(plan) < 200, mode
 
@@ -331,9 +363,8 @@ def some(value: str | None, count: int = BATCH) -> str:
     return "{" + ",".join(["NULL" if value is None else value] * count) + "}"
 
 
-async def test_a_window_of_facts_costs_what_its_items_cost(session: Sql) -> None:
-    await fill(session, 6_000)
-    ids = await session.fetchval(f"select array_agg({ID}) from generate_series(5001, 5100) g")
+async def test_a_window_of_facts_costs_what_its_items_cost(looking: Sql) -> None:
+    ids = await looking.fetchval(f"select array_agg({ID}) from generate_series(5001, 5100) g")
     values = {
         "shard": "1",
         "ids": "{" + ",".join(map(str, ids)) + "}",
@@ -349,19 +380,18 @@ async def test_a_window_of_facts_costs_what_its_items_cost(session: Sql) -> None
     }
 
     for mode in MODES:
-        plan = await explain(session, load("finalize")["finalize_items"], values, mode)
+        plan = await explain(looking, load("finalize")["finalize_items"], values, mode)
         assert plan["Actual Rows"] == BATCH
         assert whole_reads(plan) == []
         assert buffers(plan) < 60 * BATCH
 
 
-async def test_a_whole_read_is_seen(session: Sql) -> None:
+async def test_a_whole_read_is_seen(looking: Sql) -> None:
     everything = Statement("everything", "select error from outbox where shard = $1", ("shard",))
     by_key = Statement("by_key", "select error from outbox where shard = $1 and id = $2", ("shard", "id"))
-    await fill(session, 6_000)
 
-    assert whole_reads(await explain(session, everything, {}, "force_generic_plan"))
-    assert not whole_reads(await explain(session, by_key, {}, "force_generic_plan"))
+    assert whole_reads(await explain(looking, everything, {}, "force_generic_plan"))
+    assert not whole_reads(await explain(looking, by_key, {}, "force_generic_plan"))
 
 
 CONTACT_LISTS: list[tuple[str, dict[str, str], str, int]] = [
@@ -393,10 +423,9 @@ async def test_a_page_of_contacts_is_read_from_the_index_of_its_filter(session: 
             assert buffers(plan) < 250, (name, mode)
 
 
-async def test_changing_contacts_compares_none_with_every_other(session: Sql) -> None:
+async def test_changing_contacts_compares_none_with_every_other(looking: Sql) -> None:
     """A batch joined to itself without an index would look at a million pairs for a thousand contacts."""
-    await fill(session, 6_000)
-    ids = [str(one["id"]) for one in await session.fetch("select id from contacts limit 1000")]
+    ids = [str(one["id"]) for one in await looking.fetch("select id from contacts limit 1000")]
     empty = "{" + ",".join(['""'] * 1000) + "}"
     none = "{" + ",".join(["NULL"] * 1000) + "}"
     statement = load("contacts")["change_contacts"]
@@ -407,7 +436,7 @@ async def test_changing_contacts_compares_none_with_every_other(session: Sql) ->
     values |= {"external_ids": "{" + ",".join(ids) + "}", "names": "{" + ",".join(["Ada"] * 1000) + "}"}
 
     for mode in MODES:
-        plan = await explain(session, statement, values, mode)
+        plan = await explain(looking, statement, values, mode)
         assert max(part["Actual Rows"] * part["Actual Loops"] for part in parts(plan)) <= 2_000, mode
 
 

@@ -58,6 +58,8 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
     """Apply what is missing; give the names of what was applied."""
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
+    if not (await schema_state(db)).pending:
+        return []  # every process asks when it starts, and would hold up others by locks for nothing
     applied = await _migrate_in_the_end(db, shards)
     if len(applied) == len(migrations()):
         async with db.autocommit() as tx:
