@@ -1,15 +1,21 @@
-"""The command as a user runs it: a process of its own, in an empty directory with an empty home."""
+"""The command as a user runs it: a process of its own, in an empty directory with an empty home.
+
+It is forked from one that has imported what commands need (tests/warm.py). A test that is marked `own_process` starts
+`python -m tidings` instead, for then the start belongs to what it shows.
+"""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.warm import Warm
 
 LONGEST_COMMAND_SECONDS = 60
 
@@ -41,13 +47,17 @@ class Command:
     """Runs `tidings` with settings of its own and none of ours."""
 
     directory: Path
+    warm: Warm | None
     settings: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, *arguments: str, typed: str = "", **settings: str) -> Ended:
+        environment = self.environment(settings)
+        if self.warm:
+            return Ended(*self.warm.run(arguments, self.directory, environment, typed, LONGEST_COMMAND_SECONDS))
         ended = subprocess.run(
             [sys.executable, "-m", "tidings", *arguments],
             cwd=self.directory,
-            env=self.environment(settings),
+            env=environment,
             input=typed,
             capture_output=True,
             text=True,
@@ -61,13 +71,27 @@ class Command:
         return ours | {"HOME": str(self.directory), "COLUMNS": "200"} | self.settings | dict(settings)
 
 
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Warm]:
+    """Where commands are forked from, in each process of the tests."""
+    warm = Warm()
+    yield warm
+    warm.close()
+
+
 @pytest.fixture
-def anywhere(tmp_path: Path) -> Command:
+def warm(forked: Warm, request: pytest.FixtureRequest) -> Warm | None:
+    """How this test starts its commands."""
+    return None if request.node.get_closest_marker("own_process") else forked
+
+
+@pytest.fixture
+def anywhere(tmp_path: Path, warm: Warm | None) -> Command:
     """The command without a database; whatever it would start stays in its own directory."""
-    return Command(tmp_path, {"TIDINGS_DATA_DIR": str(tmp_path / "data")})
+    return Command(tmp_path, warm, {"TIDINGS_DATA_DIR": str(tmp_path / "data")})
 
 
 @pytest.fixture
-def tidings(tmp_path: Path, dsn: str) -> Command:
+def tidings(tmp_path: Path, warm: Warm | None, dsn: str) -> Command:
     """The command on a fresh database with every table; the tests' server runs without fsync."""
-    return Command(tmp_path, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"})
+    return Command(tmp_path, warm, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"})

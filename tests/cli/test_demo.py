@@ -12,6 +12,7 @@ from tests.cli.conftest import Command
 
 
 @pytest.mark.chaos
+@pytest.mark.own_process
 def test_the_demo_kills_a_worker_and_everything_agrees(anywhere: Command, tmp_path: Path) -> None:
     stage = tmp_path / "stage"
     stage.mkdir(mode=0o711)
@@ -30,6 +31,7 @@ def test_the_demo_kills_a_worker_and_everything_agrees(anywhere: Command, tmp_pa
 
 
 @pytest.mark.chaos
+@pytest.mark.own_process
 def test_a_demo_that_is_interrupted_leaves_nothing_behind(anywhere: Command, tmp_path: Path) -> None:
     stage = tmp_path / "stage"
     stage.mkdir(mode=0o711)

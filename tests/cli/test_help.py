@@ -1,3 +1,5 @@
+import pytest
+
 from tests.cli.conftest import Command
 from tidings import __version__
 
@@ -33,6 +35,7 @@ def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
         assert all(f" {name} " in shown for name in names)
 
 
+@pytest.mark.own_process
 def test_the_version_is_the_packages(anywhere: Command) -> None:
     assert anywhere("--version").out.strip() == __version__
 
