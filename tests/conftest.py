@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,10 @@ from tidings.kernel.render import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.migrate import migrate, read_shard_count
+
+# Where Python is told to keep no bytecode, each of the hundreds of processes that tests start compiles Tidings anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 SHARING = (
     *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "worker"),
