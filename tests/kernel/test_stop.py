@@ -1,6 +1,10 @@
 """Pause, resume and cancel: asked of executions and runs, obeyed by whoever holds the lease."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +24,7 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
     work_leases,
+    work_once,
 )
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.execution import ExecutionStatus
@@ -27,9 +32,13 @@ from tidings.domain.outcome import RetryLater, Unknown
 from tidings.domain.provider import Found, Keyed, Resolvable
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
+from tidings.kernel import deploy as kernel_deploy
 from tidings.kernel.observe import show_history
 from tidings.providers.fake import FakeProvider
+from tidings.storage import load as storage_load
 from tidings.storage import resolve as storage_resolve
+from tidings.storage.database import Tx
+from tidings.storage.load import LoadedRun
 
 
 async def test_a_paused_execution_sends_nothing_and_goes_on_when_resumed(
@@ -237,24 +246,75 @@ async def _die(*_: object, **__: object) -> int:
     raise RuntimeError("dies here")
 
 
+@asynccontextmanager
+async def between_a_workers_reading_a_run_and_its_obeying(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Have somebody act right after the next worker has read a run."""
+    original = storage_load.load_runs
+
+    async def read(tx: Tx, **values: Any) -> Mapping[UUID, LoadedRun]:
+        monkeypatch.setattr(storage_load, "load_runs", original)
+        found = await original(tx, **values)
+        await act()
+        return found
+
+    monkeypatch.setattr(storage_load, "load_runs", read)
+    yield
+
+
 async def test_a_resume_is_not_undone_by_a_worker_that_still_believes_in_the_pause(
     engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await deploy(engine, 6)
     await plan_runs(engine)
     await engine.pause_run(run)
-    original = storage_resolve.stop_jobs_of_run
 
-    async def resumed_meanwhile(*arguments: object, **values: object) -> int:
-        monkeypatch.setattr(storage_resolve, "stop_jobs_of_run", original)
-        await other.resume_run(run)
-        return await original(*arguments, **values)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(storage_resolve, "stop_jobs_of_run", resumed_meanwhile)
-    await plan_runs(engine)
+    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.resume_run(run)):
+        await plan_runs(engine)
     await work(engine)
 
     assert len(provider.calls) == 6
+
+
+async def test_a_pause_is_not_undone_by_a_worker_that_has_not_heard_of_it(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told the jobs to go on, until the run was claimed again: at once, or when a dead worker's lease had ended."""
+    run = await deploy(engine, 6)
+    await plan_runs(engine)
+    clock.advance(seconds=30)
+
+    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.pause_run(run)):
+        await plan_runs(engine)
+    await work_once(other)
+
+    assert provider.calls == []
+
+
+@pytest.mark.parametrize("ask", [Engine.pause_run, Engine.cancel_run])
+async def test_jobs_that_are_written_while_their_run_is_stopped_are_stopped_as_well(
+    engine: Engine,
+    other: Engine,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[Engine, UUID], Awaitable[None]],
+) -> None:
+    """They were written to go on, and went on until the run was claimed again."""
+    run = await deploy(engine, 6)
+    read = kernel_deploy._read_chunk
+
+    async def stopped_meanwhile(*arguments: Any) -> Any:
+        chunk = await read(*arguments)
+        monkeypatch.setattr(kernel_deploy, "_read_chunk", read)
+        await ask(other, run)
+        return chunk
+
+    monkeypatch.setattr(kernel_deploy, "_read_chunk", stopped_meanwhile)
+    await plan_runs(engine)
+    await work_once(other)
+
+    assert provider.calls == []
 
 
 async def test_a_cancelled_run_skips_what_is_left_and_its_status_follows_from_its_jobs(

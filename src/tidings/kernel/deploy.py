@@ -18,7 +18,7 @@ from tidings.domain.queue import Lane, Stop
 from tidings.domain.run import Source
 from tidings.kernel import crash_points, deploy_contacts, deploy_retry
 from tidings.kernel.kernel import Kernel
-from tidings.storage import deploy
+from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewItem, NewJob, Part, Person
 from tidings.storage.load import LoadedRun
@@ -112,7 +112,9 @@ async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part
         held = await deploy.lock_part(tx, shard=shard, run_id=run.id, cursor=part.cursor, cursor_id=part.cursor_id)
         if held:
             jobs = await chunk.write(kernel, tx, shard, run, part, now)
-            await _write_jobs(tx, shard, run, jobs, now)
+            # Read now that the part is held: whoever pauses the run asks its jobs after this commit, or has said so.
+            stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run.id), id=run.id)
+            await _write_jobs(tx, shard, run, jobs, stop, now)
             await _advance(kernel, tx, shard, run, part, chunk, sum(job.planned for job in jobs))
         crash_points.reach("before_deploy_commit")
 
@@ -148,7 +150,9 @@ async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -
     return _ListChunk(people, cursor, None, finished=len(people) < size)
 
 
-async def _write_jobs(tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], now: datetime) -> None:
+async def _write_jobs(
+    tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], stop: Stop | None, now: datetime
+) -> None:
     if not jobs:
         return
     await deploy.insert_jobs(
@@ -161,7 +165,6 @@ async def _write_jobs(tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], 
         jobs=jobs,
         now=now,
     )
-    stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
     await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
 
 

@@ -5,7 +5,6 @@ Reached from engine.py. Asks rather than acts: whoever holds the lease obeys, or
 
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from uuid import UUID
 
 from tidings.domain.caller import Caller
@@ -15,7 +14,7 @@ from tidings.domain.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.queue import Lane, Stop
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.storage import load, release, resolve
+from tidings.storage import deploy, load, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.resolve import FoundItem
 
@@ -99,7 +98,7 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
 
 
 async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
-    """Pause, cancel or (None) resume a run and its jobs; the run's own claim repeats it for jobs written meanwhile."""
+    """Pause, cancel or (None) resume a run and its jobs; the run's own claim repeats it if this dies half-way."""
     shard, now = kernel.shard_of(id), await kernel.clock.now()
     entry = kernel.new_id(bucket_of_id(id), now)
 
@@ -119,9 +118,23 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         await write_audit(kernel, tx, by, [Deed("run", id, stop or "resume", {}, entry)], now)
 
     await kernel.db.persist(write)
-    for each in kernel.every_shard():
-        await kernel.db.persist(
-            partial(resolve.stop_jobs_of_run, shard=each, run_id=id, stop=stop, now=now), alone=True
-        )
-        kernel.notifier.tell(each, Lane.CAMPAIGNS)
+    await pass_on_stop(kernel, id)
     kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def pass_on_stop(kernel: Kernel, run_id: UUID) -> None:
+    """Ask every open job of a run to pause, stop or go on, as the run says at that moment.
+
+    Whoever writes jobs of a run, or asks them, holds the shard's part of it and reads what the run says only then. So
+    what was asked for last is what holds, whoever asks at the same time and whoever died before it had asked all.
+    """
+    now = await kernel.clock.now()
+    for shard in kernel.every_shard():
+
+        async def ask(tx: Tx, shard: Shard = shard) -> int:
+            await deploy.hold_part(tx, shard=shard, run_id=run_id)
+            stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run_id), id=run_id)
+            return await resolve.stop_jobs_of_run(tx, shard=shard, run_id=run_id, stop=stop, now=now)
+
+        if await kernel.db.persist(ask):
+            kernel.notifier.tell(shard, Lane.CAMPAIGNS)

@@ -19,7 +19,8 @@ from tidings.kernel import crash_points
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.deploy import deploy_some
 from tidings.kernel.kernel import Kernel
-from tidings.storage import deploy, load, release, resolve
+from tidings.kernel.resolve import pass_on_stop
+from tidings.storage import deploy, load, release
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedRun
 from tidings.storage.release import MovedRun
@@ -39,7 +40,7 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 
 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
-    await pass_on_stop(kernel, run)
+    await pass_on_stop(kernel, run.id)
     planned = run.planned
     if planned is None and not (run.paused and not run.cancelled):
         planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
@@ -55,20 +56,6 @@ def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:
     """Deploying goes in slices, so that the run's status keeps up with its first jobs and the lease never runs out."""
     begun = lease.until - kernel.limits.lease
     return begun + min(DEPLOY_SLICE, kernel.limits.lease / 3)
-
-
-async def pass_on_stop(kernel: Kernel, run: LoadedRun) -> None:
-    """Ask every open job of a run to pause, stop or go on, as the run says; new ones are written that way.
-
-    To go on is said, too: whoever resumed the run may have died before it asked the jobs, or we may just have
-    overwritten what it asked. Then its request has made the run due again, and we say it then.
-    """
-    stop = Stop.CANCEL if run.cancelled else Stop.PAUSE if run.paused else None
-    now = await kernel.clock.now()
-    for shard in kernel.every_shard():
-        await kernel.db.persist(
-            partial(resolve.stop_jobs_of_run, shard=shard, run_id=run.id, stop=stop, now=now), alone=True
-        )
 
 
 async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, Counts]]:

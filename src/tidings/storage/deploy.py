@@ -113,6 +113,11 @@ async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_i
     return row is not None
 
 
+async def hold_part(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
+    """Let nobody write jobs of a run's share until this transaction ends."""
+    await tx.fetch(_SQL["hold_part"], shard=shard, run_id=run_id)
+
+
 async def advance_part(
     tx: Tx,
     *,

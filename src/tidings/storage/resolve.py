@@ -112,6 +112,12 @@ async def flag_run(tx: Tx, *, shard: Shard, id: UUID, paused: bool, cancelled: b
     return row is not None
 
 
+async def stop_of_run(tx: Tx, *, shard: Shard, id: UUID) -> Stop | None:
+    """What a run's flags ask of its jobs."""
+    row = await tx.fetch_one(_SQL["stop_of_run"], shard=shard, id=id)
+    return Stop(row["stop"]) if row and row["stop"] else None
+
+
 async def stop_jobs_of_run(tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, now: datetime) -> int:
     """Ask every open job of a run in one shard; give how many there were."""
     return len(await tx.fetch(_SQL["stop_jobs_of_run"], shard=shard, run_id=run_id, stop=stop, now=now))

@@ -31,6 +31,10 @@ select planned from run_parts
    and not finished
    for update;
 
+-- name: hold_part
+-- Holds a share wherever it is, so that no jobs are written to it meanwhile.
+select planned from run_parts where shard = :shard and run_id = :run_id for update;
+
 -- name: advance_part
 -- Moves the cursor, in the transaction that writes the chunk.
 update run_parts

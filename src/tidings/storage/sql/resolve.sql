@@ -58,6 +58,12 @@ update runs set paused = :paused, cancelled = cancelled or :cancelled
  where shard = :shard and id = :id and ended_at is null
 returning id;
 
+-- name: stop_of_run
+-- What is asked of a run's jobs.
+select case when cancelled then 'cancel' when paused then 'pause' end as stop
+  from runs
+ where shard = :shard and id = :id;
+
 -- name: stop_jobs_of_run
 -- The same request for every open job of a run in one shard.
 update queue q
