@@ -1,12 +1,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CONTACTS ?= 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage test-api check format chaos bench bench-full bench-peers clean
+.PHONY: help install demo up test test-storage test-api check format chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-12s\033[0m %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed ## Create .venv with the tidings command
 
@@ -50,6 +51,10 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 
 chaos: $(VENV)/.installed-dev ## 1,000 kills, 100 restarts, a million sends: over an hour (CHAOS_SEED= goes on, CHAOS_BACKGROUND=1)
 	@$(BIN)/python -m tests.chaos.soak
+
+chaos-products: $(VENV)/.installed-dev ## A campaign to 20,000 contacts, sequences and events: 30 kills, 3 restarts, minutes (CONTACTS=)
+	@$(BIN)/python -m tests.chaos.soak --lanes 1 --minutes 15 --kills 30 --restarts 3 --sends $(CONTACTS) \
+		--round-work products --round-contacts $(CONTACTS) --round-sends $$(($(CONTACTS) * 5 / 4)) --round-kills 30 --round-restarts 3
 
 bench: $(VENV)/.installed-dev ## The kernel beside raw SQL, in a few minutes (BENCH_ITEMS; python -m bench.run --help)
 	@$(BIN)/python -m bench.run

@@ -12,10 +12,11 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tests.chaos import oddities
-from tidings.domain import retry
+from tidings.domain import retry, sequence
+from tidings.domain.graph import Schedule
 from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import (
@@ -184,6 +185,15 @@ def make_app(address: str, call_seconds: float) -> App:
     return App([LedgerProvider(name, address, call_seconds) for name in CLASSES], routes)
 
 
+def shorten_days(seconds: float) -> None:
+    """Have a sequence's day last only so long: a soak has none to wait for."""
+
+    def due_of(schedule: Schedule, base: datetime, contact_zone: str | None) -> datetime:
+        return base + schedule.day_offset * timedelta(seconds=seconds)
+
+    sequence.due_of = due_of
+
+
 def hurry(seconds: float) -> None:
     """Wait only so long between attempts: a soak has no minutes for each retry, and no setting says it."""
     wait = timedelta(seconds=seconds)
@@ -198,6 +208,8 @@ def app() -> App:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if wait := os.environ.get("CHAOS_RETRY_SECONDS"):
         hurry(float(wait))
+    if day := os.environ.get("CHAOS_DAY_SECONDS"):
+        shorten_days(float(day))
     oddities.install(os.environ)
     call_seconds = float(os.environ["TIDINGS_CALL_SECONDS"])
     made = make_app(os.environ["CHAOS_LEDGER"], call_seconds)

@@ -9,22 +9,25 @@ import os
 import signal
 import sys
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
+from uuid import uuid4
 
 import asyncpg
 
 from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
 from tests.chaos.audit import Findings, Peaceful, audit, open_items, unsettled
+from tests.chaos.book import Book, Intended, read_intended
 from tests.chaos.history import offences, watch
+from tests.chaos.processes import REPOSITORY, ApiProcess, WorkerProcess, start
 from tests.chaos.troubles import Troubles
 from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
-from tests.chaos.workload import Workload, read_intended
+from tests.chaos.workload import Workload
 from tidings.config import Config
 from tidings.embedded.processes import children_of
 from tidings.embedded.temporary import TemporaryServer
@@ -32,9 +35,8 @@ from tidings.engine import Engine, Trigger
 from tidings.kernel.slots import WINDOW_SECONDS
 from tidings.wiring import open_engine
 
-__all__ = ["Arena", "Faults", "Overdue", "Timing", "WorkerProcess", "open_arena", "until"]
+__all__ = ["REPOSITORY", "Arena", "Faults", "Overdue", "Timing", "WorkerProcess", "open_arena", "until"]
 
-REPOSITORY = Path(__file__).parents[2]
 CALL_DELAY_SECONDS = 0.02
 MOST_LOG_LINES = 100
 WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
@@ -48,61 +50,8 @@ class Timing:
     lease_seconds: float = 2.0
     call_seconds: float = 1.0
     poll_seconds: float = 0.2
-    retry_seconds: float | None = None  # between attempts, instead of the policies' own
-
-
-class WorkerProcess:
-    """One real worker."""
-
-    def __init__(self, process: Process, log: Path, crash_at: str | None) -> None:
-        self._process = process
-        self.log = log
-        self.crash_at = crash_at
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def code(self) -> int | None:
-        """How it ended: None while it runs, negative for the signal that ended it."""
-        return self._process.returncode
-
-    def send(self, number: signal.Signals) -> bool:
-        """Signal it, unless it has gone already."""
-        if self.code is not None:
-            return False
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
-            return True
-        return False
-
-    async def wait(self, seconds: float = DEADLINE_SECONDS) -> int:
-        """Wait for its end; give how it ended."""
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._process.wait()
-        except TimeoutError:
-            raise Overdue(f"worker {self.pid} ({self.crash_at or 'unarmed'}) did not end:\n{self.tail()}") from None
-
-    def is_frozen(self) -> bool:
-        """Whether it is stopped (SIGSTOP)."""
-        with suppress(FileNotFoundError, ProcessLookupError):
-            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-        return False
-
-    def is_working(self) -> bool:
-        """Whether it has said that it started."""
-        return self.log.exists() and b"worker_started" in self.log.read_bytes()
-
-    def events(self, *names: str) -> list[str]:
-        """Its log lines about these events."""
-        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return [line for line in lines if any(f'"event": "{name}"' in line for name in names)]
-
-    def tail(self, lines: int = 15) -> str:
-        """The end of its log."""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
+    retry_seconds: float = 1.0  # between attempts, instead of the policies' own
+    day_seconds: float = 0.5  # of a sequence's calendar
 
 
 @dataclass(slots=True)
@@ -113,6 +62,7 @@ class Faults:
     postgres: int = 0
     freezes: int = 0
     terminations: int = 0
+    hand_overs: int = 0  # everything paused, new workers, resumed
 
 
 class Arena(Troubles):
@@ -130,8 +80,10 @@ class Arena(Troubles):
         self.directory = directory
         self.server = server
         self.engine = engine
-        self.workload = Workload(engine, directory / "intended.jsonl")
+        self.book = Book(directory / "intended.jsonl")
+        self.workload = Workload(engine, self.book)
         self.workers: list[WorkerProcess] = []
+        self.apis: list[ApiProcess] = []
         self.faults = Faults()
         self._ledger = ledger
         self.troubles = Counter[str]()
@@ -149,16 +101,7 @@ class Arena(Troubles):
         """Start a worker, armed to die or freeze at a crash point if one is given."""
         log = self.directory / f"worker-{len(self.workers)}.log"
         environ = {**self._environ, **settings, **({"TIDINGS_CRASH_AT": crash_at} if crash_at else {})}
-        with log.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tidings", "worker", "--app", "tests.chaos.app:app"),
-                env=environ,
-                cwd=REPOSITORY,
-                stdin=DEVNULL,
-                stdout=file,
-                stderr=file,
-            )
-        worker = WorkerProcess(process, log, crash_at)
+        worker = WorkerProcess(await start(log, environ, "worker"), log, crash_at)
         self.workers.append(worker)
         return worker
 
@@ -176,6 +119,19 @@ class Arena(Troubles):
             raise Overdue(f"{error}:\n{worker.tail()}") from None
         if worker.code is not None:
             raise AssertionError(f"a worker ended with {worker.code} before it started:\n{worker.tail()}")
+
+    async def start_api(self) -> ApiProcess:
+        """Start `tidings serve` beside the workers."""
+        api = ApiProcess(self.directory / "api.log", self._environ, f"tid_{uuid4().hex}")
+        self._stack.push_async_callback(api.close)
+        await api.start()
+        self.apis.append(api)
+        return api
+
+    async def kill_api(self, api: ApiProcess) -> None:
+        """kill -9 to the API, then start it again."""
+        await api.kill()
+        self.faults.kills["API"] += 1
 
     async def trigger_elsewhere(self, workflow: str, triggers: Sequence[Trigger], crash_at: str) -> int:
         """Trigger from a process that dies on the way; give how it ended."""
@@ -284,7 +240,7 @@ class Arena(Troubles):
 
             async def is_settled() -> bool:
                 nonlocal left
-                left = await unsettled(connection, self.workload.items)
+                left = await unsettled(connection, self.book.items)
                 return not left
 
             try:
@@ -319,8 +275,7 @@ class Arena(Troubles):
     async def audit(self) -> Findings:
         """Compare the list, the database and the ledger; whatever does not fit is a violation."""
         async with self.look() as connection:
-            intended = read_intended(self.directory / "intended.jsonl")
-            findings = await audit(connection, self.engine, intended, self.file, self._peaceful())
+            findings = await audit(connection, self.engine, self.intended(), self.file, self._peaceful())
             findings.violations += await offences(connection)
         # A database that was away takes leases with it as surely as a kill does.
         kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres + self.troubles.total()
@@ -328,8 +283,13 @@ class Arena(Troubles):
             findings.violations.append(f"{findings.tallies['blind'].in_doubt} in doubt after {kills} kills")
         for worker in self.workers:
             findings.violations += [f"worker {worker.pid}: {line}" for line in worker.events("batch_failed")]
+        findings.violations += [f"API: {line}" for api in self.apis for line in api.failures()]
         await until("no rendering process is left", lambda: not any(map(_is_rendering, self._rendering)))
         return findings
+
+    def intended(self) -> Intended:
+        """The list of what was intended."""
+        return read_intended(self.directory / "intended.jsonl")
 
     def unanswered(self) -> int:
         """How many items a living worker put in doubt because a call got no answer in time."""
@@ -439,16 +399,13 @@ async def _stop_ledger(process: Process) -> None:
 
 def _environ(dsn: str, address: str, timing: Timing) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "PYTEST_"))}
-    hurry = {} if timing.retry_seconds is None else {"CHAOS_RETRY_SECONDS": str(timing.retry_seconds)}
-    return (
-        own
-        | hurry
-        | {
-            "DATABASE_URL": dsn,
-            "CHAOS_LEDGER": address,
-            "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),
-            "TIDINGS_CALL_SECONDS": str(timing.call_seconds),
-            "TIDINGS_POLL_SECONDS": str(timing.poll_seconds),
-            "TIDINGS_LOG_FORMAT": "json",
-        }
-    )
+    return own | {
+        "DATABASE_URL": dsn,
+        "CHAOS_LEDGER": address,
+        "CHAOS_RETRY_SECONDS": str(timing.retry_seconds),
+        "CHAOS_DAY_SECONDS": str(timing.day_seconds),
+        "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),
+        "TIDINGS_CALL_SECONDS": str(timing.call_seconds),
+        "TIDINGS_POLL_SECONDS": str(timing.poll_seconds),
+        "TIDINGS_LOG_FORMAT": "json",
+    }

@@ -3,17 +3,18 @@
 Strict: whatever the promises do not name as allowed is a violation, however rare the crash that led to it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tests.chaos.app import CLASSES
+from tests.chaos.book import Intended
 from tests.chaos.ledger import Line, Mode, read_lines
-from tests.chaos.workload import Intended
 from tidings.domain.item import SUCCESSES, ItemStatus
 from tidings.engine import Engine
 
@@ -46,6 +47,7 @@ class Findings:
     """What an audit found."""
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in CLASSES})
+    workloads: Counter[str] = field(default_factory=Counter)  # "workload class" → items that were sent
     violations: list[str] = field(default_factory=list)
     unwitnessed: int = 0  # calls whose row PostgreSQL could not show at that moment; the row says afterwards
 
@@ -151,9 +153,11 @@ async def audit(
                 _check_unsendable(findings, item, calls)
             else:
                 _check_item(findings, provider, item, calls)
+                findings.workloads[f"{intended.workloads[recipient]} {provider}"] += item.status in SUCCESSES
             _check_witness(findings, item, calls)
             if item.in_doubt and peaceful.has_left(item, calls):
                 findings.violations.append(f"{recipient} was left in doubt by SIGTERM: {_story(calls)}")
+    _check_order(findings, intended, lines)
     findings.violations += [
         f"verify {check.name}: {offence.id} {offence.problem}"
         for check in await engine.verify()
@@ -225,6 +229,17 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
         findings.violations.append(f"{name} failed although nobody refused it")
 
 
+def _check_order(findings: Findings, intended: Intended, lines: Mapping[str, list[Line]]) -> None:
+    """Nobody hears of a step before the one in front of it; what a person had sent again comes when it comes."""
+    for walk in intended.walks:
+        called = [recipient for recipient in walk if recipient in lines and recipient not in intended.resent]
+        for one, other in pairwise(called):
+            if max(line.at for line in lines[one]) > min(line.at for line in lines[other]):
+                findings.violations.append(
+                    f"{other} came before {one}: {_story(lines[other])}; {_story(lines[one])}",
+                )
+
+
 def _check_unsendable(findings: Findings, item: Item, calls: Sequence[Line]) -> None:
     findings.tallies[item.provider].failed += item.status is ItemStatus.FAILED
     if item.status is not ItemStatus.FAILED or calls:
@@ -257,13 +272,40 @@ def _check_witness(findings: Findings, item: Item, calls: Sequence[Line]) -> Non
 async def _check_owners(
     findings: Findings, connection: "asyncpg.Connection[asyncpg.Record]", intended: Intended
 ) -> None:
-    executions = {row["id"] for row in await connection.fetch("select id from executions")}
-    if executions != set(intended.executions.values()):
-        findings.violations.append(f"{len(executions)} executions for {len(intended.executions)} triggers")
+    rows = await connection.fetch("select id from executions where contact_id is null")
+    if {row["id"] for row in rows} != set(intended.executions.values()):
+        findings.violations.append(f"{len(rows)} executions for {len(intended.executions)} triggers")
     runs = {row["id"]: row["planned"] for row in await connection.fetch("select id, planned from runs")}
     if runs != intended.runs:
         findings.violations.append(f"the runs planned {runs}; intended were {intended.runs}")
-    # The audit log is history: no item of a run may have ended after the run did.
+    events = [row["idempotency_key"] for row in await connection.fetch("select idempotency_key from events")]
+    if sorted(events) != sorted(intended.events):
+        findings.violations.append(f"{len(events)} events are stored; {len(intended.events)} were intended")
+    await _check_enrollments(findings, connection, intended)
+    await _check_ends(findings, connection)
+
+
+async def _check_enrollments(
+    findings: Findings, connection: "asyncpg.Connection[asyncpg.Record]", intended: Intended
+) -> None:
+    """Everybody who was to be enrolled is, once, and is through."""
+    rows = await connection.fetch(
+        """
+        select c.external_id, e.status
+          from executions e
+          join contacts c on c.shard = e.shard and c.id = e.contact_id
+        """
+    )
+    times = Counter(row["external_id"] for row in rows)
+    for contact in sorted(intended.enrolled ^ times.keys() | {one for one, count in times.items() if count > 1}):
+        findings.violations.append(f"contact {contact} is enrolled {times[contact]} times")
+    findings.violations += [
+        f"the enrollment of {row['external_id']} is {row['status']}" for row in rows if row["status"] != "completed"
+    ]
+
+
+async def _check_ends(findings: Findings, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """The audit log is history: no item of a run may have ended after the run did."""
     for row in await connection.fetch(
         """
         select distinct a.subject_id as id

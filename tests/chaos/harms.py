@@ -4,6 +4,7 @@ A new fault is a function on a Scene and a line in HARMS. Crash points are not l
 all points × classes in turn.
 """
 
+import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,6 +14,7 @@ from itertools import cycle, islice
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import until
 from tests.chaos.plan import Plan
+from tests.chaos.product_scene import ProductScene
 from tests.chaos.scene import TIMING, Scene
 from tidings.kernel.crash_points import POINTS
 from tidings.worker.main import EXIT_AT_ONCE
@@ -134,6 +136,28 @@ async def restart_postgres(scene: Scene, card: Card) -> None:
     await scene.arena.kill_postgres()
 
 
+async def hand_over(scene: Scene, card: Card) -> None:
+    """Everything is paused, new workers take the place of the old ones, and it is resumed."""
+    await scene.under_load()
+    await products_of(scene).hand_over()
+
+
+async def kill_api(scene: Scene, card: Card) -> None:
+    """While somebody is asking; they ask again."""
+    products = products_of(scene)
+    feeding = asyncio.create_task(products.feed(card.provider))
+    await asyncio.sleep(scene.draw.uniform(0, 0.3))  # somewhere in it
+    await products.kill_api()
+    await feeding
+
+
+def products_of(scene: Scene) -> ProductScene:
+    """The scene of a round of the products: only such a one is dealt their harms."""
+    if not isinstance(scene, ProductScene):
+        raise TypeError("this round has no products")
+    return scene
+
+
 HARMS: Mapping[str, Harm] = {
     "crash at a point": Harm(crash, 15, points=1),
     "two crashes on the same items": Harm(crash_twice, 1, points=2),
@@ -145,6 +169,12 @@ HARMS: Mapping[str, Harm] = {
     "SIGSTOP at a point": Harm(freeze_at_point, 1),
     "PostgreSQL kill -9": Harm(restart_postgres, 3, is_restart=True),
 }
+PRODUCT_HARMS: Mapping[str, Harm] = {
+    **HARMS,
+    "pause, new workers, resume": Harm(hand_over, 2),
+    "API kill -9": Harm(kill_api, 2),
+}
+PRODUCTS_EVERY = 4
 GENTLE: Mapping[str, Harm] = {"SIGTERM": Harm(terminate, 12)}
 """A round of these leaves nothing in doubt at all."""
 GENTLE_EVERY = 8
@@ -155,9 +185,14 @@ def is_gentle(number: int) -> bool:
     return number % GENTLE_EVERY == GENTLE_EVERY - 1
 
 
+def is_of_products(number: int, plan: Plan) -> bool:
+    """Whether what a round works on is asked for as users ask: campaigns, enrollments and events."""
+    return plan.work == "products" or number % PRODUCTS_EVERY == PRODUCTS_EVERY // 2
+
+
 def deck(number: int, plan: Plan, draw: random.Random) -> list[Card]:
     """The harms of one round, class after class, shuffled within each."""
-    harms = GENTLE if is_gentle(number) else HARMS
+    harms = GENTLE if is_gentle(number) else PRODUCT_HARMS if is_of_products(number, plan) else HARMS
     times = {name: _whole(harm.times_in(plan), draw) for name, harm in harms.items()}
     dealt = sum(times[name] * harm.points for name, harm in harms.items())
     # A gentle round is dealt no point, so it must not be counted either.
@@ -179,7 +214,7 @@ async def do(scene: Scene, card: Card) -> None:
     """Do one harm while its class is fed, and note its kills under that class."""
     scene.provider = card.provider
     before = scene.arena.faults.kills.copy()
-    await {**HARMS, **GENTLE}[card.name].act(scene, card)
+    await {**PRODUCT_HARMS, **GENTLE}[card.name].act(scene, card)
     for how, times in (scene.arena.faults.kills - before).items():
         scene.kills[f"{how} {card.provider}"] += times
 

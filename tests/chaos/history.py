@@ -62,7 +62,8 @@ declare
     open bigint;
 begin
     select count(*) into open from tidings.outbox o
-     where o.shard = new.shard and o.run_id = new.run_id and o.job_id = new.id and o.status = 'queued';
+     where o.shard = new.shard and (o.run_id = new.run_id or o.event_id = new.event_id) and o.job_id = new.id
+       and o.status = 'queued';
     if open > 0 then
         insert into chaos.offences (what, id, detail) values ('a job ended with open items', new.id, open);
     end if;

@@ -337,10 +337,11 @@ def _said(line: Line, orders: Orders) -> bytes | None:
     }[line.mode]
 
 
-def read_lines(path: Path) -> list[Line]:
-    """What a ledger's file says."""
-    with path.open() as file:
-        return [_line(json.loads(text)) for text in file]
+def read_lines(path: Path, offset: int = 0) -> list[Line]:
+    """What a ledger's file says from some byte on; of a line that is being written, nothing yet."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return [_line(json.loads(text)) for text in file if text.endswith(b"\n")]
 
 
 def _line(raw: dict[str, Any]) -> Line:

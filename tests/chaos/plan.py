@@ -8,6 +8,9 @@ from typing import Any
 from tests.chaos.app import CLASSES
 from tests.chaos.audit import Tally
 
+WORK = ("mixed", "products")
+"""What rounds work on: each fourth on the products and the others on the kernel, or all of them on the products."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -17,6 +20,8 @@ class Plan:
     restarts: int = 3  # of PostgreSQL
     sends: int = 25_000
     minutes: float = 12.0
+    work: str = WORK[0]
+    contacts: int = 12_000  # of the large campaign in a round of the products; a part of its sends
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Report:
     kills: Counter[str] = field(default_factory=Counter)  # "point class" → times
     others: Counter[str] = field(default_factory=Counter)  # harm that is no kill → times
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in CLASSES})
+    workloads: Counter[str] = field(default_factory=Counter)  # "workload class" → items that were sent
     violations: list[str] = field(default_factory=list)
     unwitnessed: int = 0
     seconds: float = 0.0
@@ -70,7 +76,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         # asdict cannot copy a Counter before Python 3.12.
-        plain = {name: dict(getattr(self, name)) for name in ("kills", "others", "phases")}
+        plain = {name: dict(getattr(self, name)) for name in ("kills", "others", "workloads", "phases")}
         return plain | {
             "round": self.round,
             "tallies": {name: asdict(tally) for name, tally in self.tallies.items()},
@@ -81,7 +87,7 @@ class Report:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> "Report":
-        counters = {name: Counter(raw[name]) for name in ("kills", "others")}
+        counters = {name: Counter(raw[name]) for name in ("kills", "others", "workloads")}
         tallies = {name: Tally(**tally) for name, tally in raw["tallies"].items()}
         return Report(**{**raw, **counters, "tallies": tallies})
 
@@ -96,6 +102,7 @@ def add_up(reports: Iterable[Report]) -> Report:
         sums.round = max(sums.round, one.round)
         sums.kills.update(one.kills)
         sums.others.update(one.others)
+        sums.workloads.update(one.workloads)
         sums.violations += one.violations
         sums.unwitnessed += one.unwitnessed
         sums.seconds += one.seconds

@@ -21,11 +21,11 @@ import structlog
 
 from tests.chaos.arena import Arena, Overdue, open_arena
 from tests.chaos.evidence import keep_evidence
-from tests.chaos.harms import Card, deck, do, is_gentle
+from tests.chaos.harms import Card, deck, do, is_gentle, is_of_products
 from tests.chaos.plan import Report, Task
-from tests.chaos.scene import TIMING, Scene
+from tests.chaos.product_scene import ProductScene
+from tests.chaos.scene import SETTLE_SECONDS, TIMING, Scene
 
-SETTLE_SECONDS = 180.0
 PROGRESS_SECONDS = 1.0
 LONGEST_VIOLATION = 600  # the whole of it is with the evidence
 FAULTS = {
@@ -62,17 +62,19 @@ class Round:
         return self.report
 
     async def _live(self, arena: Arena) -> None:
-        scene = Scene(arena, random.Random(self.task.name), self.task.plan.sends)
+        make = ProductScene if is_of_products(self.task.number, self.task.plan) else Scene
+        scene = make(arena, random.Random(self.task.name), self.task.plan)
         telling = asyncio.create_task(self._tell_for_ever(scene))
         try:
             async with asyncio.timeout(self.task.plan.minutes * 60):
                 await self._hurt(scene)
-                await self._prove(arena)
+                await self._prove(scene)
         except Exception as error:
             traceback.print_exc()
             self.report.violations.append(f"the round broke off: {type(error).__name__}: {error}")
         finally:
             telling.cancel()
+            await scene.close()
             self.report.kills, self.report.others = scene.kills, scene.others()
         if self.report.violations:
             await keep_evidence(arena, self.report.violations)
@@ -101,15 +103,16 @@ class Round:
         with self._phase(f"harm: {card.name}"):
             await do(scene, card)
 
-    async def _prove(self, arena: Arena) -> None:
+    async def _prove(self, scene: Scene) -> None:
         with self._phase("settle"):
             try:
-                await arena.settle(seconds=SETTLE_SECONDS)
+                await scene.arena.settle(seconds=SETTLE_SECONDS)
             except Overdue as error:  # the audit can still say what is left
                 self.report.violations.append(str(error))
-                await arena.send_home()
+                await scene.arena.send_home()
         with self._phase("audit"):
-            findings = await arena.audit()
+            findings = await scene.conclude()
+        self.report.workloads = findings.workloads
         self.report.tallies = findings.tallies
         self.report.violations += findings.violations
         self.report.unwitnessed = findings.unwitnessed

@@ -9,9 +9,11 @@ import asyncpg
 
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing, WorkerProcess
-from tests.chaos.plan import RESTART
+from tests.chaos.audit import Findings
+from tests.chaos.plan import RESTART, Plan
 
-TIMING = Timing(lease_seconds=2.0, call_seconds=1.0, retry_seconds=1.0)
+TIMING = Timing(lease_seconds=2.0, call_seconds=1.0)
+SETTLE_SECONDS = 180.0
 WORKERS = 2
 PEOPLE_PER_RUN = 400
 FEWEST_JOBS = 10
@@ -25,13 +27,13 @@ FEED_EVERY_SECONDS = 0.25
 class Scene:
     """What harms act on."""
 
-    def __init__(self, arena: Arena, draw: random.Random, sends: int) -> None:
+    def __init__(self, arena: Arena, draw: random.Random, plan: Plan) -> None:
         self.arena = arena
         self.draw = draw
         self.provider = next(iter(CLASSES))
         self.workers: list[WorkerProcess] = []
         self.kills: Counter[str] = Counter()  # "point class" → times
-        self._sends = sends
+        self._sends = plan.sends
         self.share_done = 0.0  # of the harms
         self.is_over = False
 
@@ -51,7 +53,7 @@ class Scene:
         await self.arena.workload.start_enrollments(people // 100)
 
     def _is_ahead(self) -> bool:
-        return self.arena.workload.items > self._sends * self.share_done
+        return self.arena.book.items > self._sends * self.share_done
 
     async def keep_feeding(self) -> None:
         """Keep the workers busy until `is_over`, also beyond the planned sends: points are reached by work alone."""
@@ -63,7 +65,7 @@ class Scene:
     async def feed_the_rest(self) -> None:
         """What is planned and not fed yet, each class in turn."""
         self.share_done = 1.0
-        while self.arena.workload.items < self._sends:
+        while self.arena.book.items < self._sends:
             for provider in CLASSES:
                 await self.feed(provider)
             while await self._jobs() >= 3 * FEWEST_JOBS:
@@ -89,9 +91,21 @@ class Scene:
         self.workers = [worker for worker in self.workers if worker not in gone]
         self.workers += await self.arena.start_workers(WORKERS - len(self.workers))
 
+    async def conclude(self) -> Findings:
+        """What an audit finds once everything has settled."""
+        return await self.arena.audit()
+
+    async def close(self) -> None:
+        """Let go of what was opened beside the arena."""
+
     def others(self) -> Counter[str]:
         """Harm so far that is no kill."""
         faults = self.arena.faults
         return Counter(
-            {RESTART: faults.postgres, "SIGSTOP, then SIGCONT": faults.freezes, "SIGTERM": faults.terminations}
+            {
+                RESTART: faults.postgres,
+                "SIGSTOP, then SIGCONT": faults.freezes,
+                "SIGTERM": faults.terminations,
+                "pause, new workers, resume": faults.hand_overs,
+            }
         )

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from tests.chaos.app import CLASSES
+from tests.chaos.book import KERNEL, WORKLOADS
 from tests.chaos.plan import Report
 from tidings.kernel.crash_points import POINTS
 
@@ -82,6 +83,9 @@ def summary(sums: Report, rounds: int, seed: str) -> Table:
     table.add_section()
     for name in TALLY_ROWS:
         _add(table, name.replace("_", " "), [getattr(sums.tallies[provider], name) for provider in CLASSES])
+    table.add_section()
+    for workload in (KERNEL, *WORKLOADS):
+        _add(table, f"sent by {workload}", [sums.workloads[f"{workload} {provider}"] for provider in CLASSES])
     return table
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.chaos.arena import REPOSITORY
-from tests.chaos.plan import Plan, Report, add_up
+from tests.chaos.plan import WORK, Plan, Report, add_up
 from tests.chaos.runner import RoundProcess
 from tests.chaos.screen import Screen, summary
 from tests.chaos.state import HOME, Elsewhere, State
@@ -175,11 +175,14 @@ def read_options(arguments: Sequence[str], environ: Mapping[str, str]) -> argpar
     """The options; each may be given as CHAOS_… in the environment, too."""
     parser = argparse.ArgumentParser(prog="tests.chaos.soak", description=__doc__)
     usual = Plan()
-    numbers: dict[str, int | float] = {"kills": 1000, "restarts": 100, "sends": 1_000_000, "minutes": 90.0, "lanes": 2}
-    numbers |= {f"round-{each.name}": getattr(usual, each.name) for each in fields(Plan)}
-    for name, default in numbers.items():
+    values: dict[str, int | float | str] = {f"round-{each.name}": getattr(usual, each.name) for each in fields(Plan)}
+    values |= {"kills": 1000, "restarts": 100, "sends": 1_000_000, "minutes": 90.0, "lanes": 2}
+    for name, default in values.items():
         given = environ.get(f"CHAOS_{name.upper().replace('-', '_')}") or default
-        parser.add_argument(f"--{name}", type=type(default), default=type(default)(given), help=f"[{default}]")
+        choices = WORK if name == "round-work" else None
+        parser.add_argument(
+            f"--{name}", type=type(default), default=type(default)(given), choices=choices, help=f"[{default}]"
+        )
     parser.add_argument("--seed", default=environ.get("CHAOS_SEED") or None, help="what is drawn; again to go on")
     parser.add_argument("--resume", nargs="?", const="", help="go on with this directory's seed, or the latest one's")
     parser.add_argument("--replay", type=int, metavar="ROUND", help="do only this round of the seed, again")

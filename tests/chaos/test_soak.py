@@ -46,6 +46,16 @@ def test_a_gentle_round_only_asks_workers_to_leave() -> None:
     assert {card.name for number in gentle for card in deal(number)} == {"SIGTERM"}
 
 
+def test_each_fourth_round_is_of_the_products_or_every_one_if_asked() -> None:
+    theirs = {"pause, new workers, resume", "API kill -9"}
+    only = replace(PLAN, work="products")
+
+    rounds = {number for number in range(16) if theirs <= {card.name for card in deal(number)}}
+
+    assert rounds == {2, 6, 10, 14}
+    assert theirs <= {card.name for card in deck(0, only, random.Random(1))}
+
+
 def test_finished_rounds_are_read_back_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:
     state = State("1", PLAN, tmp_path)
     for number in (0, 1):

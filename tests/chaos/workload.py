@@ -1,67 +1,37 @@
-"""What is asked of the engine, and the list of it that is kept outside the database, in a file.
+"""What is asked of the engine itself, in the test's own process: executions, runs to a list, and enrollments.
 
-Every intended item has a recipient of its own, so the recipient is its name in the list, in the outbox and in the
-ledger alike. An item is in the file before the engine hears of it.
+book.py is the list of it; products.py asks as a user does.
 """
 
-import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from uuid import UUID, uuid4
 
 from tests.chaos.app import CHANNELS, CLASSES
+from tests.chaos.book import Book
 from tidings.domain.caller import Caller
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient, Trigger, Workspace
 from tidings.kernel.enroll import Enrolling
-from tidings.products.contacts import ContactFilter
 
 CALLER = Caller(Workspace(), "chaos")
 WALK = ("blind", "keyed", "resolvable")
 """The providers that the three sends of the long workflow go through, in order."""
 DRIP = ("resolvable", "blind")
-"""Those of a sequence's two steps: a push token and an address can be any text, a phone number cannot."""
+"""Those of a sequence's two steps."""
 
 _TEXTS = {Channel.EMAIL: {"subject": "Hello", "body": "Hello {{ name }}"}}
 _CONTENT = {channel: _TEXTS.get(channel, {"body": "Hello {{ name }}"}) for channel in CHANNELS.values()}
 
 
-@dataclass(slots=True)
-class Intended:
-    """Everything that should become an item: recipient → provider; and what was started for it."""
-
-    items: dict[str, str] = field(default_factory=dict)
-    executions: dict[str, UUID] = field(default_factory=dict)  # idempotency key → id
-    runs: dict[UUID, int] = field(default_factory=dict)  # id → people
-    unsendable: set[str] = field(default_factory=set)  # those of the items that must fail without a call
-
-
-def read_intended(path: Path) -> Intended:
-    """The list, as the file has it."""
-    intended = Intended()
-    with path.open() as file:
-        for line in map(json.loads, file):
-            intended.items |= line.get("items", {})
-            intended.executions |= {key: UUID(id) for key, id in line.get("executions", {}).items()}
-            intended.unsendable |= line.get("unsendable", {}).keys()
-            intended.runs |= {UUID(id): people for id, people in line.get("runs", {}).items()}
-    return intended
-
-
 class Workload:
     """Feeds the engine in the test's own process, and writes down what it fed."""
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: Engine, book: Book) -> None:
         self._engine = engine
-        self._number = 0
-        self._path = path
-        self.items = 0
+        self._book = book
         self.sequence = UUID(int=0)
-        self._write({})
 
     async def define(self) -> None:
         """The workflows: one send for each provider, and a walk through all three."""
@@ -78,16 +48,10 @@ class Workload:
         await self._engine.sequences.update(CALLER, sequence.id, status=SequenceStatus.ACTIVE)
         self.sequence = sequence.id
 
-    def addresses(self, count: int, provider: str, mode: str = "to") -> list[str]:
-        """New recipients; `mode` tells the ledger what to do with the first call for each."""
-        first = self._number
-        self._number += count
-        return [f"{mode}.{number}.{provider}@chaos.test" for number in range(first, first + count)]
-
     def triggers(self, provider: str, count: int, mode: str = "to") -> list[Trigger]:
         """Wishes for executions with one send each, noted as intended."""
-        addresses = self.addresses(count, provider, mode)
-        self._intend(dict.fromkeys(addresses, provider))
+        addresses = self._book.addresses(count, provider, mode)
+        self._book.intend(addresses, provider)
         return [Trigger(f"key {address}", {f"to_{provider}": address, "name": address}) for address in addresses]
 
     async def start_executions(self, provider: str, count: int, mode: str = "to") -> None:
@@ -96,9 +60,10 @@ class Workload:
 
     async def start_walks(self, count: int) -> None:
         """Trigger executions with three sends, one through each provider."""
-        people = [self.addresses(count, provider) for provider in WALK]
+        people = [self._book.addresses(count, provider) for provider in WALK]
         for provider, share in zip(WALK, people, strict=True):
-            self._intend(dict.fromkeys(share, provider))
+            self._book.intend(share, provider)
+        self._book.write({"walks": list(zip(*people, strict=True))})
         triggers = []
         for addresses in zip(*people, strict=True):
             data = {f"to_{provider}": address for provider, address in zip(WALK, addresses, strict=True)}
@@ -111,17 +76,17 @@ class Workload:
 
     async def start_run(self, provider: str, count: int, mode: str = "to", poison: str = "") -> UUID:
         """Deploy a run to new people; `poison` is what the first of them gets to be rendered."""
-        addresses = self.addresses(count, provider, mode)
-        self._intend(dict.fromkeys(addresses, provider))
+        addresses = self._book.addresses(count, provider, mode)
+        self._book.intend(addresses, provider)
         channel = CHANNELS[provider]
         recipients = [Recipient(address, {"name": address}) for address in addresses]
         content = dict(_CONTENT[channel])
         if poison:
             content["body"] += f"{{% if name == '{addresses[0]}' %}}{poison}{{% endif %}}"
-            self._write({"unsendable": {addresses[0]: poison}})
+            self._book.write({"unsendable": {addresses[0]: poison}})
         wish = Deployment(uuid4(), f"run {addresses[0]}", channel, content, recipients)
         started = await self._engine.deploy(wish)
-        self._write({"runs": {str(started.id): count}})
+        self._book.write({"runs": {str(started.id): count}})
         return started.id
 
     async def start_enrollments(self, count: int) -> None:
@@ -130,45 +95,26 @@ class Workload:
 
     async def add_contacts(self, count: int) -> str:
         """New contacts who will be enrolled, noted as intended; gives the tag that they have."""
-        tokens, addresses = (self.addresses(count, provider) for provider in DRIP)
+        tokens, addresses = (self._book.addresses(count, provider) for provider in DRIP)
         for provider, share in zip(DRIP, (tokens, addresses), strict=True):
-            self._intend(dict.fromkeys(share, provider))
+            self._book.intend(share, provider)
         people = [
             {"externalId": token, "pushTokens": [token], "email": address, "tags": [tokens[0]]}
             for token, address in zip(tokens, addresses, strict=True)
         ]
+        self._book.write({"enrolled": tokens, "walks": list(zip(tokens, addresses, strict=True))})
         await self._engine.contacts.upsert_many(CALLER, people)
         return tokens[0]
 
     async def enroll(self, tag: str) -> Enrolling:
         """Enroll everybody with a tag, whoever of them may have been enrolled already."""
-        done = await self._engine.enrollments.batch_enroll(CALLER, self.sequence, {"tag": tag})
-        cursor: str | None = None
-        while True:
-            page = await self._engine.contacts.list(CALLER.workspace, ContactFilter(tag=tag), limit=1000, cursor=cursor)
-            for one in page.items:
-                [enrollment] = (await self._engine.enrollments.list_of_contact(CALLER.workspace, one.id)).items
-                self._write({"executions": {f"enrollment {one.id}": str(enrollment.id)}})
-            cursor = page.next_cursor
-            if cursor is None:
-                return done
+        return await self._engine.enrollments.batch_enroll(CALLER, self.sequence, {"tag": tag})
 
     async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> list[bool]:
         started = await self._engine.trigger_many(workflow, triggers)
         keys = [one.idempotency_key for one in triggers]
-        self._write({"executions": {key: str(got.id) for key, got in zip(keys, started, strict=True)}})
+        self._book.write({"executions": {key: str(got.id) for key, got in zip(keys, started, strict=True)}})
         return [one.duplicate for one in started]
-
-    def _intend(self, items: Mapping[str, str]) -> None:
-        """Before the engine hears of them: what is asked for and forgotten would otherwise be nobody's loss."""
-        self._write({"items": items})
-        self.items += len(items)
-
-    def _write(self, line: Mapping[str, Mapping[str, object]]) -> None:
-        with self._path.open("ab") as file:
-            file.write(json.dumps(line).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _send(id: str, provider: str) -> dict[str, object]:
