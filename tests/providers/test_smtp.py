@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from aiosmtpd.smtp import SMTP, AuthResult
 
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import Say, scripted
-from tidings.domain.outcome import Accepted, Rejected, RetryLater
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.domain.provider import Blind, CannotTell, Doubtful
 from tidings.providers.smtp import SmtpProvider
 
@@ -276,6 +277,30 @@ async def test_smtps_is_encrypted_from_the_first_byte(server_tls: ssl.SSLContext
 
     assert isinstance(outcome, Accepted)
     assert len(mailbox.envelopes) == 1
+
+
+async def test_tls_works_on_the_loop_that_workers_have(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """Its transports are no children of asyncio's: a check for those once took every encrypted connection for lost."""
+
+    def send(url: str) -> Outcome:
+        async def once() -> Outcome:
+            async with smtp_provider(url, tls_context=client_tls) as provider:
+                return await provider.send(marked(), yes)
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(once())
+
+    mailbox = Mailbox()
+    implicit = await asyncio.get_running_loop().create_server(
+        lambda: SMTP(mailbox, hostname="mail.test"), "127.0.0.1", 0, ssl=server_tls
+    )
+    async with mail_server(tls_context=server_tls, require_starttls=True) as starting, implicit:
+        starttls = await asyncio.to_thread(send, starting.url(host="localhost") + "&starttls=true")
+        port = implicit.sockets[0].getsockname()[1]
+        smtps = await asyncio.to_thread(send, f"smtps://localhost:{port}?from=news@example.com")
+
+    assert isinstance(starttls, Accepted)
+    assert isinstance(smtps, Accepted)
 
 
 async def test_text_slipped_in_before_tls_is_not_read_as_the_servers(

@@ -8,6 +8,7 @@ import asyncio
 import re
 import socket
 import ssl
+from typing import cast
 
 from aiosmtplib import SMTP, SMTPAuthenticationError, SMTPException, SMTPResponse, SMTPResponseException
 from aiosmtplib.errors import SMTPServerDisconnected
@@ -142,11 +143,10 @@ class Connection:
             await self._smtp.login(server.username, server.password or "")
 
     def _flush_at_once(self) -> None:
-        transport = self._protocol.transport
-        if not isinstance(transport, asyncio.Transport):
+        if self._protocol.transport is None:
             raise SMTPServerDisconnected("connection lost")
-        self._transport = transport
-        transport.set_write_buffer_limits(high=_BUFFER_BYTES)
+        self._transport = cast("asyncio.Transport", self._protocol.transport)  # not by isinstance: uvloop's is no child
+        self._transport.set_write_buffer_limits(high=_BUFFER_BYTES)
 
 
 async def open_connection(server: SmtpServer, tls_context: ssl.SSLContext) -> Connection:
