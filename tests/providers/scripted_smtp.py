@@ -85,7 +85,7 @@ class ScriptedSmtp:
             verb = line.split()[0].decode().upper()
             self.commands.append(line.decode().strip())
             said = await self._act(number, verb, writer)
-            if said.startswith(b"354"):
+            if b"354 " in said:
                 await self._read_message(number, reader, writer)
 
     async def _read_message(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

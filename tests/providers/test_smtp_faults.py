@@ -1,6 +1,7 @@
 """Every stage of an SMTP call × every fault: retry or reject before the final dot, doubt without a reply after it."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -16,6 +17,8 @@ from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unkn
 from tidings.kernel.deliver import call_provider
 from tidings.providers.smtp import SmtpProvider
 
+READ_ONCE = ssl.create_default_context()
+"""Reading the system's certificates takes longer than a test."""
 PATIENCE = timedelta(seconds=20)
 SHORT = timedelta(seconds=1.5)
 LONG_BODY = {"subject": "Long", "body": "sixty-three bytes and a line end, as often as it takes, and so on\n" * 150_000}
@@ -25,7 +28,9 @@ LONG_BODY = {"subject": "Long", "body": "sixty-three bytes and a line end, as of
 async def provider_for(
     smtp: ScriptedSmtp, call_deadline: timedelta = PATIENCE, concurrency: int = 10
 ) -> AsyncIterator[SmtpProvider]:
-    provider = SmtpProvider.from_url(smtp.url(), call_deadline=call_deadline, concurrency=concurrency)
+    provider = SmtpProvider.from_url(
+        smtp.url(), call_deadline=call_deadline, concurrency=concurrency, tls_context=READ_ONCE
+    )
     try:
         yield provider
     finally:

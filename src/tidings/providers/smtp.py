@@ -1,6 +1,7 @@
 """E-mail over SMTP: a blind provider, as nothing can tell what became of a message whose reply was lost.
 
 A message goes command by command: connect, EHLO, STARTTLS, AUTH → MAIL → RCPT → DATA → the message → the final dot.
+A server that offers PIPELINING is asked MAIL, RCPT and DATA at once: two journeys for a message instead of five.
 Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only the server's
 whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies mean.
 """
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # What a broken, closed or babbling connection raises; uvloop adds RuntimeError for a transport that is gone.
 _FAILURES = (OSError, SMTPException, ValueError, RuntimeError)
+_RESET, _DATA = b"RSET", b"DATA"
+_LATE_REPLIES_SECONDS = 5.0
 
 
 class SmtpProvider:
@@ -183,14 +186,17 @@ class _Call:
         self.is_settled = False  # both sides agree where the connection stands, so it may be used again
         self._letter = letter
         self._sender = sender
+        self._ahead = 0  # commands that went with an earlier one, and whose replies are still to come
         self._dot_written = False
 
     async def begin_if_alive(self, connection: Connection) -> SMTPResponse | None:
         """Try MAIL on a connection that was used before; None when the server has let go of it meanwhile."""
         self.connection = connection
         try:
-            reset = await connection.command(b"RSET")
-            if reset.code == 250 and (reply := await self.begin(connection)).code != 421:
+            reset, reply = await self._ask_from(connection, _RESET), None
+            if reset.code == 250:
+                reply = await self._ask(connection, self._mail(connection))
+            if reply is not None and reply.code != 421:
                 return reply
         except _FAILURES:
             pass  # nothing was started: a new connection can have the message
@@ -201,27 +207,52 @@ class _Call:
     async def begin(self, connection: Connection) -> SMTPResponse:
         """Send MAIL, with what the server offers for it."""
         self.connection = connection
-        options = [b"SIZE=%d" % self._letter.size] if connection.offers("size") else []
-        if self._letter.needs_utf8 and connection.offers("smtputf8"):
-            options += [b"SMTPUTF8", b"BODY=8BITMIME"]
-        return await connection.command(b"MAIL", b"FROM:<%s>" % self._sender.address.encode("ascii"), *options)
+        return await self._ask_from(connection, self._mail(connection))
 
     async def finish(self, connection: Connection, reply: SMTPResponse, may_start: MayStart) -> Outcome:
         """Go on from the reply to MAIL up to the reply to the whole message."""
         if reply.code != 250:
-            return self._refused(Stage.MAIL, reply)
+            return await self._refused(connection, Stage.MAIL, reply)
         if self._letter.needs_utf8 and not connection.offers("smtputf8"):
             self.is_settled = True
             return Rejected("the server cannot write to addresses beyond ASCII (no SMTPUTF8)")
-        reply = await connection.command(b"RCPT", b"TO:<%s>" % self._letter.recipient.encode())
+        reply = await self._ask(connection, self._rcpt)
         if reply.code not in (250, 251):
-            return self._refused(Stage.RCPT, reply)
-        reply = await connection.command(b"DATA")
+            return await self._refused(connection, Stage.RCPT, reply)
+        reply = await self._ask(connection, _DATA)
         if reply.code != 354:
-            return self._refused(Stage.DATA, reply)
+            return await self._refused(connection, Stage.DATA, reply)
         if not may_start():
             return RetryLater("the lease was spent before the message was handed over", uses_attempt=False)
         return await self._hand_over(connection)
+
+    def _mail(self, connection: Connection) -> bytes:
+        options = b" SIZE=%d" % self._letter.size if connection.offers("size") else b""
+        if self._letter.needs_utf8 and connection.offers("smtputf8"):
+            options += b" SMTPUTF8 BODY=8BITMIME"
+        return b"MAIL FROM:<%s>%s" % (self._sender.address.encode("ascii"), options)
+
+    @property
+    def _rcpt(self) -> bytes:
+        return b"RCPT TO:<%s>" % self._letter.recipient.encode()
+
+    async def _ask_from(self, connection: Connection, first: bytes) -> SMTPResponse:
+        """Ask the first question, and with it all that follow up to DATA if the server takes them together."""
+        questions = [first]
+        if connection.offers("pipelining") and (connection.offers("smtputf8") or not self._letter.needs_utf8):
+            mail = [self._mail(connection)] if first == _RESET else []
+            questions += [*mail, self._rcpt, _DATA]
+        connection.ask(questions)
+        self._ahead = len(questions) - 1
+        return await connection.reply()
+
+    async def _ask(self, connection: Connection, question: bytes) -> SMTPResponse:
+        """Ask, unless that went ahead; and read the reply."""
+        if self._ahead:
+            self._ahead -= 1
+        else:
+            connection.ask([question])
+        return await connection.reply()
 
     def outcome_without_reply(self, failure: Exception) -> Outcome:
         """Say what a broken connection or a passed deadline means at this point."""
@@ -237,10 +268,23 @@ class _Call:
         self._dot_written = True
         reply = await connection.write_dot()
         if reply.code != 250:
-            return self._refused(Stage.END, reply)
+            return await self._refused(connection, Stage.END, reply)
         self.is_settled = True
         return Accepted(self._letter.message_id)
 
-    def _refused(self, stage: Stage, reply: SMTPResponse) -> Outcome:
-        self.is_settled = 400 <= reply.code < 600 and reply.code != 421
+    async def _refused(self, connection: Connection, stage: Stage, reply: SMTPResponse) -> Outcome:
+        self.is_settled = _is_refusal(reply) and await self._is_all_refused(connection)
         return judge(stage, reply)
+
+    async def _is_all_refused(self, connection: Connection) -> bool:
+        """Read the replies to what went ahead; one who says 354 after a refusal waits for a message there is not."""
+        try:
+            async with asyncio.timeout(_LATE_REPLIES_SECONDS):
+                return all([_is_refusal(await connection.reply()) for _ in range(self._ahead)])
+        except _FAILURES:
+            return False
+
+
+def _is_refusal(reply: SMTPResponse) -> bool:
+    """Whether the server said no and will go on talking."""
+    return 400 <= reply.code < 600 and reply.code != 421

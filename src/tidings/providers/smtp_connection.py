@@ -1,13 +1,15 @@
-"""One SMTP connection: opened, then used command by command by smtp.py.
+"""One SMTP connection: opened, then used by smtp.py, one message after the other.
 
-aiosmtplib speaks the protocol; this adds what its high-level calls cannot give: replies checked against the grammar,
-no reply ever paired with the wrong command, and the final dot written apart from the message.
+aiosmtplib opens it: greeting, EHLO, STARTTLS, AUTH. For messages this adds what its calls cannot give: replies checked
+against the grammar, no reply ever paired with the wrong command, several commands written at once, and the final dot
+written apart from the message.
 """
 
 import asyncio
 import re
 import socket
 import ssl
+from collections.abc import Sequence
 from typing import cast
 
 from aiosmtplib import SMTP, SMTPAuthenticationError, SMTPException, SMTPResponse, SMTPResponseException
@@ -18,6 +20,7 @@ from tidings.providers.printable import printable
 from tidings.providers.smtp_url import SmtpServer
 
 _REPLY = re.compile(rb"([2-5][0-9]{2})(?:-[^\n]*\n\1)*(?: [^\n]*)?\r?\n")
+_BEGINNING = re.compile(rb"([2-5][0-9]{2})-[^\n]*\n(?:\1-[^\n]*\n)*(?:[^\n]*)")
 _LONGEST_REPLY = 65_536
 _MALFORMED = -1
 _QUIT_SECONDS = 2.0
@@ -40,6 +43,8 @@ class StrictProtocol(SMTPProtocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
         self._unread = bytearray()
+        self._more: asyncio.Future[None] | None = None  # somebody waits for more to arrive
+        self._ended = False
 
     @property
     def is_silent(self) -> bool:
@@ -50,7 +55,50 @@ class StrictProtocol(SMTPProtocol):
         """Keep what arrives beside aiosmtplib's own buffer."""
         if len(self._unread) < _LONGEST_REPLY:
             self._unread += data
-        super().data_received(data)
+        self._stir()
+        super().data_received(data)  # which takes no notice while no command of its own waits
+
+    def eof_received(self) -> bool:
+        """The server has said its last."""
+        self._ended = True
+        self._stir()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing will come any more."""
+        self._ended = True
+        self._stir()
+        super().connection_lost(exc)
+
+    def _stir(self) -> None:
+        if self._more is not None and not self._more.done():
+            self._more.set_result(None)
+
+    async def next_reply(self) -> SMTPResponse:
+        """Read one reply to what was written here; several may have been asked for at once."""
+        while (reply := self._take_reply()) is None:
+            if self._ended:
+                raise SMTPServerDisconnected("connection lost")
+            self._more = self._loop.create_future()
+            await self._more
+        return reply
+
+    def _take_reply(self) -> SMTPResponse | None:
+        """The reply that has arrived, if all of it has; raise for what can become none."""
+        found = _REPLY.match(self._unread)
+        if found is None and self._can_become_a_reply():
+            return None
+        if found is None:
+            said = printable(self._unread[:200].decode("utf-8", "replace"))
+            raise SMTPResponseException(_MALFORMED, f"malformed reply {said!r}")
+        reply = found[0]
+        del self._unread[: len(reply)]
+        text = b"\n".join(line[4:].strip() for line in reply.splitlines())
+        return SMTPResponse(int(reply[:3]), text.decode("utf-8", "surrogateescape"))
+
+    def _can_become_a_reply(self) -> bool:
+        is_begun = b"\n" not in self._unread or _BEGINNING.fullmatch(self._unread) is not None
+        return is_begun and len(self._unread) < _LONGEST_REPLY
 
     async def read_response(self, timeout: float | None = None) -> SMTPResponse:
         """Read one reply, and check it against the grammar of RFC 5321 §4.2."""
@@ -96,9 +144,15 @@ class Connection:
         """Say whether the server announced an extension."""
         return self._smtp.supports_extension(extension)
 
-    async def command(self, *words: bytes) -> SMTPResponse:
-        """Send one command and read its reply, whatever that is."""
-        return await self._smtp.execute_command(*words)
+    def ask(self, commands: Sequence[bytes]) -> None:
+        """Send commands, all at once; each has a reply, to be read in this order. More than one needs PIPELINING."""
+        if any(b"\r" in command or b"\n" in command or b"\0" in command for command in commands):
+            raise ValueError("a command holds a control character")
+        self._protocol.write(b"".join(b"%s\r\n" % command for command in commands))
+
+    async def reply(self) -> SMTPResponse:
+        """Read the next reply, whatever that is."""
+        return await self._protocol.next_reply()
 
     async def write_content(self, content: bytes) -> None:
         """Hand the message to the operating system; without its final dot it counts for nothing.
@@ -112,7 +166,7 @@ class Connection:
     async def write_dot(self) -> SMTPResponse:
         """End the message and read the reply: from here on the server may have accepted it."""
         self._protocol.write(b".\r\n")
-        return await self._protocol.read_response()
+        return await self._protocol.next_reply()
 
     async def quit(self) -> None:
         """Take leave, without waiting long for an answer."""
