@@ -56,10 +56,10 @@ chaos-products: $(VENV)/.installed-dev ## A campaign to 20,000 contacts, sequenc
 	@$(BIN)/python -m tests.chaos.soak --lanes 1 --minutes 15 --kills 30 --restarts 3 --sends $(CONTACTS) \
 		--round-work products --round-contacts $(CONTACTS) --round-sends $$(($(CONTACTS) * 5 / 4)) --round-kills 30 --round-restarts 3
 
-bench: $(VENV)/.installed-dev ## The kernel beside raw SQL, in a few minutes (BENCH_ITEMS; python -m bench.run --help)
+bench: $(VENV)/.installed-dev ## Kernel and products beside raw SQL, COPY and bare SMTP, in minutes (BENCH_ITEMS; python -m bench.run --help)
 	@$(BIN)/python -m bench.run
 
-bench-full: $(VENV)/.installed-dev ## All of it: ten million sleepers, a million items, a soak, peers (45 minutes)
+bench-full: $(VENV)/.installed-dev ## All of it: ten million sleepers, a million contacts, a soak, peers (an hour)
 	@$(BIN)/python -m bench.run --full
 
 bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, PgQueuer and DBOS, each installed into bench/.peers

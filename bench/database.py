@@ -70,21 +70,27 @@ def person(number: int) -> dict[str, object]:
 
 
 class Fresh:
-    """A new database, removed at the end."""
+    """A new database, removed at the end; its e-mail goes to a provider that accepts at once, or to an SMTP server."""
 
     engine: Engine
     sql: Sql
 
-    def __init__(self, server: str, *, allow_unsafe: bool = False) -> None:
+    def __init__(
+        self, server: str, *, smtp_url: str | None = None, template: str = "template1", allow_unsafe: bool = False
+    ) -> None:
         self._server = server
+        self._template = template
         self._allow_unsafe = allow_unsafe
+        self.smtp_url = smtp_url
         self.name = f"bench_{uuid4().hex[:8]}"
         self.dsn = urlunsplit(urlsplit(server)._replace(path=f"/{self.name}"))
 
     async def __aenter__(self) -> "Fresh":
-        await self._admin(f"create database {self.name}")
-        config = Config(database_url=self.dsn, shards=SHARDS, allow_unsafe_storage=self._allow_unsafe)
-        self.engine = await open_engine(config, app)
+        await self._admin(f"create database {self.name} template {self._template}")
+        config = Config(
+            database_url=self.dsn, shards=SHARDS, allow_unsafe_storage=self._allow_unsafe, smtp_url=self.smtp_url
+        )
+        self.engine = await open_engine(config, None if self.smtp_url else app)
         self.sql = await connect(self.dsn)
         for name, definition in WORKFLOWS.items():
             await self.engine.define(name, definition)

@@ -1,23 +1,23 @@
 """Deploying a campaign to contacts: people a second, beside a plain INSERT … SELECT of the same items.
 
 The plain one writes the outbox rows alone, in one statement for each shard: no jobs, no queue, no cursor to go on from,
-and keys of two parts. It is what PostgreSQL can take.
+and keys of two parts. It is what PostgreSQL can take. As the deploy, it has several shards side by side; one after the
+other is shown as well.
 """
 
-import os
-import time
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from uuid import uuid4
 
 from bench.bench import Bench
-from bench.database import Fresh, Tell
-from bench.importing import COLUMNS, WORKSPACE, Work, rows
-from bench.meter import Meter
+from bench.contacts import WORKSPACE, deploy_to_everybody, store_contacts
+from bench.database import Fresh, Tell, connect
 from bench.report import Result
-from tidings.domain.caller import Caller
+from bench.settings import SHARDS
+from bench.timed import Timed
 from tidings.domain.queue import Lane
 
-BY = Caller(WORKSPACE, "bench")
 PLAIN = """
 insert into outbox (
     shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
@@ -31,46 +31,45 @@ select shard, id, tenant_id, workspace_id, $2, $2, row_number() over (order by i
 
 
 async def measure_deploying(bench: Bench) -> AsyncIterator[Result]:
-    """The plain statement first, then a deploy to the same people."""
-    count = bench.settings.items * 4
+    """The plain statements first, then a deploy to the same people."""
+    count = bench.settings.people
     async with Fresh(bench.dsn) as fresh:
-        await fresh.sql.copy_records_to_table(
-            "contacts", records=[*rows(count)], columns=COLUMNS, schema_name="tidings"
-        )
-        await fresh.sql.execute("vacuum analyze contacts")
-        plain = await _measured(bench, fresh, "INSERT … SELECT of items", count, partial(_plain, fresh), None)
-        yield plain
-        await fresh.sql.execute("truncate outbox")
+        bench.step(f"storing {count:,} contacts", None)
+        await store_contacts(fresh, count)
+        timed = Timed(bench, fresh, "deploying", "select count(*) from outbox")
+        plain: list[Result] = []
+        for what, shares in (
+            ("INSERT … SELECT of items", [list(range(SHARDS))]),
+            ("the same, the shards side by side", [[shard] for shard in range(SHARDS)]),
+        ):
+            bench.step(what, None)
+            plain.append(await timed.measure(what, count, partial(_plain, fresh, shares), _fastest(plain)))
+            yield plain[-1]
+            await fresh.sql.execute("truncate outbox")
         what = "deploy of a campaign to contacts"
         work = partial(_deploy, fresh, bench.step(what, count))
-        yield await _measured(bench, fresh, what, count, work, plain.rate)
+        yield await timed.measure(what, count, work, _fastest(plain))
 
 
-async def _measured(bench: Bench, fresh: Fresh, what: str, count: int, work: Work, ceiling: float | None) -> Result:
-    await fresh.settle()
-    meter = Meter(fresh.sql, bench.postmaster, [os.getpid()])
-    before, began = await meter.read(), time.monotonic()
-    await work()
-    seconds = time.monotonic() - began
-    cost = await meter.read() - before
-    planned = await fresh.sql.fetchval("select count(*) from outbox")
-    if planned != count:
-        raise AssertionError(f"{count} items should have been planned, not {planned}")
-    of_ceiling = 1.0 if ceiling is None else count / seconds / ceiling
-    return Result("deploying", what, 1, count, seconds, of_ceiling, **cost.for_each(count))
+def _fastest(plain: Sequence[Result]) -> float | None:
+    return max((result.rate or 0 for result in plain), default=None)
 
 
-async def _plain(fresh: Fresh) -> None:
-    for shard in fresh.engine.kernel.every_shard():
-        await fresh.sql.execute(PLAIN, shard, await fresh.sql.fetchval("select gen_random_uuid()"))
+async def _plain(fresh: Fresh, shares: Sequence[Sequence[int]]) -> None:
+    async def insert(share: Sequence[int]) -> None:
+        connection = await connect(fresh.dsn)
+        try:
+            for shard in share:
+                await connection.execute(PLAIN, shard, uuid4())
+        finally:
+            await connection.close()
+
+    await asyncio.gather(*map(insert, shares))
 
 
 async def _deploy(fresh: Fresh, tell: Tell) -> None:
     """The run's own work until everybody is planned; nothing is sent."""
-    content = {"subject": "Hello {{ contact.name }}", "body": "Good to see you."}
-    given = {"name": "bench", "channel": "email", "content": content, "audience": {"all": True}}
-    made = await fresh.engine.campaigns.create(BY, given)
-    run = (await fresh.engine.campaigns.deploy(BY, made.id)).id
+    run = await deploy_to_everybody(fresh)
     while True:
         for shard in fresh.engine.kernel.every_shard():
             await fresh.engine.work(shard, Lane.RUNS)

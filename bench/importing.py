@@ -3,51 +3,40 @@
 COPY reads nothing of what it is given and fails at the first row that is there already: it is what PostgreSQL can take.
 """
 
-import os
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
 from functools import partial
-from uuid import UUID
+from pathlib import Path
 
 from bench.bench import Bench
+from bench.contacts import BY, COLUMNS, line, write_rows
 from bench.database import Fresh, Tell
-from bench.meter import Meter
 from bench.report import Result
-from bench.settings import SHARDS
-from tidings.domain.caller import Caller
+from bench.timed import Timed
 from tidings.domain.contact_file import ContactFile, FileFormat
-from tidings.domain.ids import Workspace, make_id, shard_of
 from tidings.products.contacts import ImportReport
 
-Work = Callable[[], Awaitable[None]]
-WORKSPACE = Workspace()
 HEADER = b"externalId,name,email,phone,company,timeZone,Plan\n"
 PIECE_ROWS = 1_000
-COLUMNS = [
-    *("shard", "id", "tenant_id", "workspace_id", "external_id", "name", "email", "phone", "company", "time_zone"),
-    *("attributes", "created_at", "updated_at"),
-]
 
 
-def line(number: int) -> bytes:
-    return (
-        f"crm-{number},Person {number},p{number}@Example.com,+44 20 {7_000_0000 + number:08d},Company {number % 1000},"
-        f"Europe/London,pro\n"
-    ).encode()
-
-
-def rows(count: int) -> Iterator[tuple[object, ...]]:
-    """The rows that the import makes of the same lines."""
-    at = datetime.now(UTC)
-    for number in range(count):
-        external_id = f"crm-{number}"
-        id: UUID = make_id(WORKSPACE.bucket_of(external_id), at, number)
-        yield (
-            *(shard_of(id, SHARDS), id, WORKSPACE.tenant, WORKSPACE.name, external_id, f"Person {number}"),
-            *(f"p{number}@example.com", f"+4420{7_000_0000 + number:08d}", f"Company {number % 1000}", "Europe/London"),
-            *('{"Plan": "pro"}', at, at),
-        )
+async def measure_importing(bench: Bench) -> AsyncIterator[Result]:
+    """COPY first, then the import of the same people, then the same file again."""
+    count = bench.settings.people
+    async with Fresh(bench.dsn) as fresh:
+        timed = Timed(bench, fresh, "importing", "select count(*) from contacts")
+        with tempfile.TemporaryDirectory(prefix="tidings-bench-") as directory:
+            prepared = Path(directory) / "contacts"
+            bench.step(f"writing {count:,} rows for COPY", None)
+            await asyncio.to_thread(write_rows, prepared, count)
+            bench.step("COPY of contacts", None)
+            copied = await timed.measure("COPY of contacts", count, partial(_copy, fresh, prepared))
+        yield copied
+        await fresh.sql.execute("truncate contacts, contact_tags")
+        for what in ("import of a CSV file", "the same file again, nothing new"):
+            tell = bench.step(what, count)
+            yield await timed.measure(what, count, partial(_import, fresh, count, tell), copied.rate)
 
 
 async def pieces(count: int, tell: Tell) -> AsyncIterator[bytes]:
@@ -57,41 +46,12 @@ async def pieces(count: int, tell: Tell) -> AsyncIterator[bytes]:
         tell(first)
 
 
-async def measure_importing(bench: Bench) -> AsyncIterator[Result]:
-    """COPY first, then the import of the same people, then the same file again."""
-    count = bench.settings.items * 4
-    async with Fresh(bench.dsn) as fresh:
-        prepared = [*rows(count)]  # made before the clock starts
-        copied = await _measured(bench, fresh, "COPY of contacts", count, partial(_copy, fresh, prepared), None)
-        yield copied
-        await fresh.sql.execute("truncate contacts, contact_tags")
-        for what in ("import of a CSV file", "the same file again, nothing new"):
-            tell = bench.step(what, count)
-            yield await _measured(bench, fresh, what, count, partial(_import, fresh, count, tell), copied.rate)
-
-
-async def _measured(bench: Bench, fresh: Fresh, what: str, count: int, work: Work, ceiling: float | None) -> Result:
-    await fresh.settle()
-    meter = Meter(fresh.sql, bench.postmaster, [os.getpid()])
-    before, began = await meter.read(), time.monotonic()
-    await work()
-    seconds = time.monotonic() - began
-    cost = await meter.read() - before
-    stored = await fresh.sql.fetchval("select count(*) from contacts")
-    if stored != count:
-        raise AssertionError(f"{count} contacts should have been stored, not {stored}")
-    of_ceiling = 1.0 if ceiling is None else count / seconds / ceiling
-    return Result("importing", what, 1, count, seconds, of_ceiling, **cost.for_each(count))
-
-
-async def _copy(fresh: Fresh, prepared: list[tuple[object, ...]]) -> None:
-    await fresh.sql.copy_records_to_table("contacts", records=prepared, columns=COLUMNS, schema_name="tidings")
+async def _copy(fresh: Fresh, prepared: Path) -> None:
+    await fresh.sql.copy_to_table("contacts", source=prepared, columns=COLUMNS, schema_name="tidings")
 
 
 async def _import(fresh: Fresh, count: int, tell: Tell) -> None:
     file = ContactFile(FileFormat.CSV)
-    report: ImportReport = await fresh.engine.contacts.import_file(
-        Caller(WORKSPACE, "bench"), file, pieces(count, tell)
-    )
+    report: ImportReport = await fresh.engine.contacts.import_file(BY, file, pieces(count, tell))
     if report.rejected or report.created + report.unchanged != count:
         raise AssertionError(f"every line should have been stored: {report.counts()}")

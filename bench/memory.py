@@ -1,4 +1,4 @@
-"""Whether a worker grows: its memory, with its rendering child's, over one long run."""
+"""Whether a worker grows: its memory, with its rendering child's, over one long campaign to contacts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,7 +9,7 @@ from bench.bench import Bench
 from bench.database import Fresh
 from bench.proc import resident_bytes
 from bench.report import Result
-from bench.throughput import CAMPAIGN, measure_kernel
+from bench.throughput import CONTACTS, measure_kernel
 from bench.workers import Workers
 
 SAMPLE_SECONDS = 0.5
@@ -17,13 +17,13 @@ SERIES = 60
 
 
 async def measure_memory(bench: Bench) -> AsyncIterator[Result]:
-    """A campaign's run with one process, and what it holds meanwhile."""
+    """One process plans and sends to so many contacts, and what it holds meanwhile."""
     items = bench.settings.memory_items
     samples: list[int] = []
     async with Fresh(bench.dsn) as fresh, Workers(fresh, 1) as workers:
         sampling = asyncio.create_task(_sample(workers, samples))
         try:
-            result = await measure_kernel(bench, fresh, workers, CAMPAIGN, items)
+            result = await measure_kernel(bench, fresh, workers, CONTACTS, items)
         finally:
             sampling.cancel()
             with suppress(asyncio.CancelledError):
@@ -33,7 +33,7 @@ async def measure_memory(bench: Bench) -> AsyncIterator[Result]:
     yield replace(
         result,
         measurement="memory",
-        what=f"memory over {items:,} items of a run",
+        what=f"memory over {items:,} contacts of a run",
         note=f"{first:.0f} MB at first, {most:.0f} MB at most, {last:.0f} MB at last",
         seen={"first_mb": first, "max_mb": most, "last_mb": last, "series_mb": _thinned(samples)},
     )

@@ -9,11 +9,11 @@ counterpart here, as ONE plain statement in its own implicit transaction:
     move       writes where the executions stand and ends their lease
 
 An execution with one send makes this round once; one with three sends makes it three times, each round with a claim of
-its own. What the kernel only reads is not read, save the node an execution stands at. `raw_campaign.py` does the same
-for a run. As many connections work side by side as keep it fastest. What the kernel loses against this is what its
-promise costs.
+its own. What the kernel only reads is not read, save the node an execution stands at. `raw_wave.py` does the same for
+enrollments, `raw_campaign.py` and `raw_contacts.py` for a run. As many connections work side by side as keep it
+fastest. What the kernel loses against this is what its promise costs.
 
-It is run as a process of its own, which says `ready`, waits for a line, works, says `done`, and waits for the end.
+It is run as a process of its own (see programs.py).
 """
 
 import asyncio
@@ -21,6 +21,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TypeAlias
@@ -29,6 +30,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import uvloop
 
+from bench.programs import told_to_begin, told_to_end
 from bench.settings import BATCH, SHARDS
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
@@ -119,23 +121,40 @@ async def claim(connection: Connection, shard: int, lane: int, limit: int) -> li
     return [row["id"] for row in await connection.fetch(CLAIM, shard, lane, at, limit, at + LEASE)]
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How a batch of one kind is moved: its lane, and the statements between claim and the next one."""
+
+    lane: int
+    reserve: str
+    move: str
+
+
+EXECUTIONS = Round(TRANSACTIONAL, RESERVE, MOVE)
+
+
 async def move_executions(connection: Connection, number: int) -> None:
-    """Move every due execution to its end; number after number begins with another shard."""
+    """Move every due execution to its end."""
+    await move_all(connection, number, EXECUTIONS)
+
+
+async def move_all(connection: Connection, number: int, by: Round) -> None:
+    """Go round until nothing is due anywhere; number after number begins with another shard."""
     empty, shard = 0, number
     while empty < SHARDS:
         shard = (shard + 1) % SHARDS
-        empty = 0 if await _round(connection, shard) else empty + 1
+        empty = 0 if await _round(connection, shard, by) else empty + 1
 
 
-async def _round(connection: Connection, shard: int) -> bool:
-    owners = await claim(connection, shard, TRANSACTIONAL, BATCH)
+async def _round(connection: Connection, shard: int, by: Round) -> bool:
+    owners = await claim(connection, shard, by.lane, BATCH)
     if not owners:
         return False
     ids = [sibling(owner) for owner in owners]
     keys = [sha256(id.bytes).digest() for id in ids]
-    await connection.execute(RESERVE, shard, ids, owners, keys, now())
+    await connection.execute(by.reserve, shard, ids, owners, keys, now())
     await connection.execute(FINALIZE, shard, ids, now())
-    await connection.execute(MOVE, shard, owners, keys, now())
+    await connection.execute(by.move, shard, owners, keys, now())
     return True
 
 
@@ -153,18 +172,19 @@ async def _lend(pool: "asyncpg.Pool[asyncpg.Record]", work: Work, number: int) -
         await work(connection, number)
 
 
-async def _told() -> None:
-    print("ready", flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
+def _work_named(workload: str) -> Work:
+    # These stand on this module.
+    from bench.raw_campaign import deploy_and_send  # noqa: PLC0415
+    from bench.raw_contacts import deploy_to_contacts_and_send  # noqa: PLC0415
+    from bench.raw_wave import move_enrollments  # noqa: PLC0415
+
+    special = {"campaign": deploy_and_send, "contacts": deploy_to_contacts_and_send, "wave": move_enrollments}
+    return special.get(workload, move_executions)
 
 
 async def _main(workload: str, process: int) -> None:
-    from bench.raw_campaign import deploy_and_send  # noqa: PLC0415 – it stands on this module
-
-    work = deploy_and_send if workload == "campaign" else move_executions
-    await run(os.environ["DATABASE_URL"], work, process, _told)
-    print("done", flush=True)
-    sys.stdin.readline()
+    await run(os.environ["DATABASE_URL"], _work_named(workload), process, told_to_begin)
+    await told_to_end()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ one connection for each shard, and every connection works on jobs from the begin
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
@@ -27,7 +28,7 @@ from bench.settings import JOB, SHARDS
 CAMPAIGNS = 2
 NOTHING_YET_SECONDS = 0.002
 
-RUN = "select id, shard, (select count(*) from audience) as people from runs"
+RUN = "select id, shard from runs"
 READ_AUDIENCE = """
 select ordinal, recipient from audience where shard = $1 and run_id = $2 and ordinal > $3 order by ordinal limit $4
 """
@@ -77,12 +78,15 @@ delete from queue where shard = $1 and id = $2
 WAKE = "update queue set due_at = least(due_at, $3) where shard = $1 and id = $2"
 ROLL_UP = """
 with ended as (
-    update runs set status = 'completed', planned = $4, started_at = $3, ended_at = $3 where shard = $1 and id = $2
+    update runs
+       set status = 'completed', planned = (select sum(planned) from run_parts where run_id = $2), started_at = $3,
+           ended_at = $3
+     where shard = $1 and id = $2
 ),
 told as (
     insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
     select $1, t.id, 'default', 'default', 'run', $2, t.event, 'engine', '{"from": "queued", "planned": null}', $3
-      from unnest($5::uuid[], '{running,completed}'::text[]) as t(id, event)
+      from unnest($4::uuid[], '{running,completed}'::text[]) as t(id, event)
 )
 delete from queue where shard = $1 and id = $2
 """
@@ -97,10 +101,17 @@ class Run:
 
     id: UUID
     shard: int
-    people: int
+
+
+Deploy = Callable[[Connection, int, Run], Awaitable[None]]
 
 
 async def deploy_and_send(connection: Connection, number: int) -> None:
+    """A run of a plain list."""
+    await deploy_by(connection, number, _deploy)
+
+
+async def deploy_by(connection: Connection, number: int, deploy: Deploy) -> None:
     """Deploy this connection's share of the shards, if any, and send jobs until there will be no more."""
     row = await connection.fetchrow(RUN)
     if row is None:
@@ -108,11 +119,11 @@ async def deploy_and_send(connection: Connection, number: int) -> None:
     run = Run(**row)
     if number < CONNECTIONS:
         for shard in range(number, SHARDS, CONNECTIONS):
-            await _deploy(connection, shard, run)
+            await deploy(connection, shard, run)
     await _send_jobs(connection, number, run)
     if number == 0:
         ids = [sibling(run.id), sibling(run.id)]
-        await connection.execute(ROLL_UP, run.shard, run.id, now(), run.people, ids)
+        await connection.execute(ROLL_UP, run.shard, run.id, now(), ids)
 
 
 async def _deploy(connection: Connection, shard: int, run: Run) -> None:

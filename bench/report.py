@@ -73,7 +73,7 @@ class Report:
         console.print(f"written to {self.path}")
 
 
-_COLUMNS = ("what", "proc.", "items/s", "of raw SQL", "Python µs/item", "PostgreSQL µs/item", "WAL B/item", "also seen")
+_COLUMNS = ("what", "proc.", "items/s", "of ceiling", "Python µs/item", "PostgreSQL µs/item", "WAL B/item", "also seen")
 
 
 def _table(results: Sequence[Result]) -> Table:

@@ -34,9 +34,10 @@ from bench.quiet import measure_quiet
 from bench.report import Report, Result
 from bench.settings import FULL, QUICK, RESULTS, Settings
 from bench.sleepers import measure_sleepers
+from bench.smtp import measure_smtp
 from bench.soak import measure_soak
 from bench.starting import measure_starting
-from bench.throughput import CAMPAIGN, EXECUTIONS, THREE_STEP, measure_workload
+from bench.throughput import CAMPAIGN, CONTACTS, EXECUTIONS, THREE_STEP, WAVE, measure_workload
 from tidings import embedded
 
 MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
@@ -45,8 +46,11 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "three-step": partial(measure_workload, workload=THREE_STEP),
     "starting": measure_starting,
     "importing": measure_importing,
-    "enrolling": measure_enrolling,
     "deploying": measure_deploying,
+    "contacts": partial(measure_workload, workload=CONTACTS),
+    "smtp": measure_smtp,
+    "enrolling": measure_enrolling,
+    "wave": partial(measure_workload, workload=WAVE),
     "sleepers": measure_sleepers,
     "latency": measure_latency,
     "idle": measure_quiet,
@@ -68,9 +72,15 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         *("--only",), nargs="+", choices=MEASUREMENTS, metavar="NAME", help=f"only some of: {', '.join(MEASUREMENTS)}"
     )
-    parser.add_argument(
-        "--items", type=int, help=f"items of a measurement [{QUICK.items:,}, full {FULL.items:,}; BENCH_ITEMS]"
+    sizes = "; ".join(
+        f"{quick:,} {what}, full {full:,}"
+        for what, quick, full in (
+            ("items", QUICK.items, FULL.items),
+            ("contacts", QUICK.people, FULL.people),
+            ("enrollments of a wave", QUICK.wave, FULL.wave),
+        )
     )
+    parser.add_argument("--items", type=int, metavar="N", help=f"the size of every measurement [{sizes}; BENCH_ITEMS]")
     parser.add_argument("--sleepers", type=int, nargs="+", metavar="N", help="sleeping executions, in growing numbers")
     parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
     parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
@@ -81,10 +91,11 @@ def arguments() -> argparse.ArgumentParser:
 def settings_of(given: argparse.Namespace) -> Settings:
     """The sizes: what was asked for, and the run's own for the rest."""
     settings = FULL if given.full else QUICK
-    items = given.items or int(os.environ.get("BENCH_ITEMS", settings.items))
+    items = given.items or int(os.environ.get("BENCH_ITEMS", "0"))
+    if items:
+        settings = replace(settings, items=items, people=items, wave=items)
     return replace(
         settings,
-        items=items,
         sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
         memory_items=given.memory_items or settings.memory_items,
         quiet_seconds=given.quiet_seconds or settings.quiet_seconds,

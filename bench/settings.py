@@ -19,6 +19,10 @@ class Settings:
     """The sizes of one run."""
 
     items: int
+    people: int
+    """Contacts that are imported, enrolled and deployed to."""
+    wave: int
+    """Enrollments that are due at one moment."""
     sleepers: tuple[int, ...]
     memory_items: int
     raw_connections: tuple[int, ...] = (4,)
@@ -28,9 +32,11 @@ class Settings:
     soak_seconds: float = 600
 
 
-QUICK = Settings(items=15_000, sleepers=(0, 100_000), memory_items=100_000)
+QUICK = Settings(items=15_000, people=100_000, wave=15_000, sleepers=(0, 100_000), memory_items=100_000)
 FULL = Settings(
     items=40_000,
+    people=1_000_000,
+    wave=100_000,
     sleepers=(0, 1_000_000, 3_000_000, 10_000_000),
     memory_items=1_000_000,
     raw_connections=(2, 4, 8),

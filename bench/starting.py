@@ -173,7 +173,7 @@ async def measure_starting(bench: Bench) -> AsyncIterator[Result]:
 async def _measure(bench: Bench, way: Way, count: int, ceiling: float | None) -> Result:
     tell = bench.step(way.title, count)
     async with AsyncExitStack() as stack:
-        scene = await open_scene(stack, bench.dsn, way)
+        scene = await open_scene(stack, Fresh(bench.dsn), way)
         await way.start(scene, CALLERS, lambda _: None)  # connections, plans and caches
         await scene.fresh.sql.execute("truncate executions, queue")
         await scene.fresh.settle()
@@ -190,9 +190,9 @@ async def _measure(bench: Bench, way: Way, count: int, ceiling: float | None) ->
     return Result("starting", way.title, 1, count, seconds, of_ceiling, **cost.for_each(count), note=note)
 
 
-async def open_scene(stack: AsyncExitStack, dsn: str, way: Way, *, allow_unsafe: bool = False) -> Scene:
+async def open_scene(stack: AsyncExitStack, new: Fresh, way: Way) -> Scene:
     """A database with the benchmark's workflows, and a pool beside its engine."""
-    fresh = await stack.enter_async_context(Fresh(dsn, allow_unsafe=allow_unsafe))
+    fresh = await stack.enter_async_context(new)
     pool = await stack.enter_async_context(
         asyncpg.create_pool(fresh.dsn, min_size=CALLERS, max_size=CALLERS, server_settings={**SESSION, **way.session})
     )

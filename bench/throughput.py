@@ -1,18 +1,17 @@
-"""Items a second through the kernel and through raw SQL: one send, a campaign's run, three sends in a row."""
+"""Items a second through the kernel and through raw SQL: executions, runs and enrollments, each beside its ceiling."""
 
-import asyncio
-from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from bench.bench import Bench
+from bench.contacts import deploy_to_everybody, store_contacts
 from bench.database import Fresh, Tell
+from bench.enrolling import enroll_all, make_sequence
 from bench.meter import Meter
+from bench.programs import Programs
 from bench.report import Result
-from bench.settings import PROCESSES
-from bench.workers import Workers, python
-
-RAW_SECONDS = 900
+from bench.settings import PROCESSES, Settings
+from bench.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +21,7 @@ class Workload:
     name: str
     title: str
     store: Callable[[Fresh, int, str, Tell], Awaitable[int]]
+    size: Callable[[Settings], int] = lambda settings: settings.items
 
 
 async def _one(fresh: Fresh, items: int, prefix: str, tell: Tell) -> int:
@@ -41,9 +41,24 @@ async def _campaign(fresh: Fresh, items: int, prefix: str, tell: Tell) -> int:
     return items
 
 
+async def _contacts(fresh: Fresh, items: int, _prefix: str, tell: Tell) -> int:
+    await store_contacts(fresh, items)
+    await deploy_to_everybody(fresh)
+    tell(items)
+    return items
+
+
+async def _wave(fresh: Fresh, items: int, _prefix: str, tell: Tell) -> int:
+    await store_contacts(fresh, items)
+    await enroll_all(fresh, await make_sequence(fresh, day_offset=0), items, tell)
+    return items
+
+
 EXECUTIONS = Workload("executions", "executions with one send", _one)
 CAMPAIGN = Workload("campaign", "a campaign's run", _campaign)
 THREE_STEP = Workload("three-step", "executions with three sends", _three)
+CONTACTS = Workload("contacts", "a campaign to contacts", _contacts)
+WAVE = Workload("wave", "a wave of due enrollments", _wave, lambda settings: settings.wave)
 
 
 async def measure_workload(bench: Bench, workload: Workload) -> AsyncIterator[Result]:
@@ -52,7 +67,7 @@ async def measure_workload(bench: Bench, workload: Workload) -> AsyncIterator[Re
         ceiling = await _measure_ceiling(bench, workload, processes)
         yield replace(ceiling, of_ceiling=1.0)
         async with Fresh(bench.dsn) as fresh, Workers(fresh, processes) as workers:
-            result = await measure_kernel(bench, fresh, workers, workload, bench.settings.items)
+            result = await measure_kernel(bench, fresh, workers, workload, workload.size(bench.settings))
         yield replace(result, of_ceiling=(result.rate or 0) / (ceiling.rate or 1))
 
 
@@ -95,38 +110,16 @@ async def _measure_ceiling(bench: Bench, workload: Workload, processes: int) -> 
 
 async def _measure_raw(bench: Bench, fresh: Fresh, workload: Workload, processes: int, connections: int) -> Result:
     what = f"raw SQL for {workload.title}, {processes} process(es) with {connections} connections"
-    items = await workload.store(fresh, bench.settings.items, "k", bench.step(f"{what}: storing", bench.settings.items))
+    size = workload.size(bench.settings)
+    items = await workload.store(fresh, size, "k", bench.step(f"{what}: storing", size))
     await fresh.settle()
-    arguments = ["-m", "bench.raw", workload.name]
     environ = {"DATABASE_URL": fresh.dsn, "BENCH_CONNECTIONS": str(connections)}
-    children = [await python([*arguments, str(number)], environ, talks=True) for number in range(processes)]
-    try:
-        await _hear(children, "ready")
-        meter = Meter(fresh.sql, bench.postmaster, [child.pid for child in children])
+    async with Programs(["bench.raw", workload.name], environ, processes) as programs:
+        meter = Meter(fresh.sql, bench.postmaster, programs.pids)
         since, before = await fresh.now(), await meter.read()
         bench.step(what, None)
-        _speak(children)
-        await _hear(children, "done")
+        await programs.work()
         cost = await meter.read() - before
-        _speak(children)
-        await asyncio.gather(*(child.wait() for child in children))
-    finally:
-        for child in children:
-            if child.returncode is None:
-                child.kill()
     seconds = await fresh.span(since, items)
     title = f"raw SQL for {workload.title}"
     return Result(workload.name, title, processes, items, seconds, **cost.for_each(items))
-
-
-def _speak(children: Sequence[Process]) -> None:
-    for child in children:
-        if child.stdin:
-            child.stdin.write(b"go\n")
-
-
-async def _hear(children: Sequence[Process], word: str) -> None:
-    async with asyncio.timeout(RAW_SECONDS):
-        lines = [await child.stdout.readline() if child.stdout else b"" for child in children]
-    if any(line.decode().strip() != word for line in lines):
-        raise RuntimeError(f"the raw program said {lines} instead of {word!r}; see bench/results/workers.log")

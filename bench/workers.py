@@ -39,8 +39,12 @@ class Workers:
     ) -> None:
         self._fresh = fresh
         self._count = processes
-        self._arguments = ["-m", "tidings", "worker", "--app", app, "--batch", str(BATCH)]
+        self._arguments = ["-m", "tidings", "worker", "--batch", str(BATCH)]
         self._environ = {"DATABASE_URL": fresh.dsn, "TIDINGS_LOG_FORMAT": "json"} | dict(environ or {})
+        if fresh.smtp_url:
+            self._environ["TIDINGS_SMTP_URL"] = fresh.smtp_url
+        else:
+            self._arguments += ["--app", app]
         self._processes: list[Process] = []
 
     async def __aenter__(self) -> "Workers":
