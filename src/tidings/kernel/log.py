@@ -6,9 +6,10 @@ Reached from release.py, which writes it in the transaction that moves the execu
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 
 from tidings.domain.execution import Execution
-from tidings.domain.graph import Branch, Delay, failure_in
+from tidings.domain.graph import Branch, Delay, Schedule, failure_in
 from tidings.kernel.plan import Case
 from tidings.storage.release import LogEntry
 
@@ -39,8 +40,14 @@ def _saw(node: Delay | Branch, execution: Execution, seen: Mapping[str, object])
     if isinstance(node, Branch):
         return {"data": execution.input, "vars": dict(seen)}
     if node.schedule is not None:
-        return asdict(node.schedule)
+        return _fields(node.schedule)
     return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
+
+
+@lru_cache(maxsize=1024)
+def _fields(schedule: Schedule) -> Mapping[str, object]:
+    """A schedule as it is logged; the same for everybody of a wave, and dear to make."""
+    return asdict(schedule)
 
 
 def _passed_at(case: Case, node: str, now: datetime) -> datetime:
