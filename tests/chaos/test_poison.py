@@ -7,9 +7,9 @@ import pytest
 
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing
+from tests.chaos.book import read_intended
 from tests.chaos.oddities import POISON
 from tests.chaos.proof import prove
-from tests.chaos.workload import read_intended
 from tidings.engine import Trigger
 from tidings.worker.loop import ALONE_AFTER
 
