@@ -1,10 +1,14 @@
+import json
 import subprocess
 import sys
 from dataclasses import fields
+from io import StringIO
 from pathlib import Path
 
 import pytest
+import structlog
 
+from tidings.cli.options import configure_logs
 from tidings.config import Config, LogFormat, load_config, variable
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
@@ -119,3 +123,20 @@ def test_a_crash_is_logged_without_the_secrets_that_were_at_hand(form: LogFormat
 
     assert "what nobody foresaw" in ended.stderr
     assert "hunter2" not in ended.stderr
+
+
+def test_a_line_and_its_end_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[str] = []
+    stream = StringIO()
+    monkeypatch.setattr(stream, "write", writes.append)
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    try:
+        configure_logs(Config(log_format=LogFormat.JSON))
+        structlog.get_logger().info("worker_started")
+    finally:
+        structlog.reset_defaults()
+
+    [line] = writes
+    assert json.loads(line)["event"] == "worker_started"
+    assert line.endswith("\n")
