@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from tests.databases import TEMPLATE, Databases, create, drop, watch, with_database
+from tests.warm import Warm
 from tidings import embedded
 from tidings.domain.item import Channel
 from tidings.engine import Engine
@@ -107,6 +108,14 @@ def databases(server: str) -> Iterator[Databases]:
     databases = Databases(server)
     yield databases
     asyncio.run(databases.close())
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Warm]:
+    """Where this process forks commands from."""
+    warm = Warm()
+    yield warm
+    warm.close()
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.warm import Warm
+from tests.warm import Call, Warm
 
 LONGEST_COMMAND_SECONDS = 60
 
@@ -51,13 +51,12 @@ class Command:
     settings: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, *arguments: str, typed: str = "", **settings: str) -> Ended:
-        environment = self.environment(settings)
         if self.warm:
-            return Ended(*self.warm.run(arguments, self.directory, environment, typed, LONGEST_COMMAND_SECONDS))
+            return Ended(*self.warm.run(self.call(*arguments, **settings), typed, LONGEST_COMMAND_SECONDS))
         ended = subprocess.run(
             [sys.executable, "-m", "tidings", *arguments],
             cwd=self.directory,
-            env=environment,
+            env=self.environment(settings),
             input=typed,
             capture_output=True,
             text=True,
@@ -66,17 +65,12 @@ class Command:
         )
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
+    def call(self, *arguments: str, **settings: str) -> Call:
+        return Call(arguments, self.directory, self.environment(settings))
+
     def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "DATABASE_"))}
         return ours | {"HOME": str(self.directory), "COLUMNS": "200"} | self.settings | dict(settings)
-
-
-@pytest.fixture(scope="session")
-def forked() -> Iterator[Warm]:
-    """Where commands are forked from, in each process of the tests."""
-    warm = Warm()
-    yield warm
-    warm.close()
 
 
 @pytest.fixture
