@@ -239,7 +239,23 @@ def _be(wanted: Mapping[str, Any]) -> None:
     os.environ.update(wanted["environment"])
     sys.argv = ["tidings", *wanted["arguments"]]
     importlib.reload(sys.modules["tidings.cli.output"])  # it asks the environment how wide the terminal is
-    sys.modules["tidings.cli"].main()
+    try:
+        sys.modules["tidings.cli"].main()
+    except SystemExit as left:
+        if isinstance(left.code, int):
+            _leave(left.code)
+        raise
+
+
+def _leave(status: int) -> None:
+    """End like any program, but leave the modules whole: to take apart what is shared is to copy it first."""
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join()
+    gc.collect()  # what was left open complains now
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

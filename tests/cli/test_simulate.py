@@ -43,31 +43,21 @@ def test_a_workflow_s_weeks_are_shown_as_a_calendar_with_bars_and_messages(welco
     assert welcome("executions", "list", "--json").json == []
 
 
-def test_json_has_everything_for_scripts(welcome: Command, tmp_path: Path) -> None:
-    people = tmp_path / "people.json"
+def test_a_definition_in_a_file_is_simulated_as_it_would_be_with_json_for_scripts(
+    welcome: Command, tmp_path: Path
+) -> None:
+    file, people = tmp_path / "changed.json", tmp_path / "people.json"
+    file.write_text(json.dumps({"name": "welcome", **WELCOME}).replace("P3D", "P7D"))
     people.write_text(json.dumps([ADA, ADA]))
 
-    ended = welcome(
-        *("simulate", "workflow", "welcome", "--data", f"@{people}", "--days", "2"),
-        *("--from", "2026-03-02T23:30:00Z", "--zone", "Europe/Berlin", "--json"),
-    )
-
-    found = ended.json
-    assert found["calendar"] == [{"day": "2026-03-03", "hour": 0, "step": "hello", "channel": "email", "count": 2}]
-    assert (found["complete"], found["ended"], found["time_zone"]) == (True, {"enqueued": 2}, "Europe/Berlin")
-
-
-def test_a_definition_in_a_file_is_simulated_as_it_would_be(welcome: Command, tmp_path: Path) -> None:
-    changed = json.loads(json.dumps(WELCOME).replace("P3D", "P7D"))
-    file = tmp_path / "changed.json"
-    file.write_text(json.dumps({"name": "welcome", **changed}))
-
     found = welcome(
-        *("simulate", "workflow", "welcome", "--file", str(file), "--data", json.dumps(ADA)),
-        *("--from", "2026-03-02T09:00:00Z", "--json"),
+        *("simulate", "workflow", "welcome", "--file", str(file), "--data", f"@{people}", "--days", "8"),
+        *("--from", "2026-03-02T23:30:00Z", "--zone", "Europe/Berlin", "--json"),
     ).json
 
-    assert [hour["day"] for hour in found["calendar"]] == ["2026-03-02", "2026-03-09"]
+    hours = [(hour["day"], hour["hour"], hour["step"], hour["channel"], hour["count"]) for hour in found["calendar"]]
+    assert hours == [("2026-03-03", 0, "hello", "email", 2), ("2026-03-10", 0, "nudge", "sms", 2)]
+    assert (found["complete"], found["ended"], found["time_zone"]) == (True, {"completed": 2}, "Europe/Berlin")
     assert found["version"] is None
 
 
