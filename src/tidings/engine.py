@@ -204,7 +204,8 @@ class Engine:
         return await observe.verify_promises(self.kernel)
 
     async def close(self) -> None:
-        """Let go of connections, providers and the rendering process."""
+        """Let go of slots, connections, providers and the rendering process."""
+        await self.kernel.shares.give_back()
         await self.kernel.notifier.close()
         for provider in self.kernel.providers.values():
             await provider.close()

@@ -37,6 +37,62 @@ async def _hold(slots: Slots, lane: Lane, until_set: asyncio.Event) -> None:
         await until_set.wait()
 
 
+async def test_fewer_slots_let_calls_end_and_send_away_whoever_waits() -> None:
+    slots, ended = Slots(4), asyncio.Event()
+    calling = [asyncio.create_task(_hold(slots, Lane.CAMPAIGNS, ended)) for _ in range(3)]
+    waiting = asyncio.create_task(_try(slots))
+    await asyncio.sleep(0)
+
+    slots.resize(0)
+    sent_away, in_air = await waiting, slots.in_air
+    also_sent_away = await _try(slots)
+    slots.resize(1)
+    while_too_many = await _try(slots)  # three are in the air, and only one may be
+    ended.set()
+    await asyncio.gather(*calling)
+
+    assert (sent_away, also_sent_away, while_too_many, in_air) == (False, False, False, 3)
+    assert await _try(slots)
+    assert slots.in_air == 0
+
+
+async def test_more_slots_let_in_whoever_waits_and_a_cancelled_one_keeps_none() -> None:
+    slots, ended = Slots(10, size=1), asyncio.Event()
+    calling = asyncio.create_task(_hold(slots, Lane.CAMPAIGNS, ended))
+    waiting = [asyncio.create_task(_hold(slots, Lane.CAMPAIGNS, ended)) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+
+    slots.resize(3)  # two of them for bulk
+    waiting[1].cancel()  # it was let in, and has not noticed yet
+    await asyncio.gather(*waiting[:2], return_exceptions=True)
+
+    assert slots.in_air == 2
+    ended.set()
+    await asyncio.gather(calling, waiting[2])
+    assert slots.in_air == 0
+
+
+async def _try(slots: Slots) -> bool:
+    async with slots.one(Lane.CAMPAIGNS) as has_slot:
+        return has_slot
+
+
+async def test_what_a_process_wishes_follows_what_it_did_of_late() -> None:
+    slots = Slots(10)
+    at_first = slots.wish
+    slots.fade()
+    for _ in range(4):
+        slots.fade()
+    when_idle = slots.wish
+    await _try(slots)
+    after_one_call = slots.wish
+    slots.resize(0)
+    slots.room(Lane.CAMPAIGNS)
+
+    assert (at_first, when_idle, after_one_call, slots.wish) == (10, 0, 2, 10)
+
+
 async def test_rule_12_no_more_calls_are_in_the_air_than_the_provider_takes(
     make_worker: MakeWorker, provider: FakeProvider
 ) -> None:

@@ -28,7 +28,8 @@ from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.mark import Window, commit_window, refresh_pauses
+from tidings.kernel.limits import blocked_until, refresh_limits
+from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
@@ -37,9 +38,6 @@ from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted, Wanted
 
 log = structlog.get_logger()
-
-WITHOUT_PROVIDER = timedelta(minutes=1)
-"""How long items wait that name a provider this worker was not given: another worker may have it."""
 
 
 class Parcel(msgspec.Struct, frozen=True):
@@ -114,9 +112,9 @@ class Flight:
 
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> set[UUID]:
         """The items that may be marked in the very commit that reserves them, because they would be called at once."""
-        await refresh_pauses(self.kernel, now)
+        await refresh_limits(self.kernel, now)
         await self.consents.refresh(planned)
-        blocked = {name: self._not_before(name, now) for name in {item.provider for item in planned}}
+        blocked = {name: blocked_until(self.kernel, name, now) for name in {item.provider for item in planned}}
         return {
             item.id
             for item in planned
@@ -146,7 +144,7 @@ class Flight:
 
     async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
-        await refresh_pauses(self.kernel, now)
+        await refresh_limits(self.kernel, now)
         await self._keep_leases(now)
         if self.names_people:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
@@ -198,7 +196,7 @@ class Flight:
             if not self.keeper.holds(item.owner):
                 continue
             if provider not in blocked:
-                blocked[provider] = self._not_before(provider, now)
+                blocked[provider] = blocked_until(self.kernel, provider, now)
             if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
             elif self._promise(provider):
@@ -206,13 +204,6 @@ class Flight:
             else:
                 self.waiting.append(parcel)
         return chosen
-
-    def _not_before(self, provider: str, now: datetime) -> datetime | None:
-        """Why nothing of a provider may be called now, as the time to try again: it rests, or we drain or lack it."""
-        if provider not in self.kernel.providers:
-            log.error("provider_missing", provider=provider, remedy="configure it for this worker as for the others")
-            return now + WITHOUT_PROVIDER
-        return now if self.kernel.draining.is_set() else self.kernel.pauses.until(provider, now)
 
     def _call_ready(self) -> None:
         for provider in self.ready:
@@ -231,8 +222,10 @@ class Flight:
         ready, slots, soon = self.ready[provider], self.kernel.slots[provider], asyncio.get_running_loop().call_soon
         try:
             while ready:
-                async with slots.one(self.lane):
-                    if ready:
+                async with slots.one(self.lane) as has_slot:
+                    if not has_slot:
+                        self._take_back(ready)
+                    elif ready:
                         item = ready.popleft()
                         if ready and provider not in self.next_callers:
                             self.next_callers.add(provider)
@@ -244,6 +237,12 @@ class Flight:
             if task:
                 self.flying.discard(task)
             self.stirred.set()
+
+    def _take_back(self, ready: deque[Marked]) -> None:
+        """There are fewer slots than when these were marked: they wait unmarked, or for another worker."""
+        while ready:
+            self.unstarted.append(item := ready.popleft())
+            self._redeem(item.provider)
 
     async def _call(self, item: Marked) -> None:
         provider = self.kernel.providers[item.provider]
@@ -265,8 +264,12 @@ class Flight:
             self.stirred.set()
 
     def _may_start(self, item: Marked, duration: timedelta) -> bool:
-        """Whether the item's own lease holds and outlasts a call of this duration."""
-        return self.keeper.holds(item.owner) and self.keeper.outlasts(duration)
+        """Whether the item's own lease, and our share of the provider, hold and outlast a call of this duration."""
+        return (
+            self.keeper.holds(item.owner)
+            and self.keeper.outlasts(duration)
+            and self.kernel.shares.outlast(item.provider, duration)
+        )
 
     def _land(self, item: Marked, outcome: Outcome, started_at: datetime) -> None:
         ended_at = self.kernel.clock.carried()
@@ -326,3 +329,4 @@ class Flight:
                 self.waiting.clear()
                 return
             await asyncio.sleep(self.kernel.limits.flush_after.total_seconds())
+            await self.kernel.shares.refresh(self.kernel.clock.carried())

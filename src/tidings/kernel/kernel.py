@@ -17,6 +17,7 @@ from tidings.domain.requirements import Requirements
 from tidings.domain.rule import RuleKey
 from tidings.kernel.horizon import Horizon
 from tidings.kernel.render import Renderer
+from tidings.kernel.shares import Share, Shares
 from tidings.kernel.slots import Pauses, Slots
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
@@ -37,6 +38,8 @@ class Limits:
     job_size: int = 500
     crashes: int = 5
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
+    provider_concurrency: Mapping[str, int] = field(default_factory=dict)  # calls in the air over all workers
+    share_beat: timedelta = timedelta(seconds=1)
 
     def require_lease_for(self, providers: Iterable[Provider]) -> None:
         """Refuse a provider whose calls may outlast a lease: its zombies could not be told from its calls."""
@@ -71,14 +74,28 @@ class Kernel:
     requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions
     runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # for their content, which never changes
     slots: Mapping[str, Slots] = field(init=False)
+    shares: Shares = field(init=False)
     _random: random.Random = field(default_factory=random.Random)
 
     def __post_init__(self) -> None:
         self.limits.require_lease_for(self.providers.values())
         object.__setattr__(self, "notifier", Notifier(self.db))
-        object.__setattr__(
-            self, "slots", {name: Slots(provider.concurrency) for name, provider in self.providers.items()}
-        )
+        shared = self.limits.provider_concurrency
+        slots = {
+            name: Slots(provider.concurrency, size=0 if name in shared else None)
+            for name, provider in self.providers.items()
+        }
+        object.__setattr__(self, "slots", slots)
+        object.__setattr__(self, "shares", self._make_shares())
+
+    def _make_shares(self) -> Shares:
+        beat, margin = self.limits.share_beat, self.limits.lease_margin
+        shares = {
+            name: Share(name, limit, self.slots[name], self.providers[name].call_deadline + margin, beat)
+            for name, limit in self.limits.provider_concurrency.items()
+            if name in self.providers
+        }
+        return Shares(self.db, self.clock, self.draining, shares, beat=beat, margin=margin)
 
     def new_id(self, bucket: Bucket, now: datetime) -> UUID:
         """An id in the given bucket."""

@@ -6,24 +6,21 @@ an unknown one the same transaction runs again and finds its own marks.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 import msgspec
-import structlog
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Marked, Payload, Planned
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed, fact_of, failed_attempts, record_facts
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.limits import announce
 from tidings.kernel.slots import Rest
-from tidings.storage import finalize, load, outbox
+from tidings.storage import outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted, Wanted
-
-log = structlog.get_logger()
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -61,25 +58,12 @@ async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datet
     statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.wanted)))
     committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
     for provider, rest in window.rests.items():
-        await _announce(kernel, provider, rest)
+        await announce(kernel, provider, rest)
     if facts:
         crash_points.reach("after_finalize")
     if committed.marked:
         crash_points.reach("after_mark")
     return committed
-
-
-async def refresh_pauses(kernel: Kernel, now: datetime) -> None:
-    """Learn which providers rest, before anything is marked for them."""
-    if kernel.pauses.is_stale(now):
-        kernel.pauses.update(await kernel.db.persist(lambda tx: load.load_pauses(tx, now=now), alone=True), now)
-
-
-async def _announce(kernel: Kernel, provider: str, rest: Rest) -> None:
-    """Let the provider rest for all; its table is no part of any shard, so it has a transaction of its own."""
-    log.warning("provider_rests", provider=provider, until=rest.until, reason=rest.reason)
-    pause = partial(finalize.pause_provider, provider=provider, paused_until=rest.until, reason=rest.reason)
-    await kernel.db.persist(pause, alone=True)
 
 
 def marked_on_arrival(planned: Sequence[Planned], marked: Collection[UUID]) -> list[Marked]:

@@ -1,9 +1,14 @@
-"""Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12)."""
+"""Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12).
+
+How many slots this process has is fixed, or else changed on a beat by shares.py where all workers share a limit.
+"""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import assert_never
 
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
@@ -28,24 +33,34 @@ class Rest:
 
 
 class Slots:
-    """The calls to one provider that may be in the air at once in this process."""
+    """The calls to one provider that may be in the air at once in this process; `size` of at most `concurrency`."""
 
-    def __init__(self, concurrency: int) -> None:
-        kept = max(1, round(concurrency * TRANSACTIONAL_SHARE)) if concurrency > 1 else 0
-        minimum = max(1, round(concurrency * BULK_MINIMUM)) if concurrency > 1 else 0
-        self._limit = {True: max(1, concurrency - kept), False: concurrency - minimum}
-        self._all = asyncio.Semaphore(concurrency)
-        self._by_class = {bulk: asyncio.Semaphore(limit) for bulk, limit in self._limit.items()}
+    def __init__(self, concurrency: int, size: int | None = None) -> None:
+        self.concurrency = concurrency
+        self.size = concurrency if size is None else size
+        self._limit = _limits(self.size)
+        self.in_air = 0
+        self._in_air = {True: 0, False: 0}
+        self._queues: dict[bool, deque[_Turn]] = {True: deque(), False: deque()}
+        self._numbers = count()
         self._taken = {True: 0, False: 0}
+        self.is_short = True  # whether somebody found no slot of late; nobody knows yet, so better ask for many
+        self._peak = 0
         self._seconds_per_call = WINDOW_SECONDS  # unknown yet: a crash of a fresh worker must leave few in doubt
         self._unknowns = 0
         self._rested_at = datetime.min.replace(tzinfo=UTC)
 
     def room(self, lane: Lane) -> int:
-        """How many more calls would start within a fraction of a second."""
-        bulk = lane.is_bulk
+        """How many more calls would start within a fraction of a second; only who wants to call asks."""
+        room = self._room(lane.is_bulk)
+        if room > 0:
+            return room
+        self.is_short = True
+        return 0
+
+    def _room(self, bulk: bool) -> int:
         pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
-        return max(0, int(self._limit[bulk] * pace) - self._taken[bulk])
+        return int(self._limit[bulk] * pace) - self._taken[bulk]
 
     def promise(self, lane: Lane) -> None:
         """Count a call that is about to be marked, so that no other batch takes the same room."""
@@ -56,12 +71,84 @@ class Slots:
         self._taken[lane.is_bulk] -= 1
 
     def limit(self, lane: Lane) -> int:
-        """The most calls of a lane's class in the air."""
-        return self._limit[lane.is_bulk]
+        """The most who may try to call for a lane's class at once: without a slot still one, to learn of it."""
+        return self._limit[lane.is_bulk] or 1
 
     def one(self, lane: Lane) -> "_Slot":
-        """A slot to wait for and hold during one call."""
-        return _Slot(self._by_class[lane.is_bulk], self._all)
+        """A slot to wait for and hold during one call; entering gives False when there is none to be had for long."""
+        return _Slot(self, lane.is_bulk)
+
+    def resize(self, size: int) -> None:
+        """Have more or fewer slots from now on. Calls in the air go on; whoever waits in vain is sent away."""
+        self.size, self._limit = size, _limits(size)
+        self._admit()
+        for bulk, queue in self._queues.items():
+            if size == 0 or self._room(bulk) < 0:  # more is marked than would start soon
+                while queue:
+                    queue.popleft().answer(False)
+
+    @property
+    def wish(self) -> int:
+        """How many calls this process would have in the air if it could; nothing when it has been idle for a while."""
+        return self.concurrency if self.is_short else min(self.concurrency, 2 * self._peak)
+
+    def fade(self) -> None:
+        """Let what was seen so far count half: a pause between two batches is not yet idleness."""
+        self._peak = max(self.in_air, (self.concurrency if self.is_short else self._peak) // 2)
+        self.is_short = False
+
+    def take(self, bulk: bool) -> bool:
+        """Take a slot of a class if one is free and nobody of the class waits for it."""
+        if self._queues[bulk] or not self._has_slot(bulk):
+            return False
+        self._board(bulk)
+        return True
+
+    async def wait(self, bulk: bool) -> bool:
+        """Wait for a slot in the order of coming; False when waiting has become vain."""
+        self.is_short = True
+        if self.size < max(1, self.in_air):  # there are fewer slots than there were: none comes free soon
+            return False
+        turn = _Turn(next(self._numbers), asyncio.get_running_loop().create_future())
+        self._queues[bulk].append(turn)
+        try:
+            return await turn.answered
+        except asyncio.CancelledError:
+            if turn.has_slot:
+                self.leave(bulk)
+            raise
+
+    def leave(self, bulk: bool) -> None:
+        """Give a slot back; the next in line takes it."""
+        self._in_air[bulk] -= 1
+        self.in_air -= 1
+        if self._queues[True] or self._queues[False]:
+            self._admit()
+
+    def _has_slot(self, bulk: bool) -> bool:
+        return self.in_air < self.size and self._in_air[bulk] < self._limit[bulk]
+
+    def _board(self, bulk: bool) -> None:
+        self._in_air[bulk] += 1
+        self.in_air += 1
+        self._peak = max(self._peak, self.in_air)
+
+    def _admit(self) -> None:
+        """Let in whoever waits and may, the longest waiting first."""
+        while self.in_air < self.size:
+            bulk, other = self._next(True), self._next(False)
+            if bulk is None and other is None:
+                return
+            is_bulk = other is None or (bulk is not None and bulk.number < other.number)
+            self._board(is_bulk)
+            self._queues[is_bulk].popleft().answer(True)
+
+    def _next(self, bulk: bool) -> "_Turn | None":
+        """Who of a class waits longest, if there is a slot for it; those who have given up are forgotten."""
+        queue = self._queues[bulk]
+        while queue and queue[0].answered.done():
+            queue.popleft()
+        return queue[0] if queue and self._in_air[bulk] < self._limit[bulk] else None
 
     def observe(self, duration: timedelta) -> None:
         """Learn the provider's pace from a call that was made."""
@@ -88,25 +175,44 @@ class Slots:
                 assert_never(outcome)
 
 
+def _limits(size: int) -> dict[bool, int]:
+    """The most calls of each class (bulk or not): each leaves some to the other, unless there is only one."""
+    kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0
+    minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0
+    return {True: size - kept, False: size - minimum}
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """Somebody's place in the queue for a slot."""
+
+    number: int
+    answered: asyncio.Future[bool]
+
+    def answer(self, has_slot: bool) -> None:
+        if not self.answered.done():
+            self.answered.set_result(has_slot)
+
+    @property
+    def has_slot(self) -> bool:
+        return self.answered.done() and not self.answered.cancelled() and self.answered.result()
+
+
 class _Slot:
     """One place among its class and among all; a class of its own because it is taken for every call."""
 
-    __slots__ = ("_all", "_class")
+    __slots__ = ("_bulk", "_held", "_slots")
 
-    def __init__(self, of_class: asyncio.Semaphore, of_all: asyncio.Semaphore) -> None:
-        self._class, self._all = of_class, of_all
+    def __init__(self, slots: Slots, bulk: bool) -> None:
+        self._slots, self._bulk, self._held = slots, bulk, False
 
-    async def __aenter__(self) -> None:
-        await self._class.acquire()
-        try:
-            await self._all.acquire()
-        except BaseException:
-            self._class.release()
-            raise
+    async def __aenter__(self) -> bool:
+        self._held = self._slots.take(self._bulk) or await self._slots.wait(self._bulk)
+        return self._held
 
     async def __aexit__(self, *_: object) -> None:
-        self._all.release()
-        self._class.release()
+        if self._held:
+            self._slots.leave(self._bulk)
 
 
 class Pauses:

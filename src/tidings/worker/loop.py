@@ -47,7 +47,10 @@ class Worker:
         """Work until drained; returns once nothing is in the air."""
         listener = asyncio.create_task(listen(self._engine.kernel.db, self._heard))
         looking = asyncio.create_task(self._look_for_ever())
-        log.info("worker_started", lanes=[lane.name.lower() for lane in self._running], batch=self._batch)
+        shares = self._engine.kernel.shares
+        shares.start()
+        lanes = [lane.name.lower() for lane in self._running]
+        log.info("worker_started", worker_id=str(shares.worker_id), lanes=lanes, batch=self._batch)
         try:
             await self._engine.kernel.draining.wait()
         finally:
@@ -56,6 +59,7 @@ class Worker:
             looking.cancel()  # even while it waits for a database that is down
             await asyncio.gather(listener, looking, return_exceptions=True)
             await asyncio.gather(*(task for tasks in self._running.values() for task in tasks))
+            await shares.give_back()
         log.info("worker_drained")
 
     def drain(self) -> None:
