@@ -1,6 +1,7 @@
 """One frozen Config: a setting is a flag, an environment variable or a key in tidings.toml; the first given wins."""
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -38,6 +39,7 @@ class Config:
     secret_key: str | None = field(default=None, repr=False)
     lease_seconds: float = 300
     call_seconds: float = 60
+    provider_concurrency: Mapping[str, int] = field(default_factory=dict)
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
     processes: int = 1
     batch: int = 100
@@ -161,6 +163,22 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
 
 
+def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
+    """A table, or `name=number` with commas between: the calls of each provider in the air over all workers."""
+    if isinstance(value, Mapping):
+        pairs = [(str(name), number) for name, number in value.items()]
+    else:
+        pairs = [
+            (name.strip(), number.strip()) for name, _, number in (one.partition("=") for one in str(value).split(","))
+        ]
+    for name, number in pairs:
+        if not name or not str(number):
+            raise ConfigInvalid(f"{source} has {f'{name}={number}'!r}; write it like smtp=20,functions=50")
+    if repeated := [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]:
+        raise ConfigInvalid(f"{source} names {repeated[0]!r} twice; give each provider one number")
+    return {name: _whole(1, 100_000)(f"{source} for {name}", number) for name, number in pairs}
+
+
 _READERS: Mapping[str, Callable[[str, object], object]] = {
     "database_url": _secret,
     "data_dir": _path,
@@ -175,6 +193,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "secret_key": _secret,
     "lease_seconds": _number(0.5, 86_400),
     "call_seconds": _number(0.1, 3_600),
+    "provider_concurrency": _provider_concurrency,
     "doubt_policy": _choice(DoubtPolicy),
     "processes": _whole(1, 256),
     "batch": _whole(1, 10_000),

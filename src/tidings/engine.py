@@ -36,6 +36,7 @@ from tidings.products.events import Events
 from tidings.products.executions import Executions
 from tidings.products.functions import Functions
 from tidings.products.outbox import Outbox
+from tidings.products.providers import Providers
 from tidings.products.rules import Rules
 from tidings.products.runs import Runs
 from tidings.products.segments import Segments
@@ -85,6 +86,7 @@ class Engine:
         self.runs = Runs(kernel)
         self.outbox = Outbox(kernel)
         self.functions = Functions(kernel)
+        self.providers = Providers(kernel)
         self.access = Access(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:

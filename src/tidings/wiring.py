@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from tidings.config import Config
+from tidings.config import Config, variable
 from tidings.domain.errors import ConfigInvalid, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
@@ -99,7 +99,12 @@ async def open_database(config: Config) -> Database:
 
 
 async def open_engine(
-    config: Config, app: App | None = None, *, clock: Clock | None = None, may_migrate: bool = True
+    config: Config,
+    app: App | None = None,
+    *,
+    clock: Clock | None = None,
+    may_migrate: bool = True,
+    for_worker: bool = False,
 ) -> Engine:
     """An engine on a current database; brings its tables up to date unless told only to look."""
     # A bad setting is told before anything is written.
@@ -110,6 +115,8 @@ async def open_engine(
     keys = read_keys(config.secret_key) if config.secret_key else []
     limits = _limits(config)
     limits.require_lease_for(providers.values())
+    if for_worker:
+        _require_limited_providers(config, providers)
     db = await open_database(config)
     try:
         if may_migrate:
@@ -130,7 +137,25 @@ async def open_engine(
 
 def _limits(config: Config) -> Limits:
     lease = timedelta(seconds=config.lease_seconds)
-    return Limits(lease=lease, lease_margin=min(LONGEST_MARGIN, lease / 10), doubt_policy=config.doubt_policy)
+    return Limits(
+        lease=lease,
+        lease_margin=min(LONGEST_MARGIN, lease / 10),
+        doubt_policy=config.doubt_policy,
+        provider_concurrency=config.provider_concurrency,
+    )
+
+
+def _require_limited_providers(config: Config, providers: Mapping[str, Provider]) -> None:
+    """Refuse a limit for a provider that a worker does not have: a slip of the pen would limit nothing.
+
+    Only workers are asked: other commands may share their environment without having the application's providers.
+    """
+    for name in config.provider_concurrency:
+        if name not in providers:
+            raise ConfigInvalid(
+                f"{variable('provider_concurrency')} limits {name!r}, which is no provider of this worker; "
+                f"name some of {', '.join(providers)}"
+            )
 
 
 def _own_keys(config: Config) -> list[bytes]:

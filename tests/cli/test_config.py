@@ -51,6 +51,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         secret_key="a2V5",
         lease_seconds=90,
         call_seconds=1.5,
+        provider_concurrency={"smtp": 20, "functions": 50},
         doubt_policy=DoubtPolicy.RESEND,
         processes=2,
         batch=7,
@@ -65,6 +66,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}
     words |= {"lanes": "Campaigns, runs", "allow_unsafe_storage": "yes"}
     words["allow_private_addresses"] = "on"
+    words["provider_concurrency"] = "smtp=20, functions = 50"
     empty = tmp_path / "empty"
     empty.mkdir()
     (tmp_path / "tidings.toml").write_text("".join(f'{name} = "{word}"\n' for name, word in words.items()))
@@ -82,6 +84,10 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         ("lease_seconds", "inf"),
         ("allow_unsafe_storage", "perhaps"),
         ("log_format", "xml"),
+        ("provider_concurrency", "smtp"),
+        ("provider_concurrency", "smtp=0"),
+        ("provider_concurrency", "smtp=2,smtp=3"),
+        ("provider_concurrency", "=5"),
         ("lanes", "campaigns,"),
     ],
 )

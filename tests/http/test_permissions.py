@@ -74,7 +74,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
-            *("list_functions", "set_function", "delete_function"),
+            *("list_functions", "set_function", "delete_function", "list_providers"),
         ],
         frozenset([ADMIN]),
     ),

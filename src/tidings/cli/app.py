@@ -15,6 +15,7 @@ from tidings.cli import (
     executions,
     keys,
     outbox,
+    providers,
     rules,
     runs,
     segments,
@@ -51,6 +52,7 @@ app.add_typer(campaigns.app, name="campaigns")
 app.add_typer(segments.app, name="segments")
 app.add_typer(runs.app, name="runs")
 app.add_typer(outbox.app, name="outbox")
+app.add_typer(providers.app, name="providers")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)
 app.command("worker")(worker.worker)

@@ -64,7 +64,7 @@ async def _up(config: Config, app: str | None) -> int:
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config, load_app(app) if app else None)
+    engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
     api = await _open_api(engine, config)
     workers: Part
     if config.processes > 1:

@@ -45,7 +45,7 @@ async def _work(config: Config, app: str | None) -> int:
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_processes, run_together
 
-    engine = await open_engine(config, load_app(app) if app else None)
+    engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
     if config.processes > 1:
         await engine.close()  # it has checked the settings and the tables; the children open their own
         return await run_processes(worker_processes(config, app))

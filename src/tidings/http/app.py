@@ -22,6 +22,7 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    providers,
     rules,
     runs,
     sequences,
@@ -41,7 +42,7 @@ from tidings.http.streams import Streams
 RESOURCES = (
     *(workflows, executions, dead_letters, contacts, sequences, enrollments, simulate),
     *(campaigns, runs, rules, events),
-    *(keys, functions, audit, health, docs),
+    *(keys, functions, providers, audit, health, docs),
 )
 
 

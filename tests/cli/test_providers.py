@@ -1,0 +1,29 @@
+"""`tidings providers` and the limit that workers share, as a user sets and sees them."""
+
+from pathlib import Path
+
+from tests.cli.conftest import Command
+from tidings.config import load_config
+
+
+def test_providers_are_listed_with_class_and_limit(tidings: Command) -> None:
+    shown = tidings("providers", "list", TIDINGS_PROVIDER_CONCURRENCY="functions=50, elsewhere=3")
+    found = {one["name"]: one for one in tidings("providers", "list", "--json").json}
+
+    assert shown.status == 0, shown.err
+    assert "0 of 50 given out" in shown.out
+    assert (found["functions"]["provider_class"], found["functions_once"]["provider_class"]) == ("keyed", "blind")
+    assert (found["functions"]["limit"], found["functions"]["workers"]) == (None, [])
+
+
+def test_a_worker_refuses_a_limit_for_a_provider_that_it_does_not_have(tidings: Command) -> None:
+    complaint = tidings("worker", TIDINGS_PROVIDER_CONCURRENCY="smpt=20").complaint
+
+    assert "'smpt'" in complaint
+    assert "functions" in complaint
+
+
+def test_limits_may_stand_in_a_table_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "tidings.toml").write_text("[provider_concurrency]\nsmtp = 20\nfunctions = 50\n")
+
+    assert load_config({}, {}, tmp_path).provider_concurrency == {"smtp": 20, "functions": 50}
