@@ -144,6 +144,25 @@ async def test_concurrent_messages_share_as_many_connections_as_allowed() -> Non
     assert mailbox.connections == 4
 
 
+async def test_connections_beyond_the_slots_that_are_left_are_closed_when_their_calls_have_ended() -> None:
+    async with mail_server() as mailbox, smtp_provider(mailbox.url(), concurrency=4) as provider:
+        everybody = [provider.send(marked(f"p{number}@example.org"), yes) for number in range(4)]
+        calls = asyncio.gather(*everybody)
+        await asyncio.sleep(0)  # they have begun
+        provider.keep_connections(3)
+        await calls
+        while_three = len(provider._idle)
+        provider.keep_connections(1)
+        while_one = len(provider._idle)
+        await provider.send(marked("again@example.org"), yes)
+        provider.keep_connections(0)
+        await provider.send(marked("once@example.org"), yes)
+
+    assert (while_three, while_one, len(provider._idle)) == (3, 1, 0)
+    assert mailbox.connections == 5
+    assert len(mailbox.envelopes) == 6
+
+
 async def test_an_address_beyond_ascii_is_used_where_the_server_offers_it() -> None:
     async with mail_server(enable_SMTPUTF8=True) as mailbox, smtp_provider(mailbox.url()) as provider:
         outcome = await provider.send(marked("jürgen@例え.jp", {"subject": "Grüße", "body": "Hallo"}), yes)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tidings.domain.item import Marked
 from tidings.domain.outcome import Outcome
@@ -97,3 +97,11 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+
+
+@runtime_checkable
+class KeepsConnections(Protocol):
+    """A provider that leaves connections open between calls, and so takes up room where it makes none."""
+
+    def keep_connections(self, most: int) -> None:
+        """Hold no more connections than this from now on, apart from those that calls in the air use."""

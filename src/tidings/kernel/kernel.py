@@ -91,7 +91,7 @@ class Kernel:
     def _make_shares(self) -> Shares:
         beat, margin = self.limits.share_beat, self.limits.lease_margin
         shares = {
-            name: Share(name, limit, self.slots[name], self.providers[name].call_deadline + margin, beat)
+            name: Share(self.providers[name], limit, self.slots[name], margin, beat)
             for name, limit in self.limits.provider_concurrency.items()
             if name in self.providers
         }

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
+from tidings.domain.provider import KeepsConnections, Provider
 from tidings.kernel.slots import Slots
 from tidings.storage import shares
 from tidings.storage.clock import Clock
@@ -35,9 +36,9 @@ LONGEST_FAREWELL_SECONDS = 5.0
 class Share:
     """What this process holds of one provider's limit."""
 
-    def __init__(self, provider: str, limit: int, slots: Slots, longest_call: timedelta, beat: timedelta) -> None:
+    def __init__(self, provider: Provider, limit: int, slots: Slots, margin: timedelta, beat: timedelta) -> None:
         self.provider, self.limit, self.slots, self._beat = provider, limit, slots, beat
-        self.lease = longest_call + BEATS_OF_GRACE * beat
+        self.lease = provider.call_deadline + margin + BEATS_OF_GRACE * beat
         self.until = NEVER
         self.beat_at = self._faded_at = NEVER
         self.is_beating = False
@@ -74,12 +75,18 @@ class Share:
     def take(self, granted: Granted, wished: int) -> None:
         """Work with what was granted; what is more than fair is given back as its calls end."""
         self._held, self._fair, self._wished, self.until = granted.slots, granted.fair, wished, granted.until
-        self.slots.resize(min(granted.slots, granted.fair))
+        self.resize(min(granted.slots, granted.fair))
 
     def forget(self) -> None:
         """Hold nothing any more."""
         self._held, self.until, self.beat_at = 0, NEVER, NEVER
-        self.slots.resize(0)
+        self.resize(0)
+
+    def resize(self, size: int) -> None:
+        """Keep to so many calls, and to so many connections, before the rest is offered to others."""
+        self.slots.resize(size)
+        if isinstance(self.provider, KeepsConnections):
+            self.provider.keep_connections(size)
 
 
 class Shares:
@@ -153,7 +160,7 @@ class Shares:
     async def _beat(self, share: Share, now: datetime) -> None:
         share.is_beating = True
         if self._draining.is_set():
-            share.slots.resize(0)  # nothing starts any more: what ends is given back
+            share.resize(0)  # nothing starts any more: what ends is given back
         wished = 0 if self._draining.is_set() else share.wish(now)
         try:
             async with self._db.autocommit() as tx:
@@ -161,7 +168,7 @@ class Shares:
             share.is_lost = False
         except TransientFailure as failure:
             share.is_lost = True
-            log.warning("beat_lost", provider=share.provider, slots_until=share.until, reason=str(failure))
+            log.warning("beat_lost", provider=share.provider.name, slots_until=share.until, reason=str(failure))
         finally:
             share.beat_at = now
             share.is_beating = False
@@ -169,7 +176,7 @@ class Shares:
     async def _renew(self, tx: Tx, share: Share, wished: int, now: datetime) -> Granted:
         return await shares.beat_share(
             tx,
-            provider=share.provider,
+            provider=share.provider.name,
             worker_id=self.worker_id,
             provider_limit=share.limit,
             kept=share.kept,

@@ -61,6 +61,7 @@ class SmtpProvider:
         self._allow_private = allow_private  # addresses to fetch attachments from
         self._fetcher: AttachmentFetcher | None = None
         self._idle: list[Connection] = []
+        self._most, self._calling = concurrency, 0
         self._is_closed = False
 
     @classmethod
@@ -121,8 +122,6 @@ class SmtpProvider:
             return channel_fault(str(refused))
         except _FAILURES as failure:
             return call.outcome_without_reply(failure)
-        finally:
-            self._put_back(call)
 
     async def _fetch(
         self, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
@@ -139,6 +138,12 @@ class SmtpProvider:
         except TimeoutError:
             return RetryLater("the attachments could not be fetched before the deadline of the call")
 
+    def keep_connections(self, most: int) -> None:
+        """Hold no more connections than this from now on, apart from those of calls that are under way."""
+        self._most = most
+        while self._idle and len(self._idle) + self._calling > most:
+            self._idle.pop(0).abort()  # at once: another worker may open one in its place
+
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
         """Tell nothing: SMTP has no question for this."""
         return CannotTell("SMTP cannot be asked what became of a message")
@@ -153,12 +158,17 @@ class SmtpProvider:
 
     async def _make(self, call: "_Call", may_start: MayStart) -> Outcome:
         """Use an idle connection if it still answers, else a new one."""
-        connection = self._take_idle()
-        reply = await call.begin_if_alive(connection) if connection is not None else None
-        if connection is None or reply is None:
-            connection = await open_connection(self._server, self._tls_context)
-            reply = await call.begin(connection)
-        return await call.finish(connection, reply, may_start)
+        self._calling += 1
+        try:
+            connection = self._take_idle()
+            reply = await call.begin_if_alive(connection) if connection is not None else None
+            if connection is None or reply is None:
+                connection = await open_connection(self._server, self._tls_context)
+                reply = await call.begin(connection)
+            return await call.finish(connection, reply, may_start)
+        finally:
+            self._calling -= 1
+            self._put_back(call)
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
@@ -172,7 +182,8 @@ class SmtpProvider:
         connection = call.connection
         if connection is None:
             return
-        if call.is_settled and connection.is_usable and not self._is_closed:
+        has_room = len(self._idle) + self._calling < self._most
+        if call.is_settled and connection.is_usable and has_room and not self._is_closed:
             self._idle.append(connection)
         else:
             connection.abort()
