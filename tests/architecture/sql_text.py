@@ -13,7 +13,7 @@ from tidings.storage.statements import Statement
 HOT = frozenset(
     [
         *("queue", "executions", "outbox", "jobs", "runs", "run_parts", "audience", "attempts", "execution_log"),
-        *("audit_log", "contacts", "contact_tags", "suppressed_addresses", "events"),
+        *("audit_log", "contacts", "contact_tags", "suppressed_addresses", "events", "event_contacts"),
     ]
 )
 SHARDED = HOT | {"shards"}

@@ -178,6 +178,7 @@ async def test_a_check_ties_every_id_to_its_shard(sql: Sql) -> None:
         "execution_log",
         "contact_tags",
         "suppressed_addresses",
+        "event_contacts",
     }
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -223,6 +224,29 @@ async def test_events_are_listed_newest_first(admin: Person, clock: Any) -> None
 
     assert [one["id"] for one in first["data"] + second["data"]] == ids[::-1]
     assert first["data"][0]["decisions"][0]["items"][0]["payload"] is None
+
+
+async def test_an_event_names_a_contact_and_is_found_by_it(admin: Person) -> None:
+    await make(admin)
+    ada = (await admin.post("/v1/contacts", {"externalId": "ada", "name": "Ada", "email": "ada@example.com"})).json()
+    lead = {"contactId": ada["id"]}
+
+    sent = await admin.post("/v1/events", EVENT | {"lead": lead})
+    refused = await admin.post("/v1/events", EVENT | {"lead": {"contactId": str(uuid4())}})
+    events = (await admin.get(f"/v1/events?contactId={ada['id']}")).json()["data"]
+    items = (await admin.get(f"/v1/contacts/{ada['id']}/items")).json()["data"]
+    outbox = (await admin.get(f"/v1/outbox?eventId={sent.json()['id']}&contactId={ada['id']}")).json()["data"]
+    nobody = await admin.get(f"/v1/contacts/{uuid4()}/items")
+
+    [item] = sent.json()["decisions"][0]["items"]
+    assert (item["recipient"], item["contactId"]) == ("ada@example.com", ada["id"])
+    assert sent.json()["data"]["lead"] == lead
+    assert refused.status_code == 422
+    assert [one["place"] for one in refused.json()["errors"]] == ["lead.contactId"]
+    assert [one["id"] for one in events] == [sent.json()["id"]]
+    assert [(one["id"], one["eventId"]) for one in items] == [(item["id"], sent.json()["id"])]
+    assert [one["id"] for one in outbox] == [item["id"]]
+    assert nobody.status_code == 404
 
 
 async def test_an_event_is_cancelled_by_its_id_or_its_key(admin: Person, engine: Engine) -> None:

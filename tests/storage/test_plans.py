@@ -260,6 +260,7 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         " where shard_of_hash(hash) = 1",
         "insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source,"
         f" created_at, routed_at) select 1, id, 't', 'w', 'trigger', g::text, '{{}}', '[]', 'api', {at}, {at} {rows}",
+        f"insert into event_contacts (shard, contact_id, audience, event_id) select 1, id, 'lead', id {rows}",
         # Beside the others, with ids of their own: every tenth row an event's.
         "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"
         " recipient, payload, status, idempotency_key, created_at)"
@@ -465,12 +466,15 @@ async def test_the_work_for_a_contact_is_found_by_its_own_indexes(session: Sql) 
     )
     await session.execute("vacuum analyze")
     contact = str(await session.fetchval("select contact_id from executions where contact_id is not null limit 1"))
-    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", "contact_id": contact}
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", "contact_id": contact, "audience": "lead"}
 
     for file, name, index in (
         ("executions", "list_executions_of_contact", "executions_contact"),
         ("erase", "list_executions_to_erase", "executions_contact"),
         ("erase", "list_items_to_erase", "outbox_contact"),
+        ("erase", "list_events_to_erase", "event_contacts_pkey"),
+        ("events", "list_events_of_contact", "event_contacts_pkey"),
+        ("items", "list_outbox_of_contact", "outbox_contact"),
     ):
         for mode in MODES:
             plan = await explain(session, load(file)[name], values, mode)

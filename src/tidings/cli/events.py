@@ -65,6 +65,7 @@ def explain(
 @app.command("list")
 def list_events(
     trigger: Annotated[str | None, typer.Option(help="Only those of it.", show_default=False)] = None,
+    contact: Annotated[UUID | None, typer.Option(help="Only those that name this contact.", show_default=False)] = None,
     limit: Limit = 50,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
@@ -76,7 +77,11 @@ def list_events(
     from tidings.cli.output import print_json, print_table
 
     room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.events.list(room, trigger=trigger, limit=limit))
+    page = on_database(
+        database_url,
+        data_dir,
+        lambda engine: engine.events.list(room, trigger=trigger, contact_id=contact, limit=limit),
+    )
     if as_json:
         print_json(page.items)
     else:

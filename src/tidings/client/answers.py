@@ -219,6 +219,7 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     error: str | None = None
     message_id: str | None = None
     payload: Json | None = None
+    contact_id: UUID | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True, rename="camel"):

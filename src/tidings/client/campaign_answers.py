@@ -150,6 +150,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     finalized_at: datetime | None = None
     payload: Json | None = None
     failed_attempts: Sequence[Json] = ()
+    event_id: UUID | None = None
     history: Sequence[Json] = ()
 
 

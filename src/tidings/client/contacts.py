@@ -8,8 +8,9 @@ from uuid import UUID
 import msgspec
 
 from tidings.client.answers import Contact, Imported, UpsertedContact
+from tidings.client.campaign_answers import Item
 from tidings.client.pages import pages
-from tidings.client.transport import Request, Transport
+from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/contacts"
 PIECE = 262_144
@@ -85,6 +86,10 @@ class Contacts:
             repeatable=isinstance(file, bytes | Path),
         )
         return await self._transport.ask(request, Imported)
+
+    def items(self, id: UUID | str, *, page_size: int = 50) -> AsyncIterator[Item]:
+        """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
+        return pages(self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item)
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""

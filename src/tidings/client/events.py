@@ -65,9 +65,12 @@ class Events:
         """One event, and how its items stand."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
 
-    def list(self, *, trigger: str | None = None, page_size: int = 50) -> AsyncIterator[Event]:
-        """Events, newest first, page by page as the iterator is used."""
-        return pages(self._transport, PATH, {"trigger": trigger, "limit": page_size}, Event)
+    def list(
+        self, *, trigger: str | None = None, contact_id: UUID | str | None = None, page_size: int = 50
+    ) -> AsyncIterator[Event]:
+        """Events of a trigger or about a contact, newest first, page by page as the iterator is used."""
+        query = {"trigger": trigger, "contactId": str(contact_id) if contact_id else None, "limit": page_size}
+        return pages(self._transport, PATH, query, Event)
 
     async def cancel(self, id: UUID | str) -> Event:
         """Skip what it has not sent yet; Conflict when nothing is left."""

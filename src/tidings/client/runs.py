@@ -148,6 +148,8 @@ class Outbox:
         """One item with what was sent, what went wrong with it, and what people did about it."""
         return await self._transport.ask(Request("GET", path_to(OUTBOX, id)), Item)
 
+        event_id: UUID | str | None = None,
+        contact_id: UUID | str | None = None,
     async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
         """End the doubt about an item; the note says what shows it."""
         body = {"outcome": outcome, "note": note}
@@ -157,5 +159,7 @@ class Outbox:
 def _line(line: str) -> TraceLine:
     try:
         return msgspec.json.decode(line, type=TraceLine)
+            "eventId": str(event_id) if event_id else None,
+            "contactId": str(contact_id) if contact_id else None,
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise unreadable(error) from error

@@ -1,12 +1,14 @@
 """An event: something that happened, the people it is about, and what templates are to know of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from uuid import UUID
 
+from tidings.domain.contact import Person as Contact
 from tidings.domain.definition_reader import Raw, snake_case
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.recipients import Audience, Person, read_person
+from tidings.domain.recipients import CONTACT_ID, Audience, Person, introduce, problem_of_contact, read_person
 from tidings.domain.rule import check_trigger
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
 
@@ -30,14 +32,28 @@ class Event:
     @cached_property
     def data(self) -> Mapping[str, object]:
         """What templates see: the variables at the top, and the people and the trigger by their names."""
-        people = {str(who): dict(person.data) for who, person in self.people.items()}
-        return {**self.variables, **people, "trigger": self.trigger}
+        return {**self.variables, **self.seen_people, "trigger": self.trigger}
+
+    @property
+    def seen_people(self) -> Mapping[str, object]:
+        """The people by their names, with what is known of those who are contacts."""
+        return {str(who): dict(person.data) for who, person in self.people.items()}
 
     @property
     def stored(self) -> dict[str, object]:
         """The event as its row has it; `read_stored` takes it back."""
-        people = {str(who): dict(person.data) for who, person in self.people.items()}
+        people = {str(who): dict(person.given) for who, person in self.people.items()}
         return {**people, "variables": dict(self.variables)}
+
+    @property
+    def contacts(self) -> list[tuple[Audience, UUID]]:
+        """The people who are contacts."""
+        return [(who, person.contact_id) for who, person in self.people.items() if person.contact_id]
+
+    def introduce(self, contacts: Mapping[UUID, Contact]) -> "Event":
+        """The same event, whose people are known as the contacts they are."""
+        known = {who: introduce(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
+        return replace(self, people={**self.people, **known})
 
 
 def read_event(raw: object) -> Event:
@@ -84,6 +100,10 @@ def _wrong_in(given: Raw) -> list[Problem]:
     for name in (*Audience, "variables"):
         if given.get(name) is not None and not isinstance(given[name], Mapping):
             problems.append(Problem(name, "is not an object"))
+    for who in Audience:
+        person = given.get(who)
+        if isinstance(person, Mapping) and (wrong := problem_of_contact(person)):
+            problems.append(Problem(f"{who}.{CONTACT_ID}", wrong))
     variables = given.get("variables")
     if isinstance(variables, Mapping):
         problems += [

@@ -4,14 +4,21 @@ Pure: an event's people come in as they were read, and whoever cannot be reached
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from uuid import UUID
 
 from tidings.domain.address import read_email, read_phone
+from tidings.domain.contact import Person as Contact
+from tidings.domain.contact import addresses_of
+from tidings.domain.definition_reader import snake_case
 from tidings.domain.item import Channel
 
 LONGEST_TOKEN = 4_096
 MOST_TOKENS = 20
+CONTACT_ID = "contactId"
+"""The field by which one of an event's people says which contact they are."""
+_NOTHING: tuple[object, ...] = (None, "", [])
 
 
 class Audience(StrEnum):
@@ -70,20 +77,44 @@ class RecipientConfig:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One of an event's people: what templates see, and the addresses in their normal form."""
+    """One of an event's people: as the event gives them, and the addresses in their normal form."""
 
-    data: Mapping[str, object]
+    given: Mapping[str, object]
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     wrong: Mapping[str, str] = field(default_factory=dict)
     """By field, what is wrong with an address that was given."""
+    contact_id: UUID | None = None
+    """The contact that the event says this is."""
+    contact: Contact | None = None
+    """That contact as it is now, once somebody has looked."""
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        """What templates see: what the event gives, and what the contact has where the event gives nothing."""
+        if self.contact is None:
+            return self.given
+        known = {name: value for name, value in self.contact.data.items() if _is_missing(self.given, name)}
+        return {**self.given, **known}
+
+    def refusal(self, channel: Channel) -> str | None:
+        """Why nothing may be sent to this person over a channel (rule 14); whoever is no contact refuses nothing."""
+        return self.contact.refusal(channel) if self.contact else None
+
+    def has_address(self, address: str, channel: Channel) -> bool:
+        """Whether an address is this person's, in the event or as a contact."""
+        given = [one for name in ADDRESS_FIELDS[channel] for one in self.addresses.get(name, ())]
+        known = addresses_of(self.contact.data, channel) if self.contact else []
+        return address.casefold() in {one.casefold() for one in (*given, *known)}
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Somebody a step reaches, and where the address comes from."""
+    """Somebody a step reaches, and where the address comes from; with a refusal, somebody it must not reach."""
 
     source: str
     address: str
+    contact_id: UUID | None = None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +124,36 @@ class Unreachable:
     source: str
     reason: str
     place: str | None = None
+    contact_id: UUID | None = None
 
 
 def read_person(raw: Mapping[str, object]) -> Person:
     """A person as an event gives one; an address that is null or empty is not there."""
     addresses: dict[str, tuple[str, ...]] = {}
     wrong: dict[str, str] = {}
-    for name, (spellings, read) in _READERS.items():
-        given = next((raw[one] for one in spellings if raw.get(one) not in (None, "", [])), None)
+    for name, read in _READERS.items():
+        given = _given(raw, name)
         if given is None:
             continue
         try:
             addresses[name] = read(given)
         except ValueError as error:
             wrong[name] = str(error)
-    return Person(raw, addresses, wrong)
+    return Person(raw, addresses, wrong, _contact_id(raw))
+
+
+def problem_of_contact(raw: Mapping[str, object]) -> str | None:
+    """What is wrong with the contact that a person says to be."""
+    given = _given(raw, CONTACT_ID)
+    if given is None or _contact_id(raw):
+        return None
+    return f"{given!r} is no id of a contact: give the id that /v1/contacts answers, or leave it out"
+
+
+def introduce(person: Person, contact: Contact) -> Person:
+    """The same person with the contact they are: its addresses stand in where the event gives none."""
+    missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
+    return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})
 
 
 def resolve_recipients(
@@ -127,21 +173,53 @@ def resolve_recipients(
     for one_found in found:
         same = one_found.address.casefold() if isinstance(one_found, Addressee) else None
         if same is None or same not in seen:
-            distinct.append(one_found)
+            distinct.append(_recognised(one_found, channel, people))
         if same is not None:
             seen.add(same)
     return distinct
 
 
+def _recognised(
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, Person]
+) -> Addressee | Unreachable:
+    """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
+    if isinstance(found, Unreachable) or found.contact_id:
+        return found
+    owners = [one for one in people.values() if one.contact_id and one.has_address(found.address, channel)]
+    if not owners:
+        return found
+    return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
+
+
 def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
+    contact_id, refusal = person.contact_id, person.refusal(channel)
     for name in ADDRESS_FIELDS[channel]:
         if name in person.wrong:
-            return [Unreachable(who, person.wrong[name], f"{who}.{name}")]
+            return [Unreachable(who, person.wrong[name], f"{who}.{name}", contact_id)]
         if name in person.addresses:
-            return [Addressee(who, address) for address in person.addresses[name]]
-    return [Unreachable(who, f"the {who} has no {ADDRESS_NAMES[channel]}")]
+            return [Addressee(who, address, contact_id, refusal) for address in person.addresses[name]]
+    return [Unreachable(who, refusal or f"the {who} has no {ADDRESS_NAMES[channel]}", contact_id=contact_id)]
+
+
+def _given(raw: Mapping[str, object], name: str) -> object:
+    """What is given under a name in either spelling, or None."""
+    return next((raw[one] for one in (name, snake_case(name)) if raw.get(one) not in _NOTHING), None)
+
+
+def _is_missing(raw: Mapping[str, object], name: str) -> bool:
+    return _given(raw, name) is None
+
+
+def _contact_id(raw: Mapping[str, object]) -> UUID | None:
+    given = _given(raw, CONTACT_ID)
+    if not isinstance(given, str):
+        return None
+    try:
+        return UUID(given)
+    except ValueError:
+        return None
 
 
 def _one(read: Callable[[str], str]) -> Callable[[object], tuple[str, ...]]:
@@ -164,9 +242,9 @@ def _is_token(given: object) -> bool:
     return isinstance(given, str) and 0 < len(given) <= LONGEST_TOKEN
 
 
-_READERS: Mapping[str, tuple[tuple[str, ...], Callable[[object], tuple[str, ...]]]] = {
-    "email": (("email",), _one(read_email)),
-    "phone": (("phone",), _one(read_phone)),
-    "whatsapp": (("whatsapp",), _one(read_phone)),
-    "pushTokens": (("pushTokens", "push_tokens"), _tokens),
+_READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
+    "email": _one(read_email),
+    "phone": _one(read_phone),
+    "whatsapp": _one(read_phone),
+    "pushTokens": _tokens,
 }

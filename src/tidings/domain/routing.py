@@ -36,19 +36,25 @@ class Route:
     reason: str
 
 
-def decide_route(key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None) -> Route:
-    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in."""
-    if rule is None:
-        if has_fallback:
-            return Route(RouteOutcome.FALLBACK, f"there is no rule for {key}: the registered fallback is called")
-        return Route(RouteOutcome.NONE, f"there is neither a rule nor a fallback for {key}")
-    if not rule.enabled:
+def decide_route(
+    key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None, refusal: str | None = None
+) -> Route:
+    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+
+    `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
+    """
+    if rule and not rule.enabled:
         return Route(RouteOutcome.SUPPRESSED, f"the rule for {key} is disabled")
-    if failure is None:
+    if rule and failure is None:
         return Route(RouteOutcome.ENQUEUED, f"the rule for {key} is enabled")
+    if has_fallback and refusal:
+        return Route(RouteOutcome.NONE, f"the registered fallback for {key} is not called: {refusal}")
     if has_fallback:
-        return Route(RouteOutcome.FALLBACK, f"enqueueing failed, so the registered fallback is called: {failure}")
-    return Route(RouteOutcome.NONE, f"enqueueing failed, and there is no fallback for {key}: {failure}")
+        failed = f"enqueueing failed, so the registered fallback is called: {failure}"
+        no_rule = f"there is no rule for {key}: the registered fallback is called"
+        return Route(RouteOutcome.FALLBACK, failed if rule else no_rule)
+    failed = f"enqueueing failed, and there is no fallback for {key}: {failure}"
+    return Route(RouteOutcome.NONE, failed if rule else f"there is neither a rule nor a fallback for {key}")
 
 
 def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> list[RuleKey]:
@@ -143,6 +149,7 @@ def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
         "idempotencyKey": event.idempotency_key,
         **missing,
         **event.stored,
+        **event.seen_people,
     }
 
 

@@ -363,6 +363,7 @@ class Item(Shape):
     provider_message_id: str | None
     error: str | None
     idempotency_key: str = Field(description="64 hexadecimal digits; the same at every attempt.")
+    event_id: UUID | None
     created_at: datetime
     finalized_at: datetime | None
 

@@ -55,9 +55,12 @@ async def list_events(
     limit: Limit = 50,
     cursor: Cursor = None,
     trigger: Annotated[str | None, Query(max_length=100)] = None,
+    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those that name it.")] = None,
 ) -> List[Event]:
     """The events of the workspace, newest first; their items without what was rendered."""
-    page = await visit.engine.events.list(visit.workspace, trigger=trigger, limit=limit, cursor=cursor)
+    page = await visit.engine.events.list(
+        visit.workspace, trigger=trigger, contact_id=contact_id, limit=limit, cursor=cursor
+    )
     return List(data=[Event.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 

@@ -36,6 +36,7 @@ EXAMPLE_ITEM: Json = {
     "error": None,
     "messageId": None,
     "payload": None,
+    "contactId": None,
 }
 EXAMPLE_DECISION: Json = {
     "channel": "email",
@@ -133,7 +134,11 @@ class GivenEvent(Given):
     model_config = example(EXAMPLE_EVENT)
     trigger: TriggerName
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
-    lead: Json | None = Field(None, description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like.")
+    lead: Json | None = Field(
+        None,
+        description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like. `contactId` says which contact"
+        " this is: what is not given is taken from there, and what it refuses is not sent.",
+    )
     partner: Json | None = None
     agent: Json | None = None
     variables: Json | None = None
@@ -162,6 +167,7 @@ class EventItem(Shape):
     error: str | None
     message_id: str | None
     payload: dict[str, Any] | None
+    contact_id: UUID | None
 
 
 class Decision(Shape):

@@ -186,7 +186,7 @@ def items_of(
     execution_id: Annotated[UUID | None, Query(alias="executionId")] = None,
 ) -> OutboxFilter:
     """Which items."""
-    return OutboxFilter(status, channel, in_doubt, run_id, execution_id)
+    return OutboxFilter(status, channel, in_doubt, run_id, execution_id, event_id, contact_id)
 
 
 @router.get("/v1/outbox", tags=["Outbox"])
@@ -198,6 +198,8 @@ async def list_outbox(
 ) -> List[Item]:
     """Every intended provider action, newest first."""
     page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, cursor=cursor)
+    event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
+    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those meant for it.")] = None,
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -213,6 +215,13 @@ async def resolve_item(
 ) -> ItemDetail:
     """End the doubt about an item: it was sent, is to be sent again, or failed."""
     return _detail(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
+
+
+@router.get("/v1/contacts/{id:uuid}/items", tags=["Contacts"])
+async def list_contact_items(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Item]:
+    """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
+    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
+    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 def _where(given: GivenRetryFilter | None) -> RetryFilter:

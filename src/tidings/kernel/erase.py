@@ -1,11 +1,11 @@
 """Take a deleted contact out of the work for it: what goes on is stopped, what is kept keeps only its outcome.
 
-Reached from products/contact_erasure.py when a contact is deleted, and from executions.py when a worker has ended what
-it held meanwhile. Bounded statements, each alone: together they would hold locks against the order that facts take them
-in. Safe to repeat.
+Reached from products/contact_erasure.py when a contact is deleted, and from executions.py and event_people.py for what
+was held or stored meanwhile. Bounded statements, each alone: together they would hold locks against the order that
+facts take them in. Safe to repeat.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -14,6 +14,7 @@ from tidings.domain.contact import DELETED
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemId, ItemStatus
 from tidings.domain.queue import Lane
+from tidings.domain.recipients import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.storage import erase, outbox
 from tidings.storage.database import Tx
@@ -22,6 +23,7 @@ ERASED = "erased with the contact"
 PAGE = 200
 
 Statement = Callable[[Tx], Awaitable[object]]
+Decisions = Sequence[Mapping[str, object]]
 
 
 async def erase_everywhere(kernel: Kernel, contact_id: UUID) -> None:
@@ -46,6 +48,12 @@ async def erase_work(kernel: Kernel, shard: Shard, contact_ids: Iterable[UUID | 
             partial(erase.list_items_to_erase, shard=shard, contact_id=contact_id),
             partial(_erase_own_items, kernel, shard, now),
         )
+        for audience in Audience:
+            await _each_page(
+                kernel,
+                partial(erase.list_events_to_erase, shard=shard, contact_id=contact_id, audience=audience),
+                partial(_erase_events, kernel, shard, now, audience),
+            )
 
 
 async def _each_page(
@@ -62,7 +70,7 @@ async def _each_page(
 
 
 async def _erase_executions(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
-    await _alone(kernel, partial(erase.stop_executions, shard=shard, ids=ids, now=now))
+    await _alone(kernel, partial(erase.stop_work, shard=shard, ids=ids, now=now))
     find = partial(erase.find_items_of_executions, shard=shard, ids=ids)
     await _erase_items(kernel, shard, await kernel.db.persist(find, alone=True))
     await _alone(
@@ -87,11 +95,38 @@ async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Seq
     await _erase_items(kernel, shard, ids)
 
 
+async def _erase_events(kernel: Kernel, shard: Shard, now: datetime, audience: Audience, ids: Sequence[UUID]) -> None:
+    """An event is about its lead, and is erased with it as a whole; others it merely writes to, and goes on without.
+
+    What was written to the others stays theirs; but a fallback was told of everybody.
+    """
+    is_whole = audience is Audience.LEAD
+    found = await kernel.db.persist(partial(erase.find_events_to_erase, shard=shard, ids=ids), alone=True)
+    jobs = [one.job_id for one in found if one.job_id]
+    if is_whole and jobs:
+        await _alone(kernel, partial(erase.stop_work, shard=shard, ids=jobs, now=now))
+    find = partial(erase.find_items_of_events, shard=shard, ids=ids, fallbacks_only=not is_whole)
+    items = await kernel.db.persist(find, alone=True)
+    if items:
+        await _erase_own_items(kernel, shard, now, items)
+    emptied = [one._replace(decisions=_unexplained(one.decisions, None if is_whole else audience)) for one in found]
+    await _alone(
+        kernel, partial(erase.erase_events, shard=shard, events=emptied, audience=None if is_whole else audience)
+    )
+
+
+def _unexplained(decisions: Decisions | None, audience: Audience | None) -> Decisions | None:
+    """Decisions without their reasons, which may hold what was given as an address: those about one, or (None) all."""
+    if decisions is None:
+        return None
+    return [{**one, "reason": ERASED} if audience in {None, one.get("audience")} else dict(one) for one in decisions]
+
+
 async def _erase_items(kernel: Kernel, shard: Shard, ids: Sequence[UUID]) -> None:
     if ids:
         await _alone(
             kernel,
-            partial(erase.erase_items, shard=shard, ids=ids, erased=ERASED),
+            partial(erase.erase_items, shard=shard, ids=ids, deleted=DELETED, erased=ERASED),
             partial(erase.erase_attempts, shard=shard, ids=ids, erased=ERASED),
             partial(erase.erase_history, shard=shard, ids=ids),
         )

@@ -39,6 +39,7 @@ from tidings.domain.rule import Rule, RuleKey, Step, retry_policy
 from tidings.domain.run import JobStatus
 from tidings.domain.storable import storable
 from tidings.domain.template import RenderFailed
+from tidings.kernel.event_people import forget_deleted, meet_people
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import deploy, events, rules
@@ -68,6 +69,7 @@ class Draft:
     error: str | None = None
     step: Step | None = None
     ordinal: int = 0
+    contact_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,9 @@ def _decide(
     now: datetime,
 ) -> Decided:
     failure = failure or next((one.error for one in drafts if one.status is ItemStatus.FAILED), None)
-    route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure)
+    person = event.people.get(key.audience)
+    refusal = person.refusal(key.channel) if person else None
+    route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure, refusal=refusal)
     rule_id = rule.id if rule else None
     if route.outcome is RouteOutcome.FALLBACK:
         return Decided(key, route, rule_id, [_fallback(kernel, event, key, now)])
@@ -235,11 +239,22 @@ def _drafts(kernel: Kernel, intent: Intent, result: Rendered | RenderFailed, now
             failure = failure or f"sendBefore.time: {error}"
 
     def draft(ordinal: int, one: Addressee | Unreachable) -> Draft:
-        missing = one.reason if isinstance(one, Unreachable) else late
+        missing = one.reason if isinstance(one, Unreachable) else one.refusal or late
         status = ItemStatus.SKIPPED if missing else ItemStatus.FAILED if failure else ItemStatus.QUEUED
         recipient = one.address if isinstance(one, Addressee) else one.source
-        reason = storable(missing or failure)
-        return Draft(step.channel, provider, one.source, recipient, payload, status, send_at, reason, step, ordinal)
+        return Draft(
+            step.channel,
+            provider,
+            one.source,
+            recipient,
+            payload,
+            status,
+            send_at,
+            error=storable(missing or failure),
+            step=step,
+            ordinal=ordinal,
+            contact_id=one.contact_id,
+        )
 
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
@@ -255,8 +270,9 @@ def _fallback(kernel: Kernel, event: Event, key: RuleKey, now: datetime) -> Draf
     """What the host application does instead: a call like any other, in the outbox under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}
-    name = fallback_name(key)
-    return Draft(Channel.FUNCTION, kernel.route_once(), "fallback", name, payload, ItemStatus.QUEUED, now)
+    name, person = fallback_name(key), event.people.get(key.audience)
+    provider, contact_id = kernel.route_once(), person.contact_id if person else None
+    return Draft(Channel.FUNCTION, provider, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)
 
 
 async def _store(
@@ -285,6 +301,8 @@ async def _store(
             source=source,
             now=now,
         )
+        if is_new and event.contacts:
+            await events.insert_event_contacts(tx, shard=shard, event_id=event_id, contacts=event.contacts)
         if is_new and items:
             await _insert_work(tx, shard, event_id, job_id, items, now)
         return await events.find_event_by_key(
@@ -294,6 +312,7 @@ async def _store(
     stored = await kernel.db.persist(write)
     if stored is None:
         raise AssertionError("the event was inserted or there in this very transaction")
+    await forget_deleted(kernel, shard, event)
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
     return Taken(stored, duplicate=stored.id != event_id)
 
@@ -337,6 +356,7 @@ def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: in
         retry_at=draft.send_at if draft.send_at > now and draft.status is ItemStatus.QUEUED else None,
         max_attempts=draft.step.max_attempts if draft.step else None,
         error=draft.error,
+        contact_id=draft.contact_id,
     )
 
 
@@ -395,11 +415,12 @@ async def _route_stored(
 ) -> None:
     stored = await kernel.db.persist(lambda tx: events.load_unrouted_events(tx, shard=shard, ids=ids), alone=True)
     for one in stored:
-        event = read_stored(one.trigger, one.idempotency_key, one.data)
+        event = await meet_people(kernel, read_stored(one.trigger, one.idempotency_key, one.data))
         found = await find_rules(kernel, one.workspace, one.trigger)
         if one.job_id:
             write = partial(_write_route, kernel, shard, one, leases[one.job_id], now)
             await _plan_and_write(kernel, event, found, now, write, must_store=True)
+            await forget_deleted(kernel, shard, event)
 
 
 async def _write_route(

@@ -25,7 +25,7 @@ from tidings.storage.outbox import Wanted
 if TYPE_CHECKING:
     from tidings.kernel.plan import Case
 
-__all__ = ["Consents", "Person", "TurnedAway", "find_nobody", "introduce", "load_people"]
+__all__ = ["Consents", "Person", "TurnedAway", "find_deleted", "find_nobody", "introduce", "load_people"]
 
 FRESH = timedelta(seconds=2)
 """How old the reading of what people allow may be when something is marked for them."""
@@ -61,6 +61,11 @@ async def find_nobody(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID |
         )
         named -= await kernel.db.persist(find, alone=True)
     return named
+
+
+async def find_deleted(kernel: Kernel, ids: Iterable[UUID]) -> list[UUID]:
+    """Those of the contacts that were deleted."""
+    return [id for id, person in (await _read(kernel, ids, people.read_consents)).items() if person.is_deleted]
 
 
 async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID, Person]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from heapq import merge
 from itertools import islice
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -21,6 +22,7 @@ from tidings.domain.retry import RULE
 from tidings.domain.routing import check_event, intents_of, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.audit import Deed, write_audit
+from tidings.kernel.event_people import check_people, meet_people
 from tidings.kernel.events import Decided, Draft, Rules, find_rules, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
 from tidings.storage import events, resolve
@@ -49,6 +51,7 @@ class ShownEventItem:
     error: str | None
     message_id: str | None = None
     payload: Json | None = None
+    contact_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,20 @@ class ShownEvent:
     duplicate: bool = False
 
 
+class _ListInShard(Protocol):
+    async def __call__(
+        self,
+        tx: Tx,
+        *,
+        shard: Shard,
+        tenant: str,
+        workspace: str,
+        trigger: str | None,
+        before: UUID | None,
+        limit: int,
+    ) -> list[StoredEvent]: ...
+
+
 class Events:
     """The events of every workspace; what is another's is not found."""
 
@@ -93,18 +110,23 @@ class Events:
         known = await find_taken(self._kernel, caller.workspace, event)
         if known:
             return await self._shown(known, duplicate=True)
-        found = await find_rules(self._kernel, caller.workspace, event.trigger)
-        _check(event, found)
+        event, found = await self._prepare(caller.workspace, event)
         taken = await take_event(self._kernel, caller.workspace, event, found, source=source)
         return await self._shown(taken.event, duplicate=taken.duplicate)
 
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
-        event = _read(given)
-        found = await find_rules(self._kernel, workspace, event.trigger)
-        _check(event, found)
+        event, found = await self._prepare(workspace, _read(given))
         decided = await plan_event(self._kernel, event, found, await self._kernel.clock.now())
         return [_explained(one) for one in decided]
+
+    async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:
+        """An event with its contacts, and its rules; refused before anything is stored if it cannot be taken."""
+        await check_people(self._kernel, workspace, event)
+        event = await meet_people(self._kernel, event)
+        found = await find_rules(self._kernel, workspace, event.trigger)
+        check_event(event, [intent for rule in found.values() if rule.enabled for intent in intents_of(event, rule)])
+        return event, found
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownEvent:
         """One event, or NotFound."""
@@ -115,24 +137,25 @@ class Events:
         workspace: Workspace,
         *,
         trigger: str | None = None,
+        contact_id: UUID | None = None,
         limit: int = DEFAULT_LIMIT,
         cursor: str | None = None,
     ) -> Page[ShownEvent]:
-        """Events, newest first."""
+        """Events, newest first: of one trigger, or about one contact."""
         check_limit(limit)
+        list_in_shard: _ListInShard = events.list_events
+        if contact_id is not None:
+            list_in_shard = partial(events.list_events_of_contact, contact_id=contact_id)
+        find = partial(
+            list_in_shard,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            trigger=trigger,
+            before=read_cursor(cursor),
+            limit=limit + 1,
+        )
         shares = [
-            await self._kernel.db.persist(
-                partial(
-                    events.list_events,
-                    shard=shard,
-                    tenant=workspace.tenant,
-                    workspace=workspace.name,
-                    trigger=trigger,
-                    before=read_cursor(cursor),
-                    limit=limit + 1,
-                ),
-                alone=True,
-            )
+            await self._kernel.db.persist(partial(find, shard=shard), alone=True)
             for shard in self._kernel.every_shard()
         ]
         newest = merge(*shares, key=lambda one: one.id, reverse=True)
@@ -207,11 +230,6 @@ def _read(given: Json) -> Event:
     return read_event(plain)
 
 
-def _check(event: Event, found: Rules) -> None:
-    """Refuse an event that an enabled rule could not make its messages of, before anything is stored."""
-    check_event(event, [intent for rule in found.values() if rule.enabled for intent in intents_of(event, rule)])
-
-
 def _explained(decided: Decided) -> ShownDecision:
     return ShownDecision(
         decided.key.channel,
@@ -235,6 +253,7 @@ def _explained_item(draft: Draft) -> ShownEventItem:
         run_at=draft.send_at,
         error=draft.error,
         payload=draft.payload,
+        contact_id=draft.contact_id,
     )
 
 
@@ -255,6 +274,7 @@ def _shown_item(item: FoundEventItem, *, with_payload: bool) -> ShownEventItem:
         error=item.error,
         message_id=item.message_id,
         payload=item.payload if with_payload else None,
+        contact_id=item.contact_id,
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
-from typing import Protocol
+from typing import Protocol, TypedDict
 from uuid import UUID
 
 from tidings.domain.caller import Caller
@@ -13,6 +13,7 @@ from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.people import find_nobody
 from tidings.kernel.resolve import Resolution, resolve_item
 from tidings.storage import items, observe
 from tidings.storage.database import Tx
@@ -31,6 +32,13 @@ class OutboxFilter:
     in_doubt: bool | None = None
     run_id: UUID | None = None
     execution_id: UUID | None = None
+    event_id: UUID | None = None
+    contact_id: UUID | None = None
+
+    @property
+    def owners(self) -> int:
+        """How many owners are asked for."""
+        return sum(one is not None for one in (self.run_id, self.execution_id, self.event_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,18 @@ class ItemDetail:
     item: ShownItem
     failed_attempts: list[ShownAttempt]
     history: list[AuditEntry]
+
+
+class _Owner(TypedDict):
+    run_id: UUID | None
+    execution_id: UUID | None
+    event_id: UUID | None
+
+
+class _State(TypedDict):
+    status: ItemStatus | None
+    channel: Channel | None
+    in_doubt: bool | None
 
 
 class _ListInShard(Protocol):
@@ -65,7 +85,7 @@ class Outbox:
         """Items, newest first: one query in each shard, merged by id."""
         check_limit(limit)
         where = where or OutboxFilter()
-        if where.run_id and where.execution_id:
+        if where.owners > 1:
             return Page([], None)  # an item belongs to one of them
         find = partial(
             _list_in_shard(where),
@@ -79,6 +99,15 @@ class Outbox:
         )
         found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
         return page_of(found[: limit + 1], limit, lambda one: one.id)
+
+    async def of_contact(
+        self, workspace: Workspace, contact_id: UUID, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[ShownItem]:
+        """Everything meant for a contact, newest first, whatever product sends it; for one that was deleted, too."""
+        page = await self.list(workspace, OutboxFilter(contact_id=contact_id), limit=limit, cursor=cursor)
+        if not page.items and await find_nobody(self._kernel, workspace, [contact_id]):
+            raise NotFound(f"there is no contact {contact_id}")
+        return page
 
     async def get(self, workspace: Workspace, id: UUID) -> ItemDetail:
         """One item, or NotFound."""
@@ -100,19 +129,13 @@ class Outbox:
 
 
 def _list_in_shard(where: OutboxFilter) -> _ListInShard:
-    """The statement whose index narrows most: that of what is in doubt, or of the owner."""
+    """The statement whose index narrows most: that of the contact, of what is in doubt, or of the owner."""
+    owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
+    state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}
+    if where.contact_id is not None:
+        return partial(items.list_outbox_of_contact, contact_id=where.contact_id, **state, **owner)
     if where.in_doubt and where.status in {None, ItemStatus.QUEUED}:
-        return partial(
-            items.list_outbox_in_doubt, channel=where.channel, run_id=where.run_id, execution_id=where.execution_id
-        )
-    given = partial(items.list_outbox, status=where.status, channel=where.channel, in_doubt=where.in_doubt)
-    if where.run_id is None and where.execution_id is None:
-        return given
-    return partial(
-        items.list_outbox_of_owner,
-        status=where.status,
-        channel=where.channel,
-        in_doubt=where.in_doubt,
-        run_id=where.run_id,
-        execution_id=where.execution_id,
-    )
+        return partial(items.list_outbox_in_doubt, channel=where.channel, **owner)
+    if where.owners == 0:
+        return partial(items.list_outbox, **state)
+    return partial(items.list_outbox_of_owner, **state, **owner)

@@ -1,14 +1,24 @@
 """Take a person out of the work that was done for it. Reached from kernel/erase.py; safe to repeat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from tidings.domain.ids import Shard
+from tidings.domain.recipients import Audience
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
 _SQL = load("erase")
+
+
+class ErasedEvent(NamedTuple):
+    """What erasing knows of an event; `decisions` is None until it is routed."""
+
+    id: UUID
+    job_id: UUID | None
+    decisions: Sequence[Mapping[str, object]] | None
 
 
 async def list_executions_to_erase(
@@ -32,9 +42,43 @@ async def find_items_of_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID])
     return [row["id"] for row in await tx.fetch(_SQL["find_items_of_executions"], shard=shard, ids=ids)]
 
 
-async def stop_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> None:
-    """Ask those that go on to end."""
-    await tx.fetch(_SQL["stop_executions"], shard=shard, ids=ids, now=now)
+async def list_events_to_erase(
+    tx: Tx, *, shard: Shard, contact_id: UUID, audience: Audience, after: UUID | None, limit: int
+) -> list[UUID]:
+    """A page of events that name a contact."""
+    rows = await tx.fetch(
+        _SQL["list_events_to_erase"], shard=shard, contact_id=contact_id, audience=audience, after=after, limit=limit
+    )
+    return [row["id"] for row in rows]
+
+
+async def find_events_to_erase(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[ErasedEvent]:
+    """Those events, as they stand."""
+    rows = await tx.fetch(_SQL["find_events_to_erase"], shard=shard, ids=ids)
+    return [ErasedEvent(row["id"], row["job_id"], row["decisions"]) for row in rows]
+
+
+async def find_items_of_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID], fallbacks_only: bool) -> list[UUID]:
+    """The items of events, or the calls of their fallbacks."""
+    rows = await tx.fetch(_SQL["find_items_of_events"], shard=shard, ids=ids, fallbacks_only=fallbacks_only)
+    return [row["id"] for row in rows]
+
+
+async def erase_events(tx: Tx, *, shard: Shard, events: Sequence[ErasedEvent], audience: Audience | None) -> None:
+    """Empty events of one of their people, or (None) of all."""
+    await tx.fetch(
+        _SQL["erase_events"],
+        shard=shard,
+        ids=[one.id for one in events],
+        audiences=[audience] * len(events),
+        # In an object each: the driver takes a list of lists for an array of two dimensions.
+        kept=[None if one.decisions is None else {"decisions": one.decisions} for one in events],
+    )
+
+
+async def stop_work(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> None:
+    """Ask those executions and jobs that go on to end."""
+    await tx.fetch(_SQL["stop_work"], shard=shard, ids=ids, now=now)
 
 
 async def wake_owners(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> None:
@@ -47,9 +91,9 @@ async def erase_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID], deleted
     await tx.fetch(_SQL["erase_executions"], shard=shard, ids=ids, deleted=deleted, erased=erased)
 
 
-async def erase_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], erased: str) -> None:
-    """Empty items."""
-    await tx.fetch(_SQL["erase_items"], shard=shard, ids=ids, erased=erased)
+async def erase_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], deleted: str, erased: str) -> None:
+    """Empty items; an error is replaced by `erased`, unless it is `deleted`."""
+    await tx.fetch(_SQL["erase_items"], shard=shard, ids=ids, deleted=deleted, erased=erased)
 
 
 async def erase_attempts(tx: Tx, *, shard: Shard, ids: Sequence[UUID], erased: str) -> None:

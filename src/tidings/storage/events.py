@@ -11,6 +11,7 @@ import msgspec
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.ids import Shard, Workspace, workspace_of
 from tidings.domain.item import Channel, Fence, ItemStatus, Payload
+from tidings.domain.recipients import Audience
 from tidings.domain.run import JobStatus
 from tidings.storage.database import Row, Tx
 from tidings.storage.load import LoadedItem, loaded_item
@@ -40,6 +41,7 @@ class EventItem(msgspec.Struct, frozen=True):
     retry_at: datetime | None = None
     max_attempts: int | None = None
     error: str | None = None
+    contact_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class FoundEventItem:
     marked_at: datetime | None
     message_id: str | None
     error: str | None
+    contact_id: UUID | None
     created_at: datetime
     finalized_at: datetime | None
 
@@ -124,6 +127,19 @@ async def find_event_by_key(
     return _event(row) if row else None
 
 
+async def insert_event_contacts(
+    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[Audience, UUID]]
+) -> None:
+    """Note which of an event's people are contacts."""
+    await tx.fetch(
+        _SQL["insert_event_contacts"],
+        shard=shard,
+        event_id=event_id,
+        audiences=[audience for audience, _ in contacts],
+        contact_ids=[id for _, id in contacts],
+    )
+
+
 async def insert_event_job(
     tx: Tx,
     *,
@@ -168,6 +184,7 @@ async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Seque
             retry_at=[item.retry_at for item in items],
             max_attempts=[item.max_attempts for item in items],
             errors=[item.error for item in items],
+            contact_ids=[item.contact_id for item in items],
             now=now,
         )
     except (asyncpg.PostgresError, asyncpg.DataError) as error:
@@ -222,6 +239,31 @@ async def list_events(
     return [_event(row) for row in rows]
 
 
+async def list_events_of_contact(
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    workspace: str,
+    contact_id: UUID,
+    trigger: str | None,
+    before: UUID | None,
+    limit: int,
+) -> list[StoredEvent]:
+    """One shard's events that name a contact, newest first."""
+    rows = await tx.fetch(
+        _SQL["list_events_of_contact"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        contact_id=contact_id,
+        trigger=trigger,
+        before=before,
+        limit=limit,
+    )
+    return [_event(row) for row in rows]
+
+
 async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[FoundEventItem]:
     """The items of these events."""
     rows = await tx.fetch(_SQL["list_event_items"], shard=shard, ids=ids)
@@ -242,6 +284,7 @@ async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list
             marked_at=row["marked_at"],
             message_id=row["provider_message_id"],
             error=row["error"],
+            contact_id=row["contact_id"],
             created_at=row["created_at"],
             finalized_at=row["finalized_at"],
         )

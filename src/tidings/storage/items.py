@@ -28,6 +28,7 @@ class ShownItem:
     node: str | None
     run_id: UUID | None
     job_id: UUID | None
+    event_id: UUID | None
     attempts: int
     retry_at: datetime | None
     first_called_at: datetime | None
@@ -81,6 +82,7 @@ async def list_outbox_in_doubt(
     channel: str | None,
     run_id: UUID | None,
     execution_id: UUID | None,
+    event_id: UUID | None,
     before: UUID | None,
     limit: int,
 ) -> list[ShownItem]:
@@ -93,6 +95,7 @@ async def list_outbox_in_doubt(
         channel=channel,
         run_id=run_id,
         execution_id=execution_id,
+        event_id=event_id,
         before=before,
         limit=limit,
     )
@@ -110,10 +113,11 @@ async def list_outbox_of_owner(
     in_doubt: bool | None,
     run_id: UUID | None,
     execution_id: UUID | None,
+    event_id: UUID | None,
     before: UUID | None,
     limit: int,
 ) -> list[ShownItem]:
-    """Items of one run or execution, newest first."""
+    """Items of one run, execution or event, newest first."""
     rows = await tx.fetch(
         _SQL["list_outbox_of_owner"],
         shard=shard,
@@ -124,6 +128,42 @@ async def list_outbox_of_owner(
         in_doubt=in_doubt,
         run_id=run_id,
         execution_id=execution_id,
+        event_id=event_id,
+        before=before,
+        limit=limit,
+    )
+    return [shown_item(row) for row in rows]
+
+
+async def list_outbox_of_contact(
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    workspace: str,
+    contact_id: UUID,
+    status: str | None,
+    channel: str | None,
+    in_doubt: bool | None,
+    run_id: UUID | None,
+    execution_id: UUID | None,
+    event_id: UUID | None,
+    before: UUID | None,
+    limit: int,
+) -> list[ShownItem]:
+    """Items meant for one contact, newest first."""
+    rows = await tx.fetch(
+        _SQL["list_outbox_of_contact"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        contact_id=contact_id,
+        status=status,
+        channel=channel,
+        in_doubt=in_doubt,
+        run_id=run_id,
+        execution_id=execution_id,
+        event_id=event_id,
         before=before,
         limit=limit,
     )
@@ -144,6 +184,7 @@ def shown_item(row: Row, payload: Mapping[str, str] | None = None) -> ShownItem:
         node=row["node"],
         run_id=row["run_id"],
         job_id=row["job_id"],
+        event_id=row["event_id"],
         attempts=row["attempts"],
         retry_at=row["retry_at"],
         first_called_at=row["first_marked_at"],

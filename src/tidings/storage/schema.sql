@@ -874,6 +874,17 @@ create table events (
 create index events_listed on events (shard, tenant_id, workspace_id, id);
 
 -- The outbox in the words of 000. A fallback is of kind `function`.
+-- Which of an event's people are contacts, so that deleting a contact finds the events about it. In the event's shard.
+create table event_contacts (
+    shard      smallint not null,
+    contact_id uuid     not null,
+    audience   text     not null,                              -- as which of its people
+    event_id   uuid     not null,
+    primary key (shard, contact_id, audience, event_id),
+    constraint event_contacts_audience_check check (audience in ('lead', 'partner', 'agent')),
+    constraint event_contacts_shard_check check (shard = shard_of(event_id))
+);
+
 create view notification_outbox as
 select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send' as template, recipient, payload,
        case when in_doubt then 'in_doubt'
@@ -888,7 +899,8 @@ select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
 -- The same key again gives the same event. As read_event in domain/event.py and problems_of in domain/routing.py, but
--- for addresses: one that is none is skipped with the reason when the event is routed.
+-- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact is one
+-- of the workspace, and templates see what the contact has where the event gives nothing.
 create function event(
     trigger text,
     lead jsonb default null,
@@ -917,6 +929,11 @@ declare
     missing text;
     existing uuid;
 begin
+    person record;
+    contact jsonb;
+    strangers text;
+    audiences text[] := '{}';
+    contacts uuid[] := '{}';
     if event.trigger is null or event.trigger !~ '^[A-Za-z0-9_.:-]{1,100}$' then
         raise exception using errcode = 'TD422', message = format('%L is no trigger', left(event.trigger, 50)),
             hint = 'Use 1 to 100 letters, digits, dots, colons, dashes and underscores.';
@@ -944,13 +961,40 @@ begin
                   from jsonb_each(given - 'variables') as t(name, value)
                  where jsonb_typeof(t.value) = 'object');
     select string_agg(distinct t.path, ', ')
+    for person in
+        select t.name as audience, t.value as given,
+               coalesce(nullif(t.value ->> 'contactId', ''), nullif(t.value ->> 'contact_id', '')) as contact_id
+          from jsonb_each(given - 'variables') as t(name, value)
+         where jsonb_typeof(t.value) = 'object'
+    loop
+        contact := null;
+        if person.contact_id ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' then
+            select jsonb_build_object(
+                       'id', c.id, 'externalId', c.external_id, 'name', c.name, 'email', c.email, 'phone', c.phone,
+                       'whatsapp', c.whatsapp, 'pushTokens', c.push_tokens, 'company', c.company, 'status', c.status,
+                       'timeZone', c.time_zone, 'locale', c.locale, 'tags', c.tags, 'attributes', c.attributes
+                   )
+              into contact
+              from contacts c
+             where c.shard = shard_of(person.contact_id::uuid) and c.id = person.contact_id::uuid
+               and c.tenant_id = event.tenant and c.workspace_id = event.workspace and c.deleted_at is null;
+        end if;
+        if contact is not null then
+            audiences := audiences || person.audience;
+            contacts := contacts || person.contact_id::uuid;
+            seen := seen || jsonb_build_object(person.audience, contact || person.given);
+        elsif person.contact_id is not null then
+            strangers := concat_ws(', ', strangers, person.audience || '.contactId');
+        end if;
+    end loop;
+
       into missing
       from rules r
      cross join jsonb_array_elements_text(r.required) as t(path)
      where r.tenant_id = event.tenant and r.workspace_id = event.workspace and r.trigger = event.trigger and r.enabled
        and not has_path(seen, t.path);
 
-    if missing is null then
+    if missing is null and strangers is null then
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
         insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, job_id, source, created_at)
         values (its_shard, its_id, event.tenant, event.workspace, event.trigger, its_key, given, its_job, 'sql', moment)
@@ -959,6 +1003,9 @@ begin
             insert into jobs (shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, created_at)
             values (its_shard, its_job, its_id, event.tenant, event.workspace, 'event', 'queued', 0, moment);
             insert into queue (shard, id, kind, lane, due_at) values (its_shard, its_job, 'job', 0, moment);
+            insert into event_contacts (shard, contact_id, audience, event_id)
+            select its_shard, t.contact_id, t.audience, its_id
+              from unnest(contacts, audiences) as t(contact_id, audience);
             if current_setting('tidings.notify', true) is distinct from 'off' then
                 perform pg_notify('tidings', its_shard || ':0');
             end if;
@@ -975,6 +1022,10 @@ begin
         return existing;
     end if;
     raise exception using errcode = 'TD422', message = format('Missing template variables: %s', missing),
+    if strangers is not null then
+        raise exception using errcode = 'TD422', message = format('%s: there is no such contact', strangers),
+            hint = 'Give the id of a contact of this workspace, or leave it out.';
+    end if;
         detail = format('The rules for %L print them, and the event does not have them.', event.trigger),
         hint = 'Give each of them; null will do. A name with a dot is a path: {"quote": {"number": 7}} has quote.number.';
 end
@@ -986,6 +1037,7 @@ create policy own_workspace on rules for select using (is_own(tenant_id, workspa
 alter table events enable row level security;
 create policy own_workspace on events for select using (is_own(tenant_id, workspace_id));
 
+alter table event_contacts enable row level security;
 do $$
 begin
     if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then

@@ -18,8 +18,26 @@ select id
 -- Every item of executions: what was written to others on behalf of a contact tells of it, too.
 select id from outbox where shard = :shard and execution_id = any(:ids::uuid[]);
 
--- name: stop_executions
--- Asks executions to end; whoever holds or claims them obeys.
+-- name: list_events_to_erase
+-- A page of one shard's events that name a contact as one of their people.
+select event_id as id
+  from event_contacts
+ where shard = :shard and contact_id = :contact_id and audience = :audience
+   and (:after::uuid is null or event_id > :after)
+ order by event_id
+ limit :limit;
+
+-- name: find_events_to_erase
+-- What erasing needs to know of events.
+select id, job_id, decisions from events where shard = :shard and id = any(:ids::uuid[]);
+
+-- name: find_items_of_events
+-- Every item of events, or only the calls of their fallbacks, which were told all there was to know.
+select id from outbox
+ where shard = :shard and event_id = any(:ids::uuid[]) and (not :fallbacks_only::boolean or channel = 'function');
+
+-- name: stop_work
+-- Asks executions and jobs to end; whoever holds or claims them obeys.
 update queue
    set stop = 'cancel', due_at = case when leased then due_at else :now end, wake = wake or leased
  where shard = :shard and id = any(:ids::uuid[]) and stop is distinct from 'cancel'
@@ -43,15 +61,26 @@ update executions
    and (input <> '{}' or vars <> '{}' or (error is not null and error not in (:deleted, :erased)))
 returning id;
 
+-- name: erase_events
+-- Takes people out of events, all of them or one, and what was said of them when it was decided; what was decided stays.
+update events e
+   set data = case when t.audience is null then '{}' else e.data - t.audience end,
+       decisions = case when e.decisions is null then null else coalesce(t.kept -> 'decisions', e.decisions) end
+  from unnest(:ids::uuid[], :audiences::text[], :kept::jsonb[]) as t(id, audience, kept)
+ where e.shard = :shard and e.id = t.id
+returning e.id;
+
 -- name: erase_items
 -- Takes out of items whom they were for and what they said; what became of them stays. An item without a recipient is
 -- erased, and no fact that comes later says more of it than its outcome.
 update outbox
    set recipient = '', payload = case when payload is null then payload else '{}' end, result = null,
-       error = case when error is null or status = 'skipped' then error else :erased end
+       -- Why an item was skipped is said by us, without naming anybody; but an event may have given what is no address.
+       error = case when error is null or error = :deleted or (status = 'skipped' and event_id is null) then error
+                    else :erased end
  where shard = :shard and id = any(:ids::uuid[])
    and (recipient <> '' or payload <> '{}' or result is not null
-        or (status <> 'skipped' and error is not null and error <> :erased))
+        or ((status <> 'skipped' or event_id is not null) and error is not null and error not in (:deleted, :erased)))
 returning id;
 
 -- name: erase_attempts

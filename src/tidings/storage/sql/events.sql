@@ -16,6 +16,14 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
    and idempotency_key = :key;
 
+-- name: insert_event_contacts
+-- Which of an event's people are contacts.
+insert into event_contacts (shard, contact_id, audience, event_id)
+select e.shard, t.contact_id, t.audience, e.id
+  from events e
+ cross join unnest(:contact_ids::uuid[], :audiences::text[]) as t(contact_id, audience)
+ where e.shard = :shard and e.id = :event_id;
+
 -- name: insert_event_job
 -- The job of an event: what is settled at once is counted at once, and a job with nothing left is done.
 insert into jobs (
@@ -30,17 +38,18 @@ select e.shard, :id, e.id, e.tenant_id, e.workspace_id, 'event', :status, :plann
 -- What an event's rules want sent, rendered; who cannot be reached is there with the reason.
 insert into outbox (
     shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
-    skipped, idempotency_key, retry_at, max_attempts, error, created_at, finalized_at
+    skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at
 )
 select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
-       t.payload, t.status, t.status = 'skipped', t.idempotency_key, t.retry_at, t.max_attempts, t.error, :now,
-       case when t.status <> 'queued' then :now::timestamptz end
+       t.payload, t.status, t.status = 'skipped', t.idempotency_key, t.retry_at, t.max_attempts, t.error, t.contact_id,
+       :now, case when t.status <> 'queued' then :now::timestamptz end
   from jobs j
  cross join unnest(
            :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[],
            :payloads::jsonb[], :statuses::text[], :keys::bytea[], :retry_at::timestamptz[], :max_attempts::smallint[],
-           :errors::text[]
-       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, retry_at, max_attempts, error)
+           :errors::text[], :contact_ids::uuid[]
+       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, retry_at, max_attempts, error,
+              contact_id)
  where j.shard = :shard and j.id = :job_id;
 
 -- name: load_unrouted_events
@@ -89,10 +98,22 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
  order by id desc
  limit :limit;
 
+-- name: list_events_of_contact
+-- The same of those that name a contact, as whichever of their people.
+select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+  from events
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+   and id in (select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id)
+   and (:trigger::text is null or trigger = :trigger)
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
 -- name: list_event_items
 -- The items of events, in their order, whatever became of them.
 select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,
-       o.max_attempts, o.retry_at, o.marked_at, o.provider_message_id, o.error, o.created_at, o.finalized_at
+       o.max_attempts, o.retry_at, o.marked_at, o.provider_message_id, o.error, o.contact_id, o.created_at,
+       o.finalized_at
   from outbox o
  where o.shard = :shard and o.event_id = any(:ids::uuid[])
  order by o.event_id, o.ordinal;

@@ -1,14 +1,14 @@
 -- name: show_outbox_item
 -- One item of a workspace with what was sent.
-select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at, payload
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at, payload
   from outbox
  where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: list_outbox
 -- One shard's items of a workspace, newest first.
-select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from outbox
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -20,40 +20,69 @@ select id, execution_id, run_id, job_id, node, channel, provider, recipient, con
 
 -- name: list_outbox_in_doubt
 -- The same of those in doubt; reads only the index of those.
-select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from outbox
  where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
    and (:channel::text is null or channel = :channel)
    and (:run_id::uuid is null or run_id = :run_id)
    and (:execution_id::uuid is null or execution_id = :execution_id)
+   and (:event_id::uuid is null or event_id = :event_id)
    and (:before::uuid is null or id < :before)
  order by id desc
  limit :limit;
 
 -- name: list_outbox_of_owner
--- The same of one run or one execution. Read by their own indexes first: by id alone, the search for an old run would
--- walk through everything that came after it.
+-- The same of one run, one execution or one event. Read by their own indexes first: by id alone, the search for an old
+-- run would walk through everything that came after it.
 with owned as materialized (
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id,
-           status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
+    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
+           contact_id, status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
            created_at, finalized_at
       from outbox
      where shard = :shard and run_id = :run_id
     union all
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id,
-           status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
+    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
+           contact_id, status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
            created_at, finalized_at
       from outbox
      where shard = :shard and execution_id = :execution_id
+    union all
+    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
+           contact_id, status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
+           created_at, finalized_at
+      from outbox
+     where shard = :shard and event_id = :event_id
 )
-select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from owned
  where tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
    and (:channel::text is null or channel = :channel)
    and (:in_doubt::boolean is null or in_doubt = :in_doubt)
    and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_outbox_of_contact
+-- The same of those meant for one contact, whatever they belong to. By their own index first, as above.
+with meant as materialized (
+    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
+           contact_id, status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
+           created_at, finalized_at
+      from outbox
+     where shard = :shard and contact_id = :contact_id and (:before::uuid is null or id < :before)
+       and tenant_id = :tenant and workspace_id = :workspace
+)
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+  from meant
+ where (:run_id::uuid is null or run_id = :run_id)
+   and (:execution_id::uuid is null or execution_id = :execution_id)
+   and (:event_id::uuid is null or event_id = :event_id)
+   and (:status::text is null or status = :status)
+   and (:channel::text is null or channel = :channel)
+   and (:in_doubt::boolean is null or in_doubt = :in_doubt)
  order by id desc
  limit :limit;

@@ -58,8 +58,8 @@ select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.ca
 
 -- name: list_items_of_jobs
 -- The items of some jobs of a run, for whoever reads the whole run job by job.
-select id, execution_id, run_id, job_id, node, channel, provider, recipient, contact_id, status, in_doubt, attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from outbox
  where shard = :shard and run_id = :run_id and job_id = any(:job_ids::uuid[])
    and (:status::text is null or status = :status)
