@@ -113,8 +113,8 @@ async def test_the_sql_that_ends_a_job_agrees_with_the_domain(
             tx,
             shard=Shard(1),
             moves=[
-                MovedJob(Claimed(job_id(number), Kind.JOB, Fence(1), 0, None, NOW), NOW + timedelta(hours=1))
-                for number, _ in cases
+                MovedJob(Claimed(job_id(n), Kind.JOB, Fence(1), 0, None, NOW), NOW + timedelta(hours=1), job_id(n))
+                for n, _ in cases
             ],
             now=NOW,
         )

@@ -299,6 +299,7 @@ async def test_another_workspace_sees_no_run(engine: Engine) -> None:
         engine.runs.retry(BOB, run, RetryFilter()),
         engine.runs.resolve(BOB, run, Resolution.SENT, "x"),
         engine.runs.history(BOB.workspace, run),
+        engine.runs.job_history(BOB.workspace, run),
     ):
         with pytest.raises(NotFound):
             await ask
@@ -324,6 +325,76 @@ async def test_history_tells_who_did_what(engine: Engine, clock: ManualClock, pr
         ("resume", "ann"),
         ("completed", "engine"),
     ]
+
+
+async def told_of_jobs(engine: Engine, run: UUID) -> dict[UUID, list[tuple[str, str]]]:
+    """What the history of each job tells, read two lines at a time."""
+    told: dict[UUID, list[tuple[str, str]]] = {}
+    cursor: str | None = None
+    while True:
+        page = await engine.runs.job_history(ANN.workspace, run, limit=2, cursor=cursor)
+        for entry in page.items:
+            told.setdefault(entry.job_id, []).append((entry.event, entry.actor))
+        cursor = page.next_cursor
+        if cursor is None:
+            return told
+
+
+async def test_every_job_tells_each_change_of_its_state_once(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    """With a rate, a job is claimed for each of its items; it has begun once all the same."""
+    await make_contacts(engine, 8)
+    provider.script = {
+        "p1@example.com": [Rejected("550")],
+        "p2@example.com": [RetryLater("busy", timedelta(seconds=5))],
+    }
+    run = await deploy(engine, rate=60)
+    clock.advance(seconds=1)
+    await engine.work_everything()
+    await engine.runs.pause(ANN, run)
+    await engine.runs.pause(ANN, run)
+    await engine.work_everything()
+    await engine.runs.resume(ANN, run)
+    await work_until_ended(engine, clock, run)
+
+    told = await told_of_jobs(engine, run)
+
+    ended = {found["id"]: found["status"] for found in await sql.fetch("select id, status from jobs")}
+    assert told.keys() == ended.keys()
+    assert sorted(ended.values())[-1] in {"partial", "failed"}
+    for id, lines in told.items():
+        assert lines[0] == ("queued", "engine")
+        assert lines[-1] == (ended[id], "engine")
+        assert sorted(lines[1:-1]) == [("locked", "engine"), ("pause", "ann"), ("resume", "ann")]
+    assert max([found["attempts"] for found in await sql.fetch("select attempts from jobs")]) > 1
+    seen = await sql.fetch("select event from campaign_audit_log where subject_kind = 'job'")
+    assert len(seen) == sum(map(len, told.values()))
+    [one, *_] = told
+    only = await engine.runs.job_history(ANN.workspace, run, job_id=one)
+    assert [(entry.event, entry.actor) for entry in only.items] == told[one]
+
+
+async def test_a_cancelled_and_a_dead_job_say_so_and_the_tenant_s_log_stays_readable(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await make_contacts(engine, 1)
+    provider.answer = RetryLater("busy", timedelta(hours=1))
+    run = await deploy(engine)
+    await engine.work_everything()
+    [open_job] = await sql.fetch("select id from jobs where ended_at is null")
+    clock.advance(seconds=1)
+    await engine.runs.cancel(ANN, run)
+    await sql.execute("update queue set crashes = 5 where id = $1", open_job["id"])
+    clock.advance(seconds=1)
+    await work_until_ended(engine, clock, run)
+
+    log = await engine.access.audit(ANN)
+    of_job = await engine.access.audit(ANN, subject=open_job["id"])
+
+    assert "job" not in {line.subject_kind for line in log.items}
+    assert {line.subject_id for line in of_job.items} == {open_job["id"]}
+    assert [line.event for line in reversed(of_job.items)] == ["queued", "locked", "cancel", "dead"]
 
 
 async def test_the_outbox_shows_items_with_what_went_wrong(

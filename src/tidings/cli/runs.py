@@ -79,6 +79,31 @@ def show(
 
 
 @app.command()
+def history(
+    run_id: RunId,
+    job: Annotated[UUID | None, typer.Option(help="Only of this job.", show_default=False)] = None,
+    limit: Limit = 50,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show every change of the state of a run's jobs, in the order it happened; the run's own is in `show`."""
+    from tidings.cli.output import print_json, print_table
+
+    room = Workspace(tenant, workspace)
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.runs.job_history(room, run_id, job_id=job, limit=limit)
+    )
+    if as_json:
+        print_json(page.items)
+        return
+    rows = [{"at": one.at, "job": one.job_id, "event": one.event, "by": one.actor} for one in page.items]
+    print_table("history of its jobs", rows, empty="it has no jobs yet")
+
+
+@app.command()
 def watch(
     run_id: RunId,
     tenant: Tenant = "default",

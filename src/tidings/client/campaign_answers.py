@@ -126,6 +126,16 @@ class Job(Struct, frozen=True, kw_only=True, rename="camel"):
     completed_at: datetime | None = None
 
 
+class HistoryLine(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that happened to a run, or to one of its jobs (`job_id`)."""
+
+    event: str
+    actor: str
+    at: datetime
+    detail: Json = {}
+    job_id: UUID | None = None
+
+
 class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     """An intended provider action; payload, failed_attempts and history only where one item is asked for."""
 
@@ -140,6 +150,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     node: str | None = None
     run_id: UUID | None = None
     job_id: UUID | None = None
+    event_id: UUID | None = None
     attempts: int = 0
     retry_at: datetime | None = None
     first_called_at: datetime | None = None
@@ -150,7 +161,6 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     finalized_at: datetime | None = None
     payload: Json | None = None
     failed_attempts: Sequence[Json] = ()
-    event_id: UUID | None = None
     history: Sequence[Json] = ()
 
 

@@ -7,7 +7,7 @@ Exception
 │   ├── NotFound            404: no such thing in the key's workspace
 │   └── Conflict            409: it exists, but its state forbids this
 ├── ServerUnreachable     no answer, after every try that was safe
-└── WaitTimeout           (a TimeoutError) the execution goes on, but nobody waits any longer
+└── WaitTimeout           (a TimeoutError) the execution or run goes on, but nobody waits any longer
 """
 
 from collections.abc import Sequence
@@ -48,11 +48,11 @@ class ServerUnreachable(Exception):
 
 
 class WaitTimeout(TimeoutError):
-    """An execution that had not ended in the time given; it goes on."""
+    """An execution or a run that had not ended in the time given; it goes on."""
 
-    def __init__(self, execution_id: UUID | str, seconds: float, status: str) -> None:
-        super().__init__(f"execution {execution_id} is still {status} after {seconds:g} s; it goes on, wait again")
-        self.execution_id = execution_id
+    def __init__(self, id: UUID | str, seconds: float, status: str, *, what: str = "execution") -> None:
+        super().__init__(f"{what} {id} is still {status} after {seconds:g} s; it goes on, wait again")
+        self.id = id
         self.seconds = seconds
         self.status = status
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.client.campaign_answers import Item, Job, Resolved, Retry, Run, TraceLine
+from tidings.client.campaign_answers import HistoryLine, Item, Job, Resolved, Retry, Run, TraceLine
 from tidings.client.errors import WaitTimeout
 from tidings.client.pages import pages
 from tidings.client.transport import Request, Transport, path_to, unreadable
@@ -16,6 +16,12 @@ from tidings.client.transport import Request, Transport, path_to, unreadable
 PATH = "/v1/runs"
 OUTBOX = "/v1/outbox"
 Outcome = Literal["sent", "resend", "failed"]
+
+
+class _History(msgspec.Struct):
+    """What a run's history answers."""
+
+    data: list[HistoryLine]
 
 
 class Runs:
@@ -46,6 +52,17 @@ class Runs:
         query = {"status": status, "inDoubt": in_doubt, "limit": page_size}
         return pages(self._transport, path_to(PATH, id, "items"), query, Item)
 
+    async def history(self, id: UUID | str) -> Sequence[HistoryLine]:
+        """Every change of its state, and every person's action on it."""
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "history")), _History)).data
+
+    def job_history(
+        self, id: UUID | str, *, job_id: UUID | str | None = None, page_size: int = 50
+    ) -> AsyncIterator[HistoryLine]:
+        """Every change of the state of its jobs, or of one of them, in the order it happened."""
+        query = {"jobId": str(job_id) if job_id else None, "limit": page_size}
+        return pages(self._transport, path_to(PATH, id, "jobs", "history"), query, HistoryLine)
+
     async def trace(
         self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None
     ) -> AsyncIterator[TraceLine]:
@@ -70,7 +87,7 @@ class Runs:
             if run.has_ended:
                 return run
             if left <= 0:
-                raise WaitTimeout(id, timeout, run.status)
+                raise WaitTimeout(id, timeout, run.status, what="run")
             await asyncio.sleep(min(poll, left))
 
     async def pause(self, id: UUID | str) -> Run:
@@ -131,6 +148,8 @@ class Outbox:
         in_doubt: bool | None = None,
         run_id: UUID | str | None = None,
         execution_id: UUID | str | None = None,
+        event_id: UUID | str | None = None,
+        contact_id: UUID | str | None = None,
         page_size: int = 50,
     ) -> AsyncIterator[Item]:
         """Items, newest first, page by page as the iterator is used."""
@@ -140,6 +159,8 @@ class Outbox:
             "inDoubt": in_doubt,
             "runId": str(run_id) if run_id else None,
             "executionId": str(execution_id) if execution_id else None,
+            "eventId": str(event_id) if event_id else None,
+            "contactId": str(contact_id) if contact_id else None,
             "limit": page_size,
         }
         return pages(self._transport, OUTBOX, query, Item)
@@ -148,8 +169,6 @@ class Outbox:
         """One item with what was sent, what went wrong with it, and what people did about it."""
         return await self._transport.ask(Request("GET", path_to(OUTBOX, id)), Item)
 
-        event_id: UUID | str | None = None,
-        contact_id: UUID | str | None = None,
     async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
         """End the doubt about an item; the note says what shows it."""
         body = {"outcome": outcome, "note": note}
@@ -159,7 +178,5 @@ class Outbox:
 def _line(line: str) -> TraceLine:
     try:
         return msgspec.json.decode(line, type=TraceLine)
-            "eventId": str(event_id) if event_id else None,
-            "contactId": str(contact_id) if contact_id else None,
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise unreadable(error) from error

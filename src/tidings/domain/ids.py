@@ -16,6 +16,8 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.storable import is_storable
 
 BUCKETS = 4096
+COUNTED_BITS = 22
+"""How many ids may be counted up from a first one, in bits: 20 addresses of 10,000 contacts are fewer."""
 LONGEST_PART = 200
 """Bytes of a tenant's or a workspace's name: an entry of an index holds both, and the longest idempotency key."""
 
@@ -77,6 +79,17 @@ def make_id(bucket: Bucket, at: datetime, random_bits: int) -> UUID:
 def milliseconds_of(at: datetime) -> int:
     """The first part of an id."""
     return int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+
+
+def first_of_many(id: UUID) -> UUID:
+    """An id from which a statement counts up others."""
+    return UUID(int=id.int >> COUNTED_BITS << COUNTED_BITS)
+
+
+def counted_from(first: UUID) -> tuple[str, int]:
+    """A first id as a statement counts from it: its first half as a text, its second as PostgreSQL's signed number."""
+    tail = first.int & 0xFFFF_FFFF_FFFF_FFFF
+    return first.hex[:16], tail - (1 << 64) if tail >> 63 else tail
 
 
 def enrollment_id(contact: UUID, number: int, salt: str, at: datetime) -> UUID:

@@ -343,6 +343,12 @@ class HistoryLine(Shape):
     at: datetime
 
 
+class JobHistoryLine(HistoryLine):
+    """A change of a job's state: queued, locked, pause, resume, cancel, completed, partial, failed or dead."""
+
+    job_id: UUID
+
+
 class Item(Shape):
     """An intended provider action."""
 
@@ -357,13 +363,13 @@ class Item(Shape):
     node: str | None
     run_id: UUID | None
     job_id: UUID | None
+    event_id: UUID | None
     attempts: int
     retry_at: datetime | None
     first_called_at: datetime | None
     provider_message_id: str | None
     error: str | None
     idempotency_key: str = Field(description="64 hexadecimal digits; the same at every attempt.")
-    event_id: UUID | None
     created_at: datetime
     finalized_at: datetime | None
 

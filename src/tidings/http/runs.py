@@ -21,6 +21,7 @@ from tidings.http.campaign_shapes import (
     Item,
     ItemDetail,
     Job,
+    JobHistoryLine,
     Resolved,
     Retry,
     Run,
@@ -89,6 +90,19 @@ async def get_run_history(visit: WorkReader, id: UUID) -> Everything[HistoryLine
     """Every change of its state, and every person's action on it."""
     found = await visit.engine.runs.history(visit.workspace, id)
     return Everything(data=[HistoryLine.model_validate(one) for one in found])
+
+
+@router.get("/v1/runs/{id:uuid}/jobs/history")
+async def list_job_history(
+    visit: WorkReader,
+    id: UUID,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
+) -> List[JobHistoryLine]:
+    """Every change of the state of its jobs, in the order it happened."""
+    page = await visit.engine.runs.job_history(visit.workspace, id, job_id=job_id, limit=limit, cursor=cursor)
+    return List(data=[JobHistoryLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 def trace_of(
@@ -184,6 +198,8 @@ def items_of(
     in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
     run_id: Annotated[UUID | None, Query(alias="runId")] = None,
     execution_id: Annotated[UUID | None, Query(alias="executionId")] = None,
+    event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
+    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those meant for it.")] = None,
 ) -> OutboxFilter:
     """Which items."""
     return OutboxFilter(status, channel, in_doubt, run_id, execution_id, event_id, contact_id)
@@ -198,8 +214,13 @@ async def list_outbox(
 ) -> List[Item]:
     """Every intended provider action, newest first."""
     page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, cursor=cursor)
-    event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those meant for it.")] = None,
+    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/v1/contacts/{id:uuid}/items", tags=["Contacts"])
+async def list_contact_items(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Item]:
+    """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
+    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -215,13 +236,6 @@ async def resolve_item(
 ) -> ItemDetail:
     """End the doubt about an item: it was sent, is to be sent again, or failed."""
     return _detail(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
-
-
-@router.get("/v1/contacts/{id:uuid}/items", tags=["Contacts"])
-async def list_contact_items(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Item]:
-    """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
-    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 def _where(given: GivenRetryFilter | None) -> RetryFilter:

@@ -17,6 +17,7 @@ from tidings.domain.keys import campaign_key
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.run import Source
 from tidings.kernel import crash_points, deploy_contacts, deploy_retry
+from tidings.kernel.job_history import Change, entry_of
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
@@ -114,7 +115,7 @@ async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part
             jobs = await chunk.write(kernel, tx, shard, run, part, now)
             # Read now that the part is held: whoever pauses the run asks its jobs after this commit, or has said so.
             stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run.id), id=run.id)
-            await _write_jobs(tx, shard, run, jobs, stop, now)
+            await _write_jobs(kernel, tx, shard, run, jobs, stop, now)
             await _advance(kernel, tx, shard, run, part, chunk, sum(job.planned for job in jobs))
         crash_points.reach("before_deploy_commit")
 
@@ -151,7 +152,7 @@ async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -
 
 
 async def _write_jobs(
-    tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], stop: Stop | None, now: datetime
+    kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], stop: Stop | None, now: datetime
 ) -> None:
     if not jobs:
         return
@@ -163,6 +164,8 @@ async def _write_jobs(
         workspace=run.workspace,
         job_type=JOB_TYPES[run.channel],
         jobs=jobs,
+        stop=stop,
+        entries=[entry_of(kernel, job.id, Change.QUEUED, now) for job in jobs],
         now=now,
     )
     await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)

@@ -13,7 +13,7 @@ from tidings.domain.address import read_time_zone
 from tidings.domain.audience import read_audience
 from tidings.domain.campaign import CONTACT_ZONE, at_hour
 from tidings.domain.contact import MOST_TOKENS, lack_of
-from tidings.domain.ids import Shard, Workspace, part_bucket
+from tidings.domain.ids import Shard, Workspace, first_of_many, part_bucket
 from tidings.domain.item import Channel
 from tidings.domain.keys import campaign_key_parts
 from tidings.kernel.audience import next_chunk
@@ -26,8 +26,6 @@ from tidings.storage.load import LoadedRun
 
 JOBS_IN_A_CHUNK = 20
 """How many jobs are written at once: one commit for each would cost more than their rows."""
-COUNTED_BITS = 22
-"""How many ids are counted up from a first one: 20 addresses of 10,000 contacts are fewer."""
 DEFAULT_ZONE = "UTC"
 
 
@@ -51,7 +49,7 @@ class ContactChunk:
             tx,
             shard=shard,
             items=_items(kernel, shard, run, part, self.people),
-            first_item=_first(kernel.new_id(bucket, now)),
+            first_item=first_of_many(kernel.new_id(bucket, now)),
             job_ids=sorted(kernel.new_id(bucket, now) for _ in range(_most_jobs(kernel, run, len(self.people)))),
             now=now,
         )
@@ -118,8 +116,3 @@ def _next_hour(base: datetime, hour: int, zone: str) -> datetime:
         return at_hour(base, hour, read_time_zone(zone))
     except ValueError:  # known when the contact was stored, and unknown to this machine's list of zones
         return at_hour(base, hour, DEFAULT_ZONE)
-
-
-def _first(id: UUID) -> UUID:
-    """An id from which others are counted up."""
-    return UUID(int=id.int >> COUNTED_BITS << COUNTED_BITS)

@@ -25,6 +25,7 @@ from tidings.kernel.doubt import face_doubt
 from tidings.kernel.events import load_event_work
 from tidings.kernel.executions import learn
 from tidings.kernel.hand import Hand
+from tidings.kernel.job_history import Change, entry_of
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.pace import keep_time
@@ -72,9 +73,10 @@ async def _load(
     kernel: Kernel, shard: Shard, leases: Sequence[Claimed], now: datetime
 ) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
+    entries = [entry_of(kernel, id, Change.LOCKED, now) for id in ids]
 
     async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
-        jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, now=now)
+        jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
         run_ids = {job.id: job.run_id for job in jobs if job.run_id}
         ids_of_runs, runs = list(run_ids), list(run_ids.values())
@@ -195,4 +197,5 @@ def _move(kernel: Kernel, hand: Hand, now: datetime) -> MovedJob:
     if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
         due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
     error = given_up(kernel, hand)
-    return MovedJob(hand.lease, due_at, error is not None, error)
+    entry = entry_of(kernel, hand.lease.id, Change.ENDED, now)
+    return MovedJob(hand.lease, due_at, entry, error is not None, error)

@@ -13,6 +13,7 @@ from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.queue import Lane, Stop
 from tidings.kernel.audit import Deed, write_audit
+from tidings.kernel.job_history import first_of_asked
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, load, release, resolve
 from tidings.storage.database import Tx
@@ -118,11 +119,11 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         await write_audit(kernel, tx, by, [Deed("run", id, stop or "resume", {}, entry)], now)
 
     await kernel.db.persist(write)
-    await pass_on_stop(kernel, id)
+    await pass_on_stop(kernel, id, actor)
     kernel.notifier.tell(shard, Lane.RUNS)
 
 
-async def pass_on_stop(kernel: Kernel, run_id: UUID) -> None:
+async def pass_on_stop(kernel: Kernel, run_id: UUID, actor: str) -> None:
     """Ask every open job of a run to pause, stop or go on, as the run says at that moment.
 
     Whoever writes jobs of a run, or asks them, holds the shard's part of it and reads what the run says only then. So
@@ -130,11 +131,14 @@ async def pass_on_stop(kernel: Kernel, run_id: UUID) -> None:
     """
     now = await kernel.clock.now()
     for shard in kernel.every_shard():
+        first = first_of_asked(kernel, run_id, shard, now)
 
-        async def ask(tx: Tx, shard: Shard = shard) -> int:
+        async def ask(tx: Tx, shard: Shard = shard, first: UUID = first) -> int:
             await deploy.hold_part(tx, shard=shard, run_id=run_id)
             stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run_id), id=run_id)
-            return await resolve.stop_jobs_of_run(tx, shard=shard, run_id=run_id, stop=stop, now=now)
+            return await resolve.stop_jobs_of_run(
+                tx, shard=shard, run_id=run_id, stop=stop, actor=actor, first_entry=first, now=now
+            )
 
         if await kernel.db.persist(ask):
             kernel.notifier.tell(shard, Lane.CAMPAIGNS)

@@ -27,6 +27,8 @@ from tidings.storage.release import MovedRun
 
 log = structlog.get_logger()
 
+ENGINE = "engine"
+"""Who acts, where nobody asked."""
 ROLL_UP_EVERY = timedelta(seconds=30)
 DEPLOY_SLICE = timedelta(seconds=1)
 
@@ -40,7 +42,7 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 
 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
-    await pass_on_stop(kernel, run.id)
+    await pass_on_stop(kernel, run.id, ENGINE)
     planned = run.planned
     if planned is None and not (run.paused and not run.cancelled):
         planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
@@ -71,7 +73,7 @@ async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun,
     async def write(tx: Tx) -> bool:
         held = bool(await release.release_runs(tx, shard=shard, moves=[move], now=now))
         if held and move.status is not run.status:
-            by = Caller(Workspace(run.tenant, run.workspace), "engine")
+            by = Caller(Workspace(run.tenant, run.workspace), ENGINE)
             await write_audit(kernel, tx, by, _changes(kernel, run, move, now), now)
         crash_points.reach("before_rollup_commit")
         return held

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from heapq import merge
+from typing import Protocol
 from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, InputInvalid, NotFound
-from tidings.domain.ids import Workspace, bucket_of_id
+from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.paging import Page, check_limit, page_of, read_cursor
 from tidings.domain.roles import Role
 from tidings.domain.storable import is_storable
@@ -57,6 +58,12 @@ class NewKey:
 
     key: ShownKey
     secret: str
+
+
+class _ListAudit(Protocol):
+    async def __call__(
+        self, tx: Tx, *, shard: Shard, tenant: str, before: UUID | None, limit: int
+    ) -> list[AuditLine]: ...
 
 
 class Access:
@@ -152,22 +159,13 @@ class Access:
     ) -> Page[AuditLine]:
         """What was done in the caller's tenant, newest first."""
         check_limit(limit)
-        before = read_cursor(cursor)
-        shards = [self._kernel.shard_of(subject)] if subject else self._kernel.every_shard()
-        found = [
-            await self._kernel.db.persist(
-                partial(
-                    access.list_tenant_audit,
-                    shard=shard,
-                    tenant=caller.workspace.tenant,
-                    subject_id=subject,
-                    before=before,
-                    limit=limit + 1,
-                ),
-                alone=True,
-            )
-            for shard in shards
-        ]
+        list_in_shard: _ListAudit = access.list_tenant_audit
+        shards = self._kernel.every_shard()
+        if subject:
+            list_in_shard = partial(access.list_subject_audit, subject_id=subject)
+            shards = [self._kernel.shard_of(subject)]
+        find = partial(list_in_shard, tenant=caller.workspace.tenant, before=read_cursor(cursor), limit=limit + 1)
+        found = [await self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards]
         return page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
 
     def _new_key(

@@ -31,9 +31,10 @@ from tidings.storage import runs
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
 from tidings.storage.observe import AuditEntry
-from tidings.storage.runs import Doubt, FoundRun, ShownJob
+from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
 
 __all__ = [
+    "JobEntry",
     "Resolved",
     "RetryFilter",
     "RetryPlan",
@@ -199,6 +200,25 @@ class Runs:
         """Every change of a run's state and every person's action on it."""
         await self.get(workspace, id)
         return await show_history(self._kernel, id)
+
+    async def job_history(
+        self,
+        workspace: Workspace,
+        id: UUID,
+        *,
+        job_id: UUID | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[JobEntry]:
+        """Every change of the state of a run's jobs, or of one of them, in the order it happened."""
+        check_limit(limit)
+        await self.get(workspace, id)
+        find = partial(runs.list_job_history, run_id=id, job_id=job_id, after=read_cursor(cursor), limit=limit + 1)
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = [*merge(*shards, key=lambda one: one.id)]
+        return page_of(found[: limit + 1], limit, lambda one: one.id)
 
     async def trace(
         self, workspace: Workspace, id: UUID, where: TraceFilter | None = None

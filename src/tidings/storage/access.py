@@ -110,32 +110,33 @@ async def touch_key(tx: Tx, *, id: UUID, now: datetime, before: datetime) -> Non
     await tx.fetch(_SQL["touch_key"], id=id, now=now, before=before)
 
 
-async def list_tenant_audit(
-    tx: Tx,
-    *,
-    shard: Shard,
-    tenant: str,
-    subject_id: UUID | None,
-    before: UUID | None,
-    limit: int,
-) -> list[AuditLine]:
+async def list_tenant_audit(tx: Tx, *, shard: Shard, tenant: str, before: UUID | None, limit: int) -> list[AuditLine]:
     """One shard's share of a tenant's history, newest first."""
+    rows = await tx.fetch(_SQL["list_tenant_audit"], shard=shard, tenant=tenant, before=before, limit=limit)
+    return [_line(row) for row in rows]
+
+
+async def list_subject_audit(
+    tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, before: UUID | None, limit: int
+) -> list[AuditLine]:
+    """The history of one thing, newest first."""
     rows = await tx.fetch(
-        _SQL["list_tenant_audit"], shard=shard, tenant=tenant, subject_id=subject_id, before=before, limit=limit
+        _SQL["list_subject_audit"], shard=shard, tenant=tenant, subject_id=subject_id, before=before, limit=limit
     )
-    return [
-        AuditLine(
-            id=row["id"],
-            workspace=row["workspace_id"],
-            subject_kind=row["subject_kind"],
-            subject_id=row["subject_id"],
-            event=row["event"],
-            actor=row["actor"],
-            detail=row["detail"],
-            at=row["at"],
-        )
-        for row in rows
-    ]
+    return [_line(row) for row in rows]
+
+
+def _line(row: Row) -> AuditLine:
+    return AuditLine(
+        id=row["id"],
+        workspace=row["workspace_id"],
+        subject_kind=row["subject_kind"],
+        subject_id=row["subject_id"],
+        event=row["event"],
+        actor=row["actor"],
+        detail=row["detail"],
+        at=row["at"],
+    )
 
 
 def _shown(row: Row) -> ShownKey:

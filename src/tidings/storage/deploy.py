@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.ids import Shard
+from tidings.domain.ids import Shard, counted_from
 from tidings.domain.item import Fence
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.run import Counts, JobStatus
@@ -151,9 +151,11 @@ async def insert_jobs(
     workspace: str,
     job_type: str,
     jobs: Sequence[NewJob],
+    stop: Stop | None,
+    entries: Sequence[UUID],
     now: datetime,
 ) -> None:
-    """Write jobs."""
+    """Write jobs, each with the first line of its history."""
     await tx.fetch(
         _SQL["insert_jobs"],
         shard=shard,
@@ -164,6 +166,8 @@ async def insert_jobs(
         ids=[job.id for job in jobs],
         planned=[job.planned for job in jobs],
         skipped=[job.skipped for job in jobs],
+        entries=entries,
+        details=[{"planned": job.planned, "stop": stop} for job in jobs],
         now=now,
     )
 
@@ -228,12 +232,13 @@ async def insert_contact_items(
 ) -> list[NewJob]:
     """Write the items of contacts; give the jobs that they make, which are as many of the ids as are needed."""
     given = {each.name: getattr(items, each.name) for each in fields(items)}
+    id_head, item_tail = counted_from(first_item)
     rows = await tx.fetch(
         _SQL["insert_contact_items"],
         shard=shard,
         second=SECOND,
-        id_head=first_item.hex[:16],
-        item_tail=_signed_tail(first_item),
+        id_head=id_head,
+        item_tail=item_tail,
         job_ids=job_ids,
         now=now,
         **given,
@@ -305,9 +310,3 @@ async def pace_items(
     """Give items another time; tell which."""
     rows = await tx.fetch(_SQL["pace_items"], shard=shard, ids=ids, owners=owners, fences=fences, retry_at=retry_at)
     return {row["id"] for row in rows}
-
-
-def _signed_tail(id: UUID) -> int:
-    """The last 64 bits of an id as PostgreSQL counts: its numbers have a sign."""
-    tail = id.int & 0xFFFF_FFFF_FFFF_FFFF
-    return tail - (1 << 64) if tail >> 63 else tail

@@ -10,7 +10,7 @@ import msgspec
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.ids import Shard, Workspace, workspace_of
 from tidings.domain.item import Channel, Fence, ItemStatus, Reserved
-from tidings.domain.run import RunStatus, Source
+from tidings.domain.run import JobStatus, RunStatus, Source
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -98,10 +98,18 @@ async def load_execution_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], nod
 
 
 async def take_jobs(
-    tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], now: datetime
+    tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], entries: Sequence[UUID], now: datetime
 ) -> list[LoadedJob]:
-    """Lock the jobs whose lease still holds."""
-    rows = await tx.fetch(_SQL["take_jobs"], shard=shard, ids=ids, fences=fences, now=now)
+    """Lock the jobs whose lease still holds; `entries` are ids for the lines of their history."""
+    rows = await tx.fetch(
+        _SQL["take_jobs"],
+        shard=shard,
+        ids=ids,
+        fences=fences,
+        entries=entries,
+        detail={"from": JobStatus.QUEUED},
+        now=now,
+    )
     return [
         LoadedJob(row["id"], row["run_id"], row["tenant_id"], row["workspace_id"], row["event_id"], row["planned"] == 0)
         for row in rows

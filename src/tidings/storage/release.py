@@ -9,7 +9,7 @@ import msgspec
 from tidings.domain.execution import Execution
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Claimed
-from tidings.domain.run import RunStatus
+from tidings.domain.run import JobStatus, RunStatus
 from tidings.storage.database import Tx
 from tidings.storage.load import frontier_to_json
 from tidings.storage.statements import load
@@ -46,6 +46,7 @@ class MovedJob(msgspec.Struct, frozen=True):
 
     lease: Claimed
     due_at: datetime
+    entry: UUID  # for the line of its history, if it is done
     dead: bool = False
     error: str | None = None
 
@@ -113,6 +114,8 @@ async def release_jobs(tx: Tx, *, shard: Shard, moves: Sequence[MovedJob], now: 
         due_at=[move.due_at for move in moves],
         dead=[move.dead for move in moves],
         errors=[move.error for move in moves],
+        entries=[move.entry for move in moves],
+        detail={"from": JobStatus.LOCKED},
         now=now,
     )
     return [ReleasedJob(row["id"], row["run_id"], row["done"]) for row in rows]

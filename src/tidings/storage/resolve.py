@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard
+from tidings.domain.ids import Shard, counted_from
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.queue import Lane, Stop
 from tidings.storage.database import Row, Tx
@@ -118,9 +118,23 @@ async def stop_of_run(tx: Tx, *, shard: Shard, id: UUID) -> Stop | None:
     return Stop(row["stop"]) if row and row["stop"] else None
 
 
-async def stop_jobs_of_run(tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, now: datetime) -> int:
-    """Ask every open job of a run in one shard; give how many there were."""
-    return len(await tx.fetch(_SQL["stop_jobs_of_run"], shard=shard, run_id=run_id, stop=stop, now=now))
+async def stop_jobs_of_run(
+    tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, actor: str, first_entry: UUID, now: datetime
+) -> int:
+    """Ask every open job of a run in one shard; give how many had not been asked that before."""
+    id_head, id_tail = counted_from(first_entry)
+    rows = await tx.fetch(
+        _SQL["stop_jobs_of_run"],
+        shard=shard,
+        run_id=run_id,
+        stop=stop,
+        event=stop or "resume",
+        actor=actor,
+        id_head=id_head,
+        id_tail=id_tail,
+        now=now,
+    )
+    return len(rows)
 
 
 async def find_item(tx: Tx, *, shard: Shard, id: UUID) -> FoundItem | None:

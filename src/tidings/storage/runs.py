@@ -68,6 +68,18 @@ class ShownJob:
     completed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class JobEntry:
+    """A change of a job's state."""
+
+    id: UUID
+    job_id: UUID
+    event: str
+    actor: str
+    detail: Mapping[str, object]
+    at: datetime
+
+
 async def show_runs(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]) -> list[FoundRun]:
     """Runs by id."""
     rows = await tx.fetch(_SQL["show_runs"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
@@ -133,6 +145,14 @@ async def list_jobs(
     """Jobs of a run in one shard, oldest first; perhaps only those that have not ended."""
     rows = await tx.fetch(_SQL["list_jobs"], shard=shard, run_id=run_id, after=after, limit=limit, open_only=open_only)
     return [_job(row) for row in rows]
+
+
+async def list_job_history(
+    tx: Tx, *, shard: Shard, run_id: UUID, job_id: UUID | None, after: UUID | None, limit: int
+) -> list[JobEntry]:
+    """What happened to the jobs of a run in one shard, oldest first."""
+    rows = await tx.fetch(_SQL["list_job_history"], shard=shard, run_id=run_id, job_id=job_id, after=after, limit=limit)
+    return [JobEntry(row["id"], row["job_id"], row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
 
 
 async def list_items_of_jobs(

@@ -546,7 +546,8 @@ create table api_keys (
 );
 create index api_keys_listed on api_keys (tenant_id, id);
 
-create index audit_log_listed on audit_log (shard, tenant_id, id);
+-- A run has hundreds of jobs, whose changes of state are read with the run: here they would hide what people did.
+create index audit_log_listed on audit_log (shard, tenant_id, id) where subject_kind <> 'job';
 
 -- Whoever does not own the tables sees the rows of the workspace that the session names, and none when it names none.
 -- The engine owns them and is not subject to this: its workers serve every tenant.
@@ -873,7 +874,6 @@ create table events (
 );
 create index events_listed on events (shard, tenant_id, workspace_id, id);
 
--- The outbox in the words of 000. A fallback is of kind `function`.
 -- Which of an event's people are contacts, so that deleting a contact finds the events about it. In the event's shard.
 create table event_contacts (
     shard      smallint not null,
@@ -885,6 +885,7 @@ create table event_contacts (
     constraint event_contacts_shard_check check (shard = shard_of(event_id))
 );
 
+-- The outbox in the words of 000. A fallback is of kind `function`.
 create view notification_outbox as
 select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send' as template, recipient, payload,
        case when in_doubt then 'in_doubt'
@@ -928,12 +929,12 @@ declare
     wrong text;
     missing text;
     existing uuid;
-begin
     person record;
     contact jsonb;
     strangers text;
     audiences text[] := '{}';
     contacts uuid[] := '{}';
+begin
     if event.trigger is null or event.trigger !~ '^[A-Za-z0-9_.:-]{1,100}$' then
         raise exception using errcode = 'TD422', message = format('%L is no trigger', left(event.trigger, 50)),
             hint = 'Use 1 to 100 letters, digits, dots, colons, dashes and underscores.';
@@ -960,7 +961,6 @@ begin
             || (select coalesce(jsonb_object_agg(t.name, t.value), '{}')
                   from jsonb_each(given - 'variables') as t(name, value)
                  where jsonb_typeof(t.value) = 'object');
-    select string_agg(distinct t.path, ', ')
     for person in
         select t.name as audience, t.value as given,
                coalesce(nullif(t.value ->> 'contactId', ''), nullif(t.value ->> 'contact_id', '')) as contact_id
@@ -988,6 +988,7 @@ begin
         end if;
     end loop;
 
+    select string_agg(distinct t.path, ', ')
       into missing
       from rules r
      cross join jsonb_array_elements_text(r.required) as t(path)
@@ -1002,10 +1003,10 @@ begin
         if found then
             insert into jobs (shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, created_at)
             values (its_shard, its_job, its_id, event.tenant, event.workspace, 'event', 'queued', 0, moment);
-            insert into queue (shard, id, kind, lane, due_at) values (its_shard, its_job, 'job', 0, moment);
             insert into event_contacts (shard, contact_id, audience, event_id)
             select its_shard, t.contact_id, t.audience, its_id
               from unnest(contacts, audiences) as t(contact_id, audience);
+            insert into queue (shard, id, kind, lane, due_at) values (its_shard, its_job, 'job', 0, moment);
             if current_setting('tidings.notify', true) is distinct from 'off' then
                 perform pg_notify('tidings', its_shard || ':0');
             end if;
@@ -1021,11 +1022,11 @@ begin
     if found then
         return existing;
     end if;
-    raise exception using errcode = 'TD422', message = format('Missing template variables: %s', missing),
     if strangers is not null then
         raise exception using errcode = 'TD422', message = format('%s: there is no such contact', strangers),
             hint = 'Give the id of a contact of this workspace, or leave it out.';
     end if;
+    raise exception using errcode = 'TD422', message = format('Missing template variables: %s', missing),
         detail = format('The rules for %L print them, and the event does not have them.', event.trigger),
         hint = 'Give each of them; null will do. A name with a dot is a path: {"quote": {"number": 7}} has quote.number.';
 end
@@ -1036,8 +1037,8 @@ alter table rules enable row level security;
 create policy own_workspace on rules for select using (is_own(tenant_id, workspace_id));
 alter table events enable row level security;
 create policy own_workspace on events for select using (is_own(tenant_id, workspace_id));
-
 alter table event_contacts enable row level security;
+
 do $$
 begin
     if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then

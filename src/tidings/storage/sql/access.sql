@@ -41,11 +41,19 @@ update api_keys set revoked_at = :now where id = :id and revoked_at is null retu
 update api_keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :before);
 
 -- name: list_tenant_audit
--- One shard's history of a tenant, newest first.
+-- One shard's history of a tenant, newest first; without that of jobs, which is read with their run.
 select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
   from audit_log
- where shard = :shard and tenant_id = :tenant
-   and (:subject_id::uuid is null or subject_id = :subject_id)
+ where shard = :shard and tenant_id = :tenant and subject_kind <> 'job'
+   and (:before::uuid is null or id < :before)
+ order by id desc
+ limit :limit;
+
+-- name: list_subject_audit
+-- The same of one thing, a job too.
+select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
+  from audit_log
+ where shard = :shard and subject_id = :subject_id and tenant_id = :tenant
    and (:before::uuid is null or id < :before)
  order by id desc
  limit :limit;

@@ -43,11 +43,18 @@ update run_parts
  where shard = :shard and run_id = :run_id;
 
 -- name: insert_jobs
--- Writes the jobs of one chunk.
-insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
-select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
+-- Writes the jobs of one chunk, and the first line of each one's history.
+with written as (
+    insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
+    select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
+      from run_parts p
+     cross join unnest(:ids::uuid[], :planned::integer[], :skipped::integer[]) as t(id, planned, skipped)
+     where p.shard = :shard and p.run_id = :run_id
+)
+insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+select p.shard, t.entry, :tenant, :workspace, 'job', t.id, 'queued', 'engine', t.detail, :now
   from run_parts p
- cross join unnest(:ids::uuid[], :planned::integer[], :skipped::integer[]) as t(id, planned, skipped)
+ cross join unnest(:ids::uuid[], :entries::uuid[], :details::jsonb[]) as t(id, entry, detail)
  where p.shard = :shard and p.run_id = :run_id;
 
 -- name: insert_job_items

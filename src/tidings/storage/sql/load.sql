@@ -15,13 +15,26 @@ select o.id, o.execution_id as owner, o.node, o.visit, o.ordinal, o.channel, o.p
 
 -- name: take_jobs
 -- Marks the jobs just claimed as locked and says what they are.
-update jobs
-   set status = 'locked', attempts = jobs.attempts + 1, started_at = coalesce(jobs.started_at, :now)
-  from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
-  join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
- where jobs.shard = :shard and jobs.id = t.id
-   and jobs.ended_at is null
-returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts, jobs.event_id, jobs.planned;
+with taken as (
+    update jobs
+       set status = 'locked', attempts = jobs.attempts + 1, started_at = coalesce(jobs.started_at, :now)
+      from unnest(:ids::uuid[], :fences::bigint[], :entries::uuid[]) as t(id, fence, entry)
+      join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+     where jobs.shard = :shard and jobs.id = t.id
+       and jobs.ended_at is null
+    returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.attempts, jobs.event_id, jobs.planned,
+              t.entry
+),
+told as (
+    -- Of a run's job, that it has begun; how often it was claimed since is counted, not told: a run with a rate claims
+    -- its jobs for each item.
+    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+    select s.shard, k.entry, k.tenant_id, k.workspace_id, 'job', k.id, 'locked', 'engine', :detail::jsonb, :now
+      from shards s
+     cross join taken k
+     where s.shard = :shard and k.run_id is not null and k.attempts = 1
+)
+select id, run_id, tenant_id, workspace_id, event_id, planned from taken;
 
 -- name: load_job_items
 -- The open items of jobs; those not yet rendered come with their person's data.

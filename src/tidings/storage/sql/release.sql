@@ -59,9 +59,11 @@ with held as materialized (
 ),
 moved as materialized (
     select q.id, h.run_id, h.open, h.failed, h.planned, q.wake or q.stop is distinct from t.stop as due_now, t.due_at,
-           t.dead, t.error
-      from unnest(:ids::uuid[], :fences::bigint[], :stops::text[], :due_at::timestamptz[], :dead::boolean[], :errors::text[])
-           as t(id, fence, stop, due_at, dead, error)
+           t.dead, t.error, t.entry
+      from unnest(
+               :ids::uuid[], :fences::bigint[], :stops::text[], :due_at::timestamptz[], :dead::boolean[],
+               :errors::text[], :entries::uuid[]
+           ) as t(id, fence, stop, due_at, dead, error, entry)
       join held h on h.id = t.id
       join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
      where q.shard = :shard
@@ -79,7 +81,15 @@ worked as (
            ended_at = case when m.open = 0 then :now::timestamptz end
       from moved m
      where j.shard = :shard and j.id = m.id
-    returning j.id
+    returning j.id, j.run_id, j.tenant_id, j.workspace_id, j.status, m.entry
+),
+told as (
+    -- Of a run's job, how it ended.
+    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+    select s.shard, w.entry, w.tenant_id, w.workspace_id, 'job', w.id, w.status, 'engine', :detail::jsonb, :now
+      from shards s
+     cross join worked w
+     where s.shard = :shard and w.run_id is not null and w.status <> 'queued'
 ),
 gone as (
     delete from queue q using moved m

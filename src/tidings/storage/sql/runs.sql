@@ -56,6 +56,16 @@ select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.ca
  order by j.id
  limit :limit;
 
+-- name: list_job_history
+-- One shard's lines about the jobs of a run, or about one of them, in the order it happened.
+select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
+  from jobs j
+  join audit_log a on a.shard = :shard and a.subject_id = j.id
+ where j.shard = :shard and j.run_id = :run_id and (:job_id::uuid is null or j.id = :job_id)
+   and (:after::uuid is null or a.id > :after)
+ order by a.id
+ limit :limit;
+
 -- name: list_items_of_jobs
 -- The items of some jobs of a run, for whoever reads the whole run job by job.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
