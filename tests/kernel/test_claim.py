@@ -399,3 +399,23 @@ async def test_a_claim_begins_where_everything_before_was_taken_and_sometimes_at
     assert horizon.to_claim(place, clock.time) == clock.time - SLACK
     assert horizon.to_claim(place, clock.time + LOOK_EVERYWHERE) == BEGINNING
     assert horizon.to_claim(place, clock.time - LOOK_EVERYWHERE) == BEGINNING
+
+
+async def test_what_crashed_is_taken_without_a_pause_although_a_claim_beside_it_found_nothing(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    """Whoever takes one has locked the others: who found nothing passed over all of them, for ten seconds each time."""
+    place = Shard(0), Lane.TRANSACTIONAL
+    await start_many(engine, 3, same_shard=True)
+    await claim(engine)  # by a worker that dies
+    clock.advance(minutes=6)
+    assert len(await engine.claim(*place)) == 1
+    clock.advance(seconds=6)
+
+    async with sql.transaction():
+        await sql.execute("select 1 from tidings.queue for update")  # as a claim does for as long as it takes
+        beside = await engine.claim(*place)
+    following = [len(await engine.claim(*place)) for _ in range(3)]
+
+    assert beside == []
+    assert following == [1, 1, 0]

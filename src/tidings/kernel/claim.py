@@ -33,8 +33,10 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
             lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
         )
         claimed = claim.Claim(leases, reached=None)
-    if claimed.reached:
-        kernel.horizon.took((shard, lane), claimed.reached)
+    if claimed.suspect_due_at:
+        kernel.horizon.suspected((shard, lane), claimed.suspect_due_at, now)
+    elif claimed.reached:
+        kernel.horizon.took((shard, lane), claimed.reached, now)
     crash_points.reach("after_claim")
     return claimed.leases
 

@@ -16,10 +16,14 @@ _SQL = load("claim")
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a claim took, and up to which due time it has taken everything; None where it had to leave some."""
+    """What a claim took, and up to which due time it has taken everything; None where it had to leave some.
+
+    Where there are suspects, it has taken the first of them and says when that was due.
+    """
 
     leases: list[Claimed]
     reached: datetime | None
+    suspect_due_at: datetime | None = None
 
 
 async def claim_due(
@@ -29,8 +33,10 @@ async def claim_due(
     rows = await tx.fetch(
         _SQL["claim_due"], shard=shard, lane=lane, since=since, now=now, lease_until=lease_until, limit=limit
     )
-    has_left_some = bool(rows) and (rows[0]["reached"] is None or len(rows) == limit)
-    return Claim([_claimed(row, lease_until) for row in rows], rows[0]["reached"] if has_left_some else now)
+    leases = [_claimed(row, lease_until) for row in rows]
+    if rows and rows[0]["suspect_due_at"]:
+        return Claim(leases, None, rows[0]["suspect_due_at"])
+    return Claim(leases, rows[0]["reached"] if len(rows) == limit else now)
 
 
 async def reread_claim(tx: Tx, *, shard: Shard, lane: Lane, lease_until: datetime) -> list[Claimed]:
