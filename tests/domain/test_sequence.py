@@ -25,8 +25,9 @@ from tidings.domain.execution import (
 )
 from tidings.domain.graph import Graph, OffsetFrom, Schedule
 from tidings.domain.item import ItemStatus
-from tidings.domain.lateness import lateness_of
+from tidings.domain.lateness import Appointment, appointment_of
 from tidings.domain.sequence import due_of, zone_named
+from tidings.storage.load import frontier_from_json, frontier_to_json
 
 SETTINGS: dict[str, object] = {
     "offsetFrom": "enrollment",
@@ -246,7 +247,9 @@ def test_a_send_is_late_from_its_planned_time_on_however_long_its_worker_was_awa
     def late(moment: datetime) -> str | None:
         execution, action = decide(graph, waiting(graph, now), [], moment)
         assert isinstance(action, Plan)
-        return lateness_of(graph, execution, action.node.id, moment)
+        appointment = appointment_of(graph, execution, action.node.id)
+        assert appointment is not None
+        return appointment.lateness(moment)
 
     assert late(at("2026-06-02T11:00:00+00:00")) is None
     assert late(at("2026-06-02T11:00:01+00:00")) == (
@@ -261,7 +264,9 @@ def test_a_step_whose_hour_was_over_at_the_enrollment_is_not_late() -> None:
     execution, action = decide(graph, enrolled(graph, now), [], now)
 
     assert isinstance(action, Plan)
-    assert lateness_of(graph, execution, action.node.id, now) is None
+    appointment = appointment_of(graph, execution, action.node.id)
+    assert appointment is not None
+    assert appointment.lateness(now) is None
 
 
 def test_a_step_that_says_nothing_of_lateness_is_never_too_late() -> None:
@@ -271,7 +276,23 @@ def test_a_step_that_says_nothing_of_lateness_is_never_too_late() -> None:
         frontier=Frontier((Ready("s0", at("2026-06-01T15:00:00+00:00")),)),
     )
 
-    assert lateness_of(graph, execution, "s0", at("2036-06-01T15:00:00+00:00")) is None
+    assert appointment_of(graph, execution, "s0") is None
+
+
+def test_a_send_keeps_its_planned_time_while_its_items_are_tried_again() -> None:
+    graph = sequence({"dayOffset": 1, "sendHour": 9, "maxLateness": "PT2H"})
+    planned = at("2026-06-02T09:00:00+00:00")
+    standing = decide(graph, waiting(graph, at("2026-06-01T08:00:00+00:00")), [], planned)[0]
+
+    for minutes in (10, 20, 30):
+        retry_at = planned + timedelta(minutes=minutes)
+        item = ItemState("s0", ItemStatus.QUEUED, False, retry_at, 1, None, None)
+        standing, action = decide(graph, standing, [item], planned)
+
+        assert action == Sleep(retry_at)
+        assert standing.frontier.ready[0].due_at == retry_at
+        assert appointment_of(graph, standing, "s0") == Appointment(planned, timedelta(hours=2))
+        standing = replace(standing, frontier=frontier_from_json(frontier_to_json(standing.frontier)))
 
 
 def test_whoever_enrolled_in_the_second_of_two_equal_hours_gets_the_first_of_the_next_two() -> None:

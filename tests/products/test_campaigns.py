@@ -255,7 +255,7 @@ async def test_what_is_too_late_is_skipped_with_the_reason(
 
     assert numbers(shown, "planned", "skipped", "sent") == [4, 4, 0]
     reason = await sql.fetchval("select error from outbox limit 1")
-    assert reason == "late by 2:00:00, more than maxLateness 1:00:00"
+    assert reason == "late by 2:00:00: it was planned for 2026-03-02T09:00:00+00:00, and may be late by 1:00:00"
     assert provider.calls == []
     await assert_kept(engine)
 

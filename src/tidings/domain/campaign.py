@@ -132,18 +132,6 @@ def spread(ordinal: int, shard: int, shards: int, rate_per_minute: int) -> timed
     return timedelta(seconds=(ordinal * shards + shard) * 60 // rate_per_minute)
 
 
-def lateness(planned: datetime, now: datetime, longest: timedelta) -> str | None:
-    """Why an item is too late to be sent, or None when it is not."""
-    late = now - planned
-    if late <= longest:
-        return None
-    return f"late by {_whole(late)}, more than maxLateness {_whole(longest)}"
-
-
-def _whole(span: timedelta) -> timedelta:
-    return timedelta(seconds=int(span.total_seconds()))
-
-
 def _moment(day: date, hour: int, place: ZoneInfo) -> datetime:
     wall = datetime.combine(day, time(hour), place)
     earlier, later = sorted(wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1))

@@ -18,7 +18,7 @@ from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import SUCCESSES, ItemStatus
-from tidings.domain.sequence import Times, arrival, planned_at, zone_of
+from tidings.domain.sequence import Times, arrival, kept_plan, planned_at, zone_of
 from tidings.domain.timing import parse_time
 
 
@@ -37,6 +37,7 @@ class Ready(msgspec.Struct, frozen=True):
 
     node: str
     due_at: datetime
+    planned_at: datetime | None = None  # of a send that may not be late, once `due_at` is its items' time
 
 
 class Frontier(msgspec.Struct, frozen=True):
@@ -206,7 +207,8 @@ def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], no
         node, own = graph.nodes[ready.node], [item for item in items if item.node == ready.node]
         if not isinstance(node, Send | Function) or not own:
             return ready
-        return Ready(ready.node, min((_due_at(item, now) for item in own if _holds(item, node)), default=now))
+        due_at = min((_due_at(item, now) for item in own if _holds(item, node)), default=now)
+        return Ready(ready.node, due_at, kept_plan(node, ready.planned_at or ready.due_at))
 
     ready = tuple(reckoned(one) for one in execution.frontier.ready)
     return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from tidings.domain.graph import CONTACT_ZONE, Delay, Graph, OffsetFrom, Schedule
+from tidings.domain.graph import CONTACT_ZONE, Delay, Graph, Node, OffsetFrom, Schedule, Send
 
 LONGEST_OFFSET = 3650
 """Days: as long as any wait."""
@@ -40,6 +40,11 @@ def planned_at(graph: Graph, node: str, due_at: datetime, now: datetime) -> date
     """The time of what comes after a node: now, but after a schedule the time it named, to tell how late it is."""
     left = graph.nodes[node]
     return due_at if isinstance(left, Delay) and left.schedule else now
+
+
+def kept_plan(node: Node, planned_at: datetime) -> datetime | None:
+    """The time that a node was planned for, if it must be known for as long as it is tried: a send that may be late."""
+    return planned_at if isinstance(node, Send) and node.max_lateness is not None else None
 
 
 def arrival(graph: Graph, node: str, times: Times) -> datetime:

@@ -95,7 +95,7 @@ class Flight:
         self.rests: dict[str, Rest] = {}
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
-        self.names_people = False
+        self.may_be_skipped = False
         self.stirred = asyncio.Event()
 
     def __enter__(self) -> Self:
@@ -135,7 +135,7 @@ class Flight:
     async def fly(self, parcels: Iterable[Parcel]) -> Flown:
         """Call for what has boarded, and for every parcel that may be called."""
         self.waiting.extend(parcels)
-        self.names_people = any(parcel.wanted.item.contact_id for parcel in (*self.waiting, *self.parcels.values()))
+        self.may_be_skipped = any(one.wanted.may_be_skipped for one in (*self.waiting, *self.parcels.values()))
         self._call_ready()
         while self.waiting or self.flying or self.landed or self.unstarted:
             await self._commit_and_call()
@@ -146,7 +146,7 @@ class Flight:
         now = await self.kernel.clock.now()
         await refresh_limits(self.kernel, now)
         await self._keep_leases(now)
-        if self.names_people:
+        if self.may_be_skipped:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
         await self.parking.refresh(now)

@@ -22,7 +22,6 @@ from tidings.kernel.plan import Case, due_items, load_cases, plan
 from tidings.kernel.release import release_executions
 from tidings.kernel.reserve import reserve
 from tidings.kernel.settle import settle_stopped
-from tidings.storage.outbox import Wanted
 
 
 async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
@@ -51,7 +50,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
 def _due_parcels(cases: Mapping[UUID, Case], again: set[UUID], flight: Flight, now: datetime) -> list[Parcel]:
     """What is due and was not marked when it was reserved."""
     return [
-        Parcel(Wanted(item, case.hand.lease.fence, item.payload or {}, item.in_doubt), case.hand.retry_for(item))
+        Parcel(case.wanted(item), case.hand.retry_for(item))
         for case in cases.values()
         for item in due_items(case, now)
         if item.id not in flight.parcels and (not item.in_doubt or item.id in again)

@@ -8,11 +8,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.execution import ItemState
-from tidings.domain.item import ItemStatus, Reserved
+from tidings.domain.item import ItemStatus, Payload, Reserved
+from tidings.domain.lateness import Appointment
 from tidings.domain.queue import Claimed
 from tidings.domain.retry import RetryPolicy
 from tidings.storage.finalize import Fact
 from tidings.storage.load import LoadedItem
+from tidings.storage.outbox import Wanted
 
 
 @dataclass(slots=True)
@@ -41,6 +43,10 @@ class Hand:
             for item in self.open.values()
             if item.marked_at is None and (item.retry_at is None or item.retry_at <= now)
         ]
+
+    def wanted(self, item: Reserved, payload: Payload, appointment: Appointment | None = None) -> Wanted:
+        """One of its items, to be marked."""
+        return Wanted(item, self.lease.fence, payload, item.in_doubt, appointment)
 
     def learn(self, fact: Fact) -> None:
         """Add what became of a call."""

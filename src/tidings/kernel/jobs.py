@@ -28,14 +28,13 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.job_history import Change, entry_of
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.pace import keep_time
+from tidings.kernel.pace import appointment_of, keep_time
 from tidings.kernel.people import Consents, load_people
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.settle import Settlement, given_up, settle, settle_stopped
 from tidings.storage import load, release
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, LoadedJob, LoadedRun
-from tidings.storage.outbox import Wanted
 from tidings.storage.release import MovedJob, ReleasedJob
 
 log = structlog.get_logger()
@@ -64,7 +63,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         )
         payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
         with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
-            learn(moving, await flight.fly(_parcels(moving, payloads, again, now)))
+            learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
         keeper.is_releasing = True
         await _release(kernel, shard, hands, jobs)
 
@@ -156,11 +155,18 @@ def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person],
 
 
 def _parcels(
-    hands: Mapping[UUID, Hand], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
+    hands: Mapping[UUID, Hand],
+    runs: Mapping[UUID, LoadedRun],
+    payloads: Mapping[UUID, Payload],
+    again: set[UUID],
+    now: datetime,
 ) -> list[Parcel]:
     return [
-        Parcel(Wanted(item, hand.lease.fence, item.payload or payloads[item.id], item.in_doubt), hand.retry_for(item))
-        for hand in hands.values()
+        Parcel(
+            hand.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
+            hand.retry_for(item),
+        )
+        for id, hand in hands.items()
         for item in hand.due(now)
         if not item.in_doubt or item.id in again
     ]

@@ -1,7 +1,8 @@
 """Keep a run to its time: what is too late is skipped, and what missed its place in the run's rate is given another.
 
-Reached from jobs.py before anything is rendered. After a pause, or when no worker ran, everything is due at once: a run
-with a rate sends those behind the last that has a place, never faster than it was told.
+Reached from jobs.py before anything is rendered; deliver.py judges lateness once more before each mark. After a pause,
+or when no worker ran, everything is due at once: a run with a rate sends those behind the last that has a place, never
+faster than it was told.
 """
 
 from collections import defaultdict
@@ -11,9 +12,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.campaign import lateness
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus, Reserved
+from tidings.domain.lateness import Appointment
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.settle import Settlement, settle
@@ -38,8 +39,8 @@ async def keep_time(
         if run is None or not (run.max_lateness or run.rate_per_minute):
             continue
         for item in hand.due(now):
-            planned = None if item.in_doubt else _planned(run, item)
-            if planned and run.max_lateness and (reason := lateness(planned, now, run.max_lateness)):
+            planned, appointment = _planned(run, item), appointment_of(run, item)
+            if appointment and (reason := appointment.lateness(now)):
                 late.append(Settlement(hand, item.id, ItemStatus.SKIPPED, reason))
             elif planned and run.rate_per_minute and now - planned > MISSED_AFTER:
                 missed[job_id].append((hand, item))
@@ -48,8 +49,18 @@ async def keep_time(
     await settle(kernel, shard, late, now)
 
 
+def appointment_of(run: LoadedRun | None, item: Reserved) -> Appointment | None:
+    """When an item was to be called for, if its run says how late that may be."""
+    if run is None or run.max_lateness is None:
+        return None
+    planned = _planned(run, item)
+    return Appointment(planned, run.max_lateness) if planned else None
+
+
 def _planned(run: LoadedRun, item: Reserved) -> datetime | None:
-    """When an item was to be called for; None once it was, where that is no longer known."""
+    """When an item was to be called for; None once it was, where that is no longer known or nobody knows its fate."""
+    if item.in_doubt:
+        return None
     if item.marked_attempt == 0 and item.retry_at:
         return item.retry_at
     has_own_times = run.rate_per_minute or run.send_hour is not None
@@ -79,7 +90,8 @@ async def _move(kernel: Kernel, shard: Shard, run: LoadedRun, missed: Missed, no
     for hand, item in missed:
         hand.open[item.id] = replace(item, retry_at=times[item.id])
         hand.states[item.id] = replace(hand.states[item.id], retry_at=times[item.id])
-        if run.max_lateness and (reason := lateness(item.retry_at or now, times[item.id], run.max_lateness)):
+        appointment = appointment_of(run, item)
+        if appointment and (reason := appointment.lateness(times[item.id])):
             late.append(Settlement(hand, item.id, ItemStatus.SKIPPED, reason))
     return late
 

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from tidings.domain.contact import CONTACT, DELETED, Person
 from tidings.domain.ids import Shard, Workspace
-from tidings.domain.item import ItemId, ItemStatus, Planned, Reserved
+from tidings.domain.item import ItemId, Planned, Reserved
 from tidings.kernel.kernel import Kernel
-from tidings.storage import finalize, outbox, people
+from tidings.kernel.settle import skip
+from tidings.storage import finalize, people
 from tidings.storage.finalize import Lost
 from tidings.storage.outbox import Wanted
 
@@ -92,7 +93,10 @@ class TurnedAway(NamedTuple):
 
 
 class Consents:
-    """What the contacts of one batch allow, never older than two seconds when a mark is made or a call starts."""
+    """What the contacts of one batch allow, never older than two seconds when a mark is made or a call starts.
+
+    Turning away whom they refuse, it turns away what is too late as well: both are asked before every mark.
+    """
 
     def __init__(self, kernel: Kernel, known: Mapping[UUID, Person], read_at: datetime) -> None:
         self._kernel, self._known, self._read_at = kernel, known, read_at
@@ -117,12 +121,14 @@ class Consents:
         return item.contact_id is not None and self._are_old()
 
     async def turn_away(self, shard: Shard, wanted: Sequence[Wanted], now: datetime) -> Collection[UUID]:
-        """Skip what is refused by now, and give which that are.
+        """Skip what is refused by now or has become too late, and give which that are.
 
         What is in doubt may have arrived: it stays so, and waits for a fact or a person.
         """
         await self.refresh([one.item for one in wanted])
-        refused = {one.item.id: (one, reason) for one in wanted if (reason := self.refusal(one.item))}
+        refused = {
+            one.item.id: (one, reason) for one in wanted if (reason := self.refusal(one.item) or one.lateness(now))
+        }
         if refused:
             await self._skip(shard, {id: reason for id, (one, reason) in refused.items() if not one.again}, now)
             await self._hold(shard, [one for one, _ in refused.values() if one.again])
@@ -132,16 +138,7 @@ class Consents:
         return self._kernel.clock.carried() - self._read_at > FRESH
 
     async def _skip(self, shard: Shard, reasons: Mapping[ItemId, str], now: datetime) -> None:
-        settle = partial(
-            outbox.settle_unmarked_items,
-            shard=shard,
-            ids=list(reasons),
-            statuses=[ItemStatus.SKIPPED] * len(reasons),
-            errors=list(reasons.values()),
-            now=now,
-        )
-        skipped = await self._kernel.db.persist(settle, alone=True) if reasons else ()
-        self.turned_away.skipped.update({id: reason for id, reason in reasons.items() if id in skipped})
+        self.turned_away.skipped.update(await skip(self._kernel, shard, reasons, now))
 
     async def _hold(self, shard: Shard, doubtful: Sequence[Wanted]) -> None:
         if doubtful:

@@ -15,7 +15,7 @@ from tidings.domain.graph import Doer, Function, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
-from tidings.domain.lateness import lateness_of
+from tidings.domain.lateness import Appointment, appointment_of
 from tidings.domain.queue import Claimed
 from tidings.domain.retry import GRAPH, RetryPolicy
 from tidings.domain.template import RenderFailed
@@ -28,6 +28,7 @@ from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import load
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedExecution
+from tidings.storage.outbox import Wanted
 
 FIRST_VISIT = 1
 
@@ -43,11 +44,16 @@ class Case:
     walked: Collection[str] = ()  # the nodes it had passed by then
     walked_at: datetime | None = None
     person: Person | None = None  # whom it walks for, as far as that is a contact
+    appointment: Appointment | None = None  # when that node was to send, if it may not be late
 
     @property
     def deadline(self) -> datetime | None:
         """When its time is over, if it has been given a limit."""
         return self.loaded.begun_at + self.graph.timeout if self.graph.timeout else None
+
+    def wanted(self, item: Reserved) -> Wanted:
+        """One of its items, to be marked."""
+        return self.hand.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
@@ -106,7 +112,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
         execution, action = case.decide(now)
         case.walked, case.walked_at = execution.vars.keys(), now
         if isinstance(action, Plan | Deliver):
-            case.at = action.node.id
+            case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
         if isinstance(action, Plan):
             to_plan.append((case, execution, action.node))
     rendered = await kernel.renderer.render(
@@ -141,7 +147,7 @@ def _planned(
     execution = case.hand.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload, late = _payload(node, fields), lateness_of(case.graph, walked, node.id, now)
+    payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),

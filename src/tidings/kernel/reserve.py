@@ -19,7 +19,6 @@ from tidings.kernel.mark import marked_on_arrival
 from tidings.kernel.plan import Case
 from tidings.storage import load, outbox
 from tidings.storage.database import Tx
-from tidings.storage.outbox import Wanted
 
 
 async def reserve(
@@ -97,9 +96,9 @@ def _board(
 ) -> None:
     """Hand over what is marked; give back the room of what should have been and is not."""
     for item in marked_on_arrival(planned, marked):
-        hand = cases[item.owner].hand
-        reserved = hand.open[item.id]
-        flight.board(item, Parcel(Wanted(reserved, item.fence, item.payload), hand.retry_for(reserved)))
+        case = cases[item.owner]
+        reserved = case.hand.open[item.id]
+        flight.board(item, Parcel(case.wanted(reserved), case.hand.retry_for(reserved)))
     if refused := wishes - marked:
         flight.refuse(item for item in planned if item.id in refused)
 

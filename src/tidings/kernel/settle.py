@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus
+from tidings.domain.item import ItemId, ItemStatus
 from tidings.domain.queue import Stop
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
@@ -44,6 +44,24 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
     )
     for id in settled:
         by_id[id].hand.settle(id, by_id[id].status, by_id[id].error)
+
+
+async def skip(kernel: Kernel, shard: Shard, reasons: Mapping[ItemId, str], now: datetime) -> Mapping[UUID, str]:
+    """Skip items that wait for their mark, each with its reason; give those that were still unmarked."""
+    if not reasons:
+        return {}
+    settled = await kernel.db.persist(
+        lambda tx: outbox.settle_unmarked_items(
+            tx,
+            shard=shard,
+            ids=list(reasons),
+            statuses=[ItemStatus.SKIPPED] * len(reasons),
+            errors=list(reasons.values()),
+            now=now,
+        ),
+        alone=True,
+    )
+    return {id: reason for id, reason in reasons.items() if id in settled}
 
 
 async def settle_stopped(

@@ -141,18 +141,21 @@ async def load_pauses(tx: Tx, *, now: datetime) -> Mapping[str, datetime]:
 
 
 def frontier_to_json(frontier: Frontier) -> Json:
-    """A frontier as it is stored."""
+    """A frontier as it is stored; a plan that items have since taken the place of stands beside."""
+    planned = {one.node: one.planned_at.isoformat() for one in frontier.ready if one.planned_at}
     return {
         "ready": [[one.node, one.due_at.isoformat()] for one in frontier.ready],
         "arrived": sorted(frontier.arrived),
         "dead": sorted(frontier.dead),
+        **({"planned": planned} if planned else {}),
     }
 
 
 def frontier_from_json(stored: Any) -> Frontier:
     """A frontier as it was stored."""
+    planned = {node: datetime.fromisoformat(at) for node, at in stored.get("planned", {}).items()}
     return Frontier(
-        tuple(Ready(node, datetime.fromisoformat(at)) for node, at in stored["ready"]),
+        tuple(Ready(node, datetime.fromisoformat(at), planned.get(node)) for node, at in stored["ready"]),
         frozenset(stored["arrived"]),
         frozenset(stored["dead"]),
     )

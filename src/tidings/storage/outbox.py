@@ -8,6 +8,7 @@ import msgspec
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
+from tidings.domain.lateness import Appointment
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -21,6 +22,16 @@ class Wanted(msgspec.Struct, frozen=True):
     fence: Fence
     payload: Payload
     again: bool = False
+    appointment: Appointment | None = None  # when it was to leave, if it may not be late
+
+    @property
+    def may_be_skipped(self) -> bool:
+        """Whether somebody may refuse it, or it may become too late."""
+        return self.item.contact_id is not None or self.appointment is not None
+
+    def lateness(self, now: datetime) -> str | None:
+        """Why it is too late to be sent, if so; what may have arrived already is not judged."""
+        return self.appointment.lateness(now) if self.appointment and not self.again else None
 
     @property
     def attempt(self) -> int:
