@@ -14,7 +14,7 @@ from tidings import App, Channel
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.execution import ExecutionStatus
 from tidings.providers.fake import FakeProvider
-from tidings.storage.scratch import tables_of
+from tidings.storage.scratch import drop_scratch_database, make_scratch_database, tables_of
 from tidings.testing import Rejected, RetryLater, Scratch, scratch_engine, scratch_server
 from tidings.testing.scratch import SHARDS
 
@@ -136,13 +136,11 @@ async def test_each_has_a_database_of_its_own_which_is_gone_at_the_end(server: s
 
 
 async def test_many_at_once_make_one_template(server: str) -> None:
-    async def open_one() -> None:
-        async with scratch_engine(server=server):
-            pass
-
-    await asyncio.gather(*(open_one() for _ in range(4)))
+    made = await asyncio.gather(*(make_scratch_database(server, shards=SHARDS) for _ in range(3)))
 
     assert f"tidings_scratch_template_{tables_of(SHARDS)}" in await databases(server)
+    for url in made:
+        await drop_scratch_database(server, url)
 
 
 async def test_it_begins_when_it_is_told(server: str) -> None:
@@ -174,12 +172,3 @@ def test_a_server_for_a_test_run_is_gone_at_its_end() -> None:
 
     with pytest.raises(OSError, match=r"Connect|refused|connect"):
         asyncio.run(asyncpg.connect(address))
-
-
-async def test_without_a_server_it_starts_one_for_itself() -> None:
-    async with scratch_engine() as scratch:
-        await scratch.engine.define("welcome", WELCOME)
-        await scratch.engine.trigger("welcome", ADA, "k")
-        await scratch.run_for(days=3)
-
-        assert len(scratch.messages) == 2

@@ -1,5 +1,6 @@
 """A server for one test: its own, killable, gone at the end."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -10,13 +11,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tidings.embedded.lifeline import Lifeline
 from tidings.embedded.placement import find_site
 from tidings.embedded.processes import children_of
-from tidings.embedded.server import ensure_running, read_postmaster, signal_and_wait, stop
+from tidings.embedded.server import ensure_running, read_postmaster, signal_and_wait, status, stop
 
 
 class TemporaryServer:
-    """A server in a directory of its own (below `parent`), stopped and removed at the end of its `async with` block."""
+    """A server in a directory of its own (below `parent`), stopped and removed at the end of its `async with` block.
+
+    Whoever dies within the block, even by SIGKILL, takes it along.
+    """
 
     def __init__(
         self, *, bin_dir: Path | None = None, settings: Mapping[str, str] | None = None, parent: Path | None = None
@@ -25,6 +30,7 @@ class TemporaryServer:
         self._parent = parent
         self._settings = settings
         self._dsn = ""
+        self._lifeline: Lifeline | None = None
         self.data_dir = Path()
 
     @property
@@ -39,6 +45,7 @@ class TemporaryServer:
             self.data_dir.chmod(0o711)  # the server's own account must be able to pass through
         try:
             await self.start()
+            self._lifeline = Lifeline(find_site(self.data_dir), self.data_dir)
         except BaseException:
             await self._remove()
             raise
@@ -53,6 +60,10 @@ class TemporaryServer:
     async def start(self) -> None:
         """Start the server again after `kill`; does nothing if it runs."""
         self._dsn = await ensure_running(self.data_dir, bin_dir=self._bin_dir, settings=self._settings)
+
+    async def is_running(self) -> bool:
+        """Tell whether it still runs: it may have been killed, or its files removed."""
+        return self.data_dir.exists() and (await status(self.data_dir)).running
 
     async def kill(self) -> None:
         """Kill the postmaster and its children with SIGKILL, and wait until they are gone."""
@@ -79,3 +90,5 @@ class TemporaryServer:
         await stop(self.data_dir)
         shutil.rmtree(find_site(self.data_dir).home, ignore_errors=True)
         shutil.rmtree(self.data_dir, ignore_errors=True)
+        if self._lifeline:
+            await asyncio.to_thread(self._lifeline.let_go)
