@@ -26,7 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SHARING = (
-    *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "worker"),
+    *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "simulation", "worker"),
     *(
         "test_contract.py",
         "test_database.py",

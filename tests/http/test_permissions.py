@@ -66,7 +66,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
             *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
-            *("count_campaign_audience", "count_segment_audience", "preview_campaign"),
+            *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
@@ -117,6 +117,7 @@ BODIES: dict[str, Any] = {
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
     "simulate_workflow": lambda: {"data": [ADA], "days": 1},
     "simulate_sequence": lambda: {"days": 1},
+    "simulate_campaign": lambda: {"days": 1},
     "create_campaign": lambda: CAMPAIGN,
     "update_campaign": lambda: {"name": "autumn"},
     "test_campaign": lambda: {"to": "me@example.com"},

@@ -94,3 +94,23 @@ async def test_a_sequence_s_draft_is_simulated_before_it_is_published(admin: Per
     assert (await engine.sequences.get(HOME, made.id)).published is None
     refused = await admin.post(f"/v1/sequences/{made.id}/simulate", json={**asked, "published": True})
     assert refused.status_code == 409
+
+
+async def test_a_campaign_is_simulated_as_if_it_were_deployed(admin: Person, engine: Engine) -> None:
+    ada = (await admin.post("/v1/contacts", json={"name": "Ada", "email": "ada@example.com"})).json()
+    content = {"subject": "Hi", "body": "Dear {{ contact.name }}"}
+    letter = {"name": "spring", "channel": "email", "content": content, "audience": {"all": True}}
+    made = (await admin.post("/v1/campaigns", json=letter)).json()
+    asked = {"messagesOf": [ada["id"]], "start": "2026-03-02T08:00:00Z", "scheduledFor": "2026-03-05T10:00:00Z"}
+
+    answer = await admin.post(f"/v1/campaigns/{made['id']}/simulate", json=asked)
+
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["calendar"] == [{"day": "2026-03-05", "hour": 10, "step": "message", "channel": "email", "count": 1}]
+    assert found["messages"][0]["payload"] == {"subject": "Hi", "body": "Dear Ada"}
+    assert (found["kind"], found["version"], found["audience"], found["ended"]) == ("campaign", 1, 1, {"completed": 1})
+    assert (await admin.get("/v1/runs")).json()["data"] == []
+    refused = await admin.post(f"/v1/campaigns/{made['id']}/simulate", json={"scheduledFor": "tomorrow"})
+    assert (refused.status_code, refused.json()["errors"][0]["place"]) == (422, "scheduledFor")
+    assert (await admin.post(f"/v1/campaigns/{uuid4()}/simulate", json={})).status_code == 404

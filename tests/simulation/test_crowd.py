@@ -10,7 +10,7 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
-from tidings.simulation.crowd import copy_crowd, draw_crowd
+from tidings.simulation.crowd import copy_crowd, draw_crowd, is_in
 from tidings.testing import scratch_engine
 
 EVERYONE = Audience(all=True)
@@ -53,24 +53,32 @@ async def test_a_sample_says_of_how_many_it_is_one(engine: Engine, caller: Calle
     assert (len(crowd.people), crowd.audience) == (10, 60)
 
 
-@pytest.mark.parametrize(
-    ("audience", "expected"),
-    [
+async def test_filters_are_joined_by_and(engine: Engine, caller: Caller) -> None:
+    await make_people(engine, caller, 30)
+
+    for audience, expected in (
         (Audience(company="Engines"), {place for place in range(30) if place % 2}),
         (Audience(tag="vip"), {place for place in range(30) if place % 3 == 0}),
         (Audience(status="customer", company="Looms"), {0, 10, 20}),
         (Audience(status="customer", tag="vip"), {0, 15}),
-    ],
-)
-async def test_filters_are_joined_by_and(
-    engine: Engine, caller: Caller, audience: Audience, expected: set[int]
-) -> None:
-    await make_people(engine, caller, 30)
+    ):
+        crowd = await draw_crowd(engine, HOME, audience, Scenario())
+        assert {one.attributes["place"] for one in crowd.people} == expected
+        assert crowd.audience == len(expected)
 
-    crowd = await draw_crowd(engine, HOME, audience, Scenario())
 
-    assert {one.attributes["place"] for one in crowd.people} == expected
-    assert crowd.audience == len(expected)
+async def test_whom_an_audience_has_is_told_of_one_person_as_of_all(engine: Engine, caller: Caller) -> None:
+    """Who is asked about is judged one by one, and must be in the audience if and only if the statement finds them."""
+    await make_people(engine, caller, 12)
+    everyone = (await draw_crowd(engine, HOME, EVERYONE, Scenario())).people
+    some, other, third = (one.id for one in everyone[:3])
+
+    for audience in (
+        *(EVERYONE, Audience(company="Looms", tag="vip"), Audience(contact_ids=(some, other))),
+        Audience(status="lead", contact_ids=(some,), exclude_contact_ids=(other, third)),
+    ):
+        found = {one.id for one in (await draw_crowd(engine, HOME, audience, Scenario())).people}
+        assert {one.id for one in everyone if is_in(audience, one)} == found
 
 
 async def test_named_contacts_are_added_and_excluded_ones_left_out(engine: Engine, caller: Caller) -> None:

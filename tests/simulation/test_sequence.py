@@ -18,7 +18,7 @@ from tests.enrolling import (
     step,
     step_ids,
 )
-from tests.simulation.conftest import state_of
+from tests.simulation.conftest import calls_of, really_send, state_of
 from tidings.domain.audience import Audience
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound
 from tidings.domain.simulation import Scenario, Simulated
@@ -79,15 +79,9 @@ async def test_a_simulated_run_and_a_real_one_give_the_same_list_of_sends(
     found = await run(engine, sequence, stage, days=8, messages_of=tuple(people))
 
     await engine.enrollments.batch_enroll(CALLER, sequence, {"all": True})
-    real = []
-    for _ in range(8 * 24 + 1):
-        await engine.work_everything()
-        real += [(clock.time, one.recipient, tuple(sorted(one.payload.items()))) for one in provider.calls]
-        provider.calls.clear()
-        clock.advance(hours=1)
+    real = await really_send(engine, clock, provider, clock.time + timedelta(days=8))
 
-    simulated = [one for one in found.findings.messages if one.status == "sent"]
-    assert sorted((one.at, one.recipient, tuple(sorted(one.payload.items()))) for one in simulated) == sorted(real)
+    assert calls_of(found) == real
     assert len(real) == 7 * 3
 
 

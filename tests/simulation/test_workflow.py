@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from tests.conftest import ManualClock
-from tests.simulation.conftest import HOME, state_of
+from tests.simulation.conftest import HOME, calls_of, really_send, state_of
 from tests.testing.conftest import ADA, WELCOME
 from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
@@ -101,15 +101,10 @@ async def test_a_simulated_run_and_a_real_one_send_the_same_at_the_same_times(
     subject = await welcome(engine, caller)
     found = await simulate(engine, HOME, subject, Scenario(days=10, data=(ADA,)), stage)
 
-    real = []
     await engine.trigger("welcome", ADA, "live")
-    for _ in range(10 * 24):
-        await engine.work_everything()
-        real += [(clock.time, one.channel, one.recipient, one.payload) for one in provider.calls]
-        provider.calls.clear()
-        clock.advance(hours=1)
+    real = await really_send(engine, clock, provider, clock.time + timedelta(days=10))
 
-    assert [(one.at, one.channel, one.recipient, one.payload) for one in found.findings.messages] == real
+    assert calls_of(found) == real
     assert len(real) == 2
 
 
@@ -144,21 +139,16 @@ async def test_what_would_fail_is_told_with_its_reason(engine: Engine, stage: St
     assert [(hour.day, hour.hour) for hour in found.findings.calendar] == [(date(2026, 5, 1), 8)]
 
 
-async def test_what_lies_beyond_the_days_asked_for_is_under_way(engine: Engine, caller: Caller, stage: Stage) -> None:
-    subject = await welcome(engine, caller)
-
-    found = await simulate(engine, HOME, subject, Scenario(days=2, data=(ADA,)), stage)
-
-    assert found.findings.sent == 1
-    assert found.findings.ended == {"enqueued": 1}
-
-
-async def test_it_begins_when_it_is_asked_to(engine: Engine, caller: Caller, stage: Stage) -> None:
+async def test_it_begins_when_it_is_asked_to_and_what_lies_beyond_the_days_is_under_way(
+    engine: Engine, caller: Caller, stage: Stage
+) -> None:
     start = datetime(2027, 1, 1, 12, tzinfo=UTC)
+    scenario = Scenario(start=start, days=2, data=(ADA,))
 
-    found = await simulate(engine, HOME, await welcome(engine, caller), Scenario(start=start, data=(ADA,)), stage)
+    found = await simulate(engine, HOME, await welcome(engine, caller), scenario, stage)
 
-    assert found.findings.messages[0].at == start
+    assert [one.at for one in found.findings.messages] == [start]
+    assert found.findings.ended == {"enqueued": 1}
 
 
 async def test_when_its_time_is_over_it_says_how_far_it_came(

@@ -62,6 +62,11 @@ File = Annotated[
 ]
 Results = Annotated[str, typer.Option(help="What functions answer, by name: a JSON object or @FILE. None is called.")]
 SequenceReference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
+CampaignReference = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="The campaign's name or id.")]
+ScheduledFor = Annotated[
+    str | None,
+    typer.Option("--at", metavar="TIME", help="When it is deployed for.  [default: --from]", show_default=False),
+]
 Published = Annotated[bool, typer.Option("--published", help="What is published, instead of what is being written.")]
 
 
@@ -88,7 +93,7 @@ class Asked:
             sample=self.sample,
             seed=self.seed,
             messages_of=tuple([(await find_contact(engine, room, one)).id for one in dict.fromkeys(self.shown or ())]),
-            start=_time(self.start),
+            start=_time(self.start, "--from"),
             time_zone=self.zone,
         )
 
@@ -152,6 +157,33 @@ def sequence(
 
     asked = Asked(contacts, days, sample, seed, contact, start, zone)
     _print(_run(Workspace(tenant, workspace), asked, find, database_url, data_dir), as_json=as_json)
+
+
+@app.command()
+def campaign(
+    campaign: CampaignReference,
+    at: ScheduledFor = None,
+    contacts: Contacts = None,
+    days: Days = 90,
+    sample: Sample = 1_000,
+    seed: Seed = 0,
+    contact: Shown = None,
+    start: Start = None,
+    zone: Zone = "UTC",
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a campaign as if it were deployed: to its own audience, unless --contacts names another."""
+    from tidings.simulation.campaign import SimulatedCampaign
+
+    async def find(engine: "Engine", room: Workspace) -> "Subject":
+        return await SimulatedCampaign.find(engine, room, reference(campaign))
+
+    asked, more = Asked(contacts, days, sample, seed, contact, start, zone), {"scheduled_for": _time(at, "--at")}
+    _print(_run(Workspace(tenant, workspace), asked, find, database_url, data_dir, **more), as_json=as_json)
 
 
 def _run(
@@ -237,7 +269,7 @@ def _definition_in(file: Path, name: str) -> tuple[str, Mapping[str, object]]:
     return name, found[0].definition
 
 
-def _time(text: str | None) -> datetime | None:
+def _time(text: str | None, option: str) -> datetime | None:
     from tidings.domain.timing import parse_time
 
     if text is None:
@@ -245,4 +277,4 @@ def _time(text: str | None) -> datetime | None:
     try:
         return parse_time(text)
     except ValueError as error:
-        raise InputInvalid(f"--from {error}") from error
+        raise InputInvalid(f"{option} {error}") from error

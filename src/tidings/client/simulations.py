@@ -102,6 +102,10 @@ class Simulations:
         """What a sequence would do for contacts enrolled now: its draft, or with `published` what is published."""
         return await self._simulate("/v1/sequences", id, asked)
 
+    async def campaign(self, id: UUID | str, **asked: Any) -> Simulation:
+        """What a campaign would do if it were deployed now, or with `scheduled_for` for then."""
+        return await self._simulate("/v1/campaigns", id, asked)
+
     async def _simulate(self, path: str, id: UUID | str, asked: Mapping[str, Any]) -> Simulation:
         request = Request("POST", path_to(path, id, "simulate"), asked, timeout=LONGEST_SECONDS)
         return await self._transport.ask(request, Simulation)

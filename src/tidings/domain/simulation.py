@@ -47,6 +47,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """What a workflow is triggered with: once for each, and for each contact when there are contacts."""
     results: Json = {}
     """What functions answer, by their name: none is called."""
+    scheduled_for: datetime | None = None
+    """When a campaign is deployed for; for the beginning unless given."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -64,11 +66,11 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """One execution at the end of the simulated time."""
+    """One execution, or a campaign's run, at the end of the simulated time."""
 
     id: UUID
     contact_id: UUID | None
-    status: ExecutionStatus
+    status: str
     error: str | None
     error_node: str | None
     ended_at: datetime | None
@@ -111,7 +113,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
     started: int
     ended: Mapping[str, int]
-    """How many executions were completed, failed, … at the end; `enqueued` (`active` in a sequence) are under way."""
+    """How many executions were completed, failed, … at the end; `enqueued` (`active` in a sequence, `running` of a
+    campaign, which has one run) are under way."""
     sent: int
     skipped: int
     failed: int
@@ -163,8 +166,9 @@ def problems_of(scenario: Scenario) -> list[Problem]:
         problems.append(Problem("messagesOf", f"names {len(scenario.messages_of)}: use at most {MOST_SHOWN}"))
     if len(scenario.data) > MOST_DATA:
         problems.append(Problem("data", f"is given {len(scenario.data):,} times: use at most {MOST_DATA:,}"))
-    if scenario.start and scenario.start.tzinfo is None:
-        problems.append(Problem("start", f"has no time zone; write it like {scenario.start.isoformat()}Z"))
+    for place, moment in (("start", scenario.start), ("scheduledFor", scenario.scheduled_for)):
+        if moment and moment.tzinfo is None:
+            problems.append(Problem(place, f"has no time zone; write it like {moment.isoformat()}Z"))
     try:
         read_time_zone(scenario.time_zone)
     except ValueError as error:
@@ -185,7 +189,7 @@ def findings_of(
     failed = [(one.step, one.reason or "") for one in outgoing if one.status is ItemStatus.FAILED]
     return Findings(
         started=len(walks),
-        ended=dict(Counter((words or {}).get(walk.status, str(walk.status)) for walk in walks)),
+        ended=dict(Counter((words or {}).get(walk.status, walk.status) for walk in walks)),
         sent=by_status["sent"],
         skipped=by_status["skipped"],
         failed=by_status["failed"],
@@ -249,7 +253,7 @@ def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk
     return [
         (walk.error_node or "", walk.error or "")
         for walk in walks
-        if walk.status is ExecutionStatus.FAILED and (walk.id, walk.error_node) not in told
+        if walk.status == ExecutionStatus.FAILED and (walk.id, walk.error_node) not in told
     ]
 
 

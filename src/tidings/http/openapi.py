@@ -46,7 +46,11 @@ from tidings.http.shapes import (
     StartedExecution,
     StartedMany,
 )
-from tidings.http.simulation_shapes import GivenSequenceSimulation, GivenWorkflowSimulation
+from tidings.http.simulation_shapes import (
+    GivenCampaignSimulation,
+    GivenSequenceSimulation,
+    GivenWorkflowSimulation,
+)
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
@@ -59,7 +63,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
-    *(GivenSequenceSimulation, GivenWorkflowSimulation),
+    *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
 )

@@ -16,6 +16,7 @@ from tidings.http.edge import give_time
 from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import takes
 from tidings.http.simulation_shapes import (
+    GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenSimulation,
     GivenWorkflowSimulation,
@@ -64,6 +65,19 @@ async def simulate_sequence(
         visit.engine, visit.workspace, id, scenario_of(body), published=body.published, still=_still(request)
     )
     return show(found)
+
+
+@router.post("/v1/campaigns/{id:uuid}/simulate", openapi_extra=takes(GivenCampaignSimulation))
+async def simulate_campaign(
+    visit: ContactKeeper,
+    id: UUID,
+    simulator: Simulator,
+    body: Annotated[GivenCampaignSimulation, Depends(body_of(GivenCampaignSimulation))],
+    request: Request,
+) -> Simulation:
+    """Run a campaign's next days as if it were deployed, to its own audience or to `contacts`."""
+    scenario = msgspec.structs.replace(scenario_of(body), scheduled_for=body.scheduled_for)
+    return show(await simulator.campaign(visit.engine, visit.workspace, id, scenario, _still(request)))
 
 
 def scenario_of(body: GivenSimulation) -> Scenario:

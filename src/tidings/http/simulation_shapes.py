@@ -59,6 +59,15 @@ class GivenSequenceSimulation(GivenSimulation):
     published: bool = Field(False, description="Simulate what is published instead of what is being written.")
 
 
+class GivenCampaignSimulation(GivenSimulation):
+    """The same of a campaign; without `contacts` it is for its own audience."""
+
+    model_config = example({"days": 7, "scheduledFor": AT, "sample": 1000, "messagesOf": [ID]})
+    scheduled_for: AwareDatetime | None = Field(
+        None, strict=False, description="When it is deployed for; for the beginning unless given."
+    )
+
+
 class SimulatedStep(Shape):
     """What a step comes to over the whole time."""
 
@@ -146,7 +155,8 @@ class Simulation(Shape):
     seconds: float
     started: int
     ended: dict[str, int] = Field(
-        description="Executions at the end, by status; `enqueued` (`active` in a sequence) are under way."
+        description="Executions, or a campaign's run, at the end, by status; `enqueued` (`active` in a sequence, "
+        "`running` of a campaign) are under way."
     )
     sent: int
     skipped: int

@@ -37,3 +37,8 @@ class Simulates(Protocol):
         still: Still | None = None,
     ) -> Simulated:
         """What a sequence would do for contacts enrolled now: its draft, or what is published."""
+
+    async def campaign(
+        self, live: Engine, workspace: Workspace, id: UUID, scenario: Scenario, still: Still | None = None
+    ) -> Simulated:
+        """What a campaign would do if it were deployed."""

@@ -174,7 +174,7 @@ class Campaigns:
         if shown.channel is Channel.SOCIAL:
             posts = sum(1 for _ in shown.campaign.posts())
             return AudienceCount(posts, posts, 0, 0)
-        audience = await self._people(workspace, shown.campaign)
+        audience = await self.audience_of(workspace, shown.campaign)
         return await count_audience(self._kernel, workspace, audience, shown.channel)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: UUID | None = None) -> Previews:
@@ -220,9 +220,20 @@ class Campaigns:
         give a key.
         """
         shown = await self.get(caller.workspace, id)
+        return await self.deploy_shown(caller, shown, scheduled_for=scheduled_for, idempotency_key=idempotency_key)
+
+    async def deploy_shown(
+        self,
+        caller: Caller,
+        shown: ShownCampaign,
+        *,
+        scheduled_for: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> Started:
+        """Start a run of a campaign as it is shown here, stored or not: a simulation has its campaign elsewhere."""
         key = idempotency_key
         if key is None:
-            key = f"campaign:{id}:{shown.version}:{scheduled_for.isoformat() if scheduled_for else ''}"
+            key = f"campaign:{shown.id}:{shown.version}:{scheduled_for.isoformat() if scheduled_for else ''}"
         existing = await find_run(self._kernel, caller.workspace, key)
         if existing is not None:
             return Started(existing, duplicate=True)
@@ -240,7 +251,7 @@ class Campaigns:
             recipients = [Recipient(to, {"post": {"id": post, "body": body}}) for post, to, body in campaign.posts()]
             content = {"body": next(body for _, _, body in campaign.posts())}
         else:
-            audience = await self._people(workspace, campaign)
+            audience = await self.audience_of(workspace, campaign)
             if await is_empty(self._kernel, workspace, audience):
                 raise CampaignInvalid([Problem("audience", "matches nobody: no contact of this workspace is in it")])
         return Deployment(
@@ -277,13 +288,13 @@ class Campaigns:
         if campaign and campaign.audience and (before is None or campaign.audience != before.audience):
             problems = await wrong_contacts(self._kernel, workspace, campaign.audience)
             if not problems:
-                await self._people(workspace, campaign)
+                await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
         return campaign
 
-    async def _people(self, workspace: Workspace, campaign: Campaign) -> Audience:
-        """Whom a campaign is for at this moment, its segment resolved."""
+    async def audience_of(self, workspace: Workspace, campaign: Campaign) -> Audience:
+        """Whom a campaign is for at this moment, its segment resolved; a social campaign is for nobody."""
         audience = campaign.audience
         if audience is None:
             raise AssertionError("only a social campaign has no audience")
@@ -308,7 +319,7 @@ class Campaigns:
     async def _somebody(self, workspace: Workspace, campaign: Campaign, contact_id: UUID | None) -> Person:
         """The contact that was asked for, or the first of the audience."""
         if contact_id is None:
-            contact_id = await self._first(workspace, await self._people(workspace, campaign))
+            contact_id = await self._first(workspace, await self.audience_of(workspace, campaign))
         elif await find_nobody(self._kernel, workspace, [contact_id]):
             raise CampaignInvalid([Problem("contactId", f"there is no contact {contact_id} in this workspace")])
         return (await load_people(self._kernel, [contact_id]))[contact_id]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -29,8 +30,21 @@ class Crowd:
     audience: int
 
 
-async def draw_crowd(live: Engine, workspace: Workspace, audience: Audience, scenario: Scenario) -> Crowd:
-    """Draw a sample of an audience, and whoever was asked about; an audience of nobody is refused."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a crowd is simulated: on how many shards, and in steps of how long at least."""
+
+    shards: int = 1
+    step: timedelta = timedelta()
+
+
+async def draw_crowd(
+    live: Engine, workspace: Workspace, audience: Audience, scenario: Scenario, *, only: bool = False
+) -> Crowd:
+    """Draw a sample of an audience, and whoever was asked about; an audience of nobody is refused.
+
+    With `only`, somebody who is asked about and is not in the audience is refused as well.
+    """
     kernel = live.kernel
     count = partial(simulation.count_audience, workspace=workspace, audience=audience)
     draw = partial(
@@ -41,6 +55,9 @@ async def draw_crowd(live: Engine, workspace: Workspace, audience: Audience, sce
     draws = await asyncio.gather(*(kernel.db.persist(partial(draw, shard=one), alone=True) for one in shards))
     drawn = islice(merge(*(share.items() for share in draws), key=lambda one: one[0]), scenario.sample)
     asked = await _asked_about(live, workspace, scenario.messages_of)
+    strangers = [one.external_id for one in asked if only and not is_in(audience, one)]
+    if strangers:
+        raise InputInvalid(f"messagesOf: {', '.join(strangers)} would get nothing: not in the audience")
     people = {one.id: one for one in [*asked, *(contact for _, contact in drawn)]}
     if not people:
         raise InputInvalid("the audience has no contacts, so nothing would happen; name another")
@@ -52,6 +69,13 @@ async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) 
         return [await live.contacts.get(workspace, id) for id in ids]
     except NotFound as error:
         raise InputInvalid(f"messagesOf: {error}") from error
+
+
+def is_in(audience: Audience, one: ShownContact) -> bool:
+    """Whether a contact is in an audience, as sample_audience finds its people."""
+    wanted = ((audience.company, [one.company]), (audience.status, [one.status]), (audience.tag, one.tags))
+    is_meant = audience.has_filter and all(what is None or what in among for what, among in wanted)
+    return (is_meant or one.id in audience.contact_ids) and one.id not in audience.exclude_contact_ids
 
 
 async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:

@@ -13,7 +13,7 @@ from tidings.domain.sequence_form import SequenceStatus, Settings, Step, definit
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.engine import Engine
-from tidings.storage.contacts import ShownContact
+from tidings.simulation.crowd import Crowd, Ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class SimulatedSequence:
     steps: Sequence[Step]
     kind: str = "sequence"
     functions: Sequence[str] = ()
+    only_its_audience: bool = False
 
     @classmethod
     async def find(
@@ -60,11 +61,15 @@ class SimulatedSequence:
         """Whoever is named, or else every contact."""
         return scenario.contacts or Audience(all=True)
 
+    def ground(self, crowd: Crowd) -> Ground:  # noqa: ARG002
+        """Nothing depends on it."""
+        return Ground()
+
     async def begin(
         self,
         scratch: Engine,
         caller: Caller,
-        people: Sequence[ShownContact],  # noqa: ARG002 – they are all there is in the scratch database
+        crowd: Crowd,  # noqa: ARG002 – they are all there is in the scratch database
         scenario: Scenario,  # noqa: ARG002
     ) -> Mapping[str, str]:
         """Write and publish it, and enroll everybody there."""

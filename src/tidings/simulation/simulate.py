@@ -18,9 +18,8 @@ from tidings.domain.function import FunctionCallable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.simulation import Findings, Scenario, Simulated, findings_of, problems_of
 from tidings.engine import Engine
-from tidings.simulation.crowd import Crowd, copy_crowd, draw_crowd
+from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd
 from tidings.storage import simulation
-from tidings.storage.contacts import ShownContact
 from tidings.storage.database import Tx
 from tidings.testing.clock import VirtualClock
 from tidings.testing.scratch import OnJump, Scratch, scratch_engine
@@ -55,15 +54,20 @@ class Subject(Protocol):
         """The functions it calls, which are not called here."""
 
     @property
+    def only_its_audience(self) -> bool:
+        """Whether a contact who is asked about must be in the audience; others are added to it."""
+
+    @property
     def words(self) -> Mapping[str, str]:
-        """What the states of an execution are called."""
+        """What the states of an execution or run are called; what is not here is told as it is."""
 
     def audience(self, scenario: Scenario) -> Audience | None:
         """Whom it is for; None when it needs nobody."""
 
-    async def begin(
-        self, scratch: Engine, caller: Caller, people: Sequence[ShownContact], scenario: Scenario
-    ) -> Mapping[str, str]:
+    def ground(self, crowd: Crowd) -> Ground:
+        """Where it is simulated for these people."""
+
+    async def begin(self, scratch: Engine, caller: Caller, crowd: Crowd, scenario: Scenario) -> Mapping[str, str]:
         """Make it in the scratch database and start it for these people; give its steps by their names there."""
 
 
@@ -87,14 +91,19 @@ async def simulate(
         raise ScenarioInvalid(problems)
     stage, began = stage or Stage(), monotonic()
     audience = subject.audience(scenario)
-    crowd = await draw_crowd(live, workspace, audience, scenario) if audience else Crowd([], 0)
+    crowd = Crowd([], 0)
+    if audience:
+        crowd = await draw_crowd(live, workspace, audience, scenario, only=subject.only_its_audience)
     clock = VirtualClock(scenario.start or await live.kernel.clock.now())
     start, end = clock.time, clock.time + timedelta(days=scenario.days)
     app = App(functions={name: _answering(scenario.results.get(name)) for name in subject.functions})
-    async with scratch_engine(start=start, app=app, server=stage.server, pg_bin=stage.pg_bin) as scratch:
+    ground = subject.ground(crowd)
+    async with scratch_engine(
+        start=start, app=app, server=stage.server, pg_bin=stage.pg_bin, shards=ground.shards
+    ) as scratch:
         await copy_crowd(scratch.engine, workspace, crowd.people)
-        steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd.people, scenario)
-        await scratch.run_until(end, _on_jump(stage, began))
+        steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd, scenario)
+        await scratch.run_until(end, _on_jump(stage, began), step=ground.step)
         findings = await _find(scratch, subject, scenario, steps)
         reached = scratch.clock.time
     return Simulated(

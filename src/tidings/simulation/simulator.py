@@ -9,6 +9,7 @@ from tidings.domain.errors import Conflict, EmbeddedServerFailed, SimulationUnav
 from tidings.domain.ids import Workspace
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.engine import Engine
+from tidings.simulation.campaign import SimulatedCampaign
 from tidings.simulation.sequence import SimulatedSequence
 from tidings.simulation.simulate import Stage, Subject, simulate
 from tidings.simulation.workflow import SimulatedWorkflow
@@ -51,6 +52,12 @@ class Simulator:
         """What a sequence would do for contacts enrolled now: its draft, or what is published."""
         finding = SimulatedSequence.find(live, workspace, id, published=published)
         return await self._run(live, workspace, finding, scenario, still)
+
+    async def campaign(
+        self, live: Engine, workspace: Workspace, id: UUID, scenario: Scenario, still: Still | None = None
+    ) -> Simulated:
+        """What a campaign would do if it were deployed."""
+        return await self._run(live, workspace, SimulatedCampaign.find(live, workspace, id), scenario, still)
 
     async def _run(
         self, live: Engine, workspace: Workspace, finding: Awaitable[Subject], scenario: Scenario, still: Still | None

@@ -13,7 +13,7 @@ from tidings.domain.ids import Workspace
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.engine import Engine, Trigger
-from tidings.storage.contacts import ShownContact
+from tidings.simulation.crowd import Crowd, Ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class SimulatedWorkflow:
     definition: Mapping[str, object]
     graph: Graph
     kind: str = "workflow"
+    only_its_audience: bool = False
 
     @classmethod
     async def find(
@@ -71,12 +72,14 @@ class SimulatedWorkflow:
         """What executions are called."""
         return {status: words.workflow for status, words in WORDS.items()}
 
-    async def begin(
-        self, scratch: Engine, caller: Caller, people: Sequence[ShownContact], scenario: Scenario
-    ) -> Mapping[str, str]:
+    def ground(self, crowd: Crowd) -> Ground:  # noqa: ARG002
+        """Nothing depends on it."""
+        return Ground()
+
+    async def begin(self, scratch: Engine, caller: Caller, crowd: Crowd, scenario: Scenario) -> Mapping[str, str]:
         """Define it and trigger it with each data, for each of the people if there are any."""
         await scratch.define(self.name, self.definition, caller.workspace)
-        contacts: list[UUID | None] = [one.id for one in people]
+        contacts: list[UUID | None] = [one.id for one in crowd.people]
         triggers = [
             Trigger(f"{place}:{contact}", data, contact)
             for place, data in enumerate(scenario.data or ({},))

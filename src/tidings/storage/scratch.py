@@ -4,9 +4,12 @@ A name cannot be a parameter of `create database`, so these few texts are put to
 """
 
 import secrets
+from datetime import datetime
 from hashlib import sha256
 from urllib.parse import urlsplit, urlunsplit
 
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
 from tidings.storage.database import Database, Tx
 from tidings.storage.migrate import migrate, migrations
 from tidings.storage.statements import load
@@ -43,6 +46,12 @@ async def drop_scratch_database(server: str, url: str) -> None:
             await tx.run_script(f"drop database if exists {name} with (force)")
     finally:
         await db.close()
+
+
+async def next_run_due(tx: Tx, *, shard: Shard, soon: datetime) -> datetime | None:
+    """When a run has something to do next; one that would only look again is not due before `soon`."""
+    row = await tx.fetch_one(_SQL["next_run_due"], shard=shard, lane=Lane.RUNS, soon=soon)
+    return row["due_at"] if row else None
 
 
 async def _ensure_template(tx: Tx, server: str, shards: int) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from tidings.domain.audience import Audience
-from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.simulation import Outgoing, Walk
@@ -53,7 +52,7 @@ async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> lis
 
 
 async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Walk]]:
-    """Executions after an id, each with its own."""
+    """Executions and runs after an id, each with its own."""
     rows = await tx.fetch(_SQL["list_walks"], shard=shard, after=after, limit=limit)
     return [
         (
@@ -61,7 +60,7 @@ async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[t
             Walk(
                 id=row["id"],
                 contact_id=row["contact_id"],
-                status=ExecutionStatus(row["status"]),
+                status=row["status"],
                 error=row["error"],
                 error_node=row["error_node"],
                 ended_at=row["ended_at"],

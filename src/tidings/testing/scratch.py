@@ -1,7 +1,8 @@
 """An engine on a database of its own, and the time in your hand.
 
 `run_until` works whatever is due and jumps from due time to due time: three months of waiting take as long as the work
-that is done in them.
+that is done in them. Runs look again every half minute in case that nobody woke them; here somebody always does, and a
+look is taken on the way, but nobody stops for it.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from tidings.config import Config
@@ -17,7 +19,7 @@ from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
-from tidings.storage.scratch import drop_scratch_database, make_scratch_database
+from tidings.storage.scratch import drop_scratch_database, make_scratch_database, next_run_due
 from tidings.testing.clock import MONDAY_MORNING, VirtualClock
 from tidings.testing.recorder import Message, Recorder
 from tidings.testing.server import temporary_server
@@ -30,6 +32,8 @@ RECORDED: Sequence[Channel] = [channel for channel in Channel if channel is not 
 BATCH = 250
 BATCHES_AT_ONCE = 2
 LOCKED_SECONDS = 0.01
+SOON = timedelta(seconds=1)
+"""Within which a run is rolled up that a job has woken."""
 OnJump = Callable[[datetime], bool]
 """Told of each moment that work is done at; False stops there."""
 
@@ -64,16 +68,19 @@ class Scratch:
             moved += claimed
         return moved
 
-    async def run_until(self, moment: datetime, on_jump: OnJump | None = None) -> int:
-        """Do everything that is due up to a moment, each at its own time, and stand there; gives how much moved."""
+    async def run_until(self, moment: datetime, on_jump: OnJump | None = None, *, step: timedelta = timedelta()) -> int:
+        """Do everything that is due up to a moment, each at its own time, and stand there; gives how much moved.
+
+        With a `step` it goes on by at least that much at a time: fewer jumps, and what is due in between comes later.
+        """
         moved = await self.work()
         while (due_at := await self._next_due()) is not None and due_at <= moment:
-            self.clock.set(max(due_at, self.clock.time))
+            self.clock.set(min(moment, max(due_at, self.clock.time + step)))
             if on_jump and not on_jump(self.clock.time):
                 return moved
             moved += await self.work()
         self.clock.set(moment)
-        return moved
+        return moved + await self.work()
 
     async def run_for(self, duration: timedelta = timedelta(), **parts: float) -> int:
         """The same for a while: `run_for(timedelta(days=3))`, or `run_for(days=3, hours=1)`."""
@@ -105,7 +112,14 @@ class Scratch:
         return [(shard, lane) for due_at, shard, lane in await self._due() if due_at <= self.clock.time]
 
     async def _next_due(self) -> datetime | None:
-        return min((due_at for due_at, _, _ in await self._due()), default=None)
+        due = await self._due()
+        times = [due_at for due_at, _, lane in due if lane is not Lane.RUNS]
+        runs = [await self._next_run_due(shard) for _, shard, lane in due if lane is Lane.RUNS]
+        return min((at for at in (*times, *runs) if at is not None), default=None)
+
+    async def _next_run_due(self, shard: Shard) -> datetime | None:
+        find = partial(next_run_due, shard=shard, soon=self.clock.time + SOON)
+        return await self.engine.kernel.db.persist(find, alone=True)
 
 
 @asynccontextmanager
@@ -115,26 +129,27 @@ async def scratch_engine(
     app: App | None = None,
     server: str | None = None,
     pg_bin: Path | None = None,
+    shards: int = SHARDS,
 ) -> AsyncIterator[Scratch]:
     """An engine on a database of its own, which is gone at the end of the block.
 
     The functions of `app` are called; its providers are not: every channel only records. Without the address of a
     `server` it starts one, which takes a second or two: tests share one, see `scratch_server`. Elsewhere the address
-    must be of a role that may create databases.
+    must be of a role that may create databases. More `shards` only spread the same work.
     """
     clock = VirtualClock(start)
     recorders = {channel: Recorder(channel, clock) for channel in RECORDED}
     async with AsyncExitStack() as stack:
         address = await stack.enter_async_context(temporary_server(pg_bin)) if server is None else server
-        url = await make_scratch_database(address, shards=SHARDS)
+        url = await make_scratch_database(address, shards=shards)
         stack.push_async_callback(drop_scratch_database, address, url)
-        engine = await _open(url, clock, recorders, app or App())
+        engine = await _open(url, shards, clock, recorders, app or App())
         stack.push_async_callback(engine.close)
         yield Scratch(engine, clock, recorders, url)
 
 
-async def _open(url: str, clock: VirtualClock, recorders: Mapping[Channel, Recorder], app: App) -> Engine:
-    config = Config(database_url=url, allow_unsafe_storage=True, shards=SHARDS, connections=CONNECTIONS)
+async def _open(url: str, shards: int, clock: VirtualClock, recorders: Mapping[Channel, Recorder], app: App) -> Engine:
+    config = Config(database_url=url, allow_unsafe_storage=True, shards=shards, connections=CONNECTIONS)
     routes = {channel: one.name for channel, one in recorders.items()}
     recording = replace(app, providers=list(recorders.values()), routes=routes)
     return await open_engine(config, recording, clock=clock)

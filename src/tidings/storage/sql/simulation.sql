@@ -37,9 +37,13 @@ select id, coalesce(execution_id, run_id) as owner, contact_id, coalesce(node, '
  limit :limit;
 
 -- name: list_walks
--- Every execution of one shard, likewise.
+-- Every execution of one shard, and every run, likewise. What failed of a run is told by its items.
 select id, contact_id, status, error, error_node, ended_at
   from executions
+ where shard = :shard and id > :after
+ union all
+select id, null, status, null, '', ended_at
+  from runs
  where shard = :shard and id > :after
  order by id
  limit :limit;
