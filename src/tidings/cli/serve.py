@@ -12,6 +12,7 @@ from tidings.config import Config
 if TYPE_CHECKING:
     from tidings.engine import Engine
     from tidings.http.server import ApiServer
+    from tidings.simulation import Simulator
     from tidings.worker.main import Part
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
@@ -56,7 +57,7 @@ async def _serve(config: Config, app: str | None) -> int:
     from tidings.worker.main import run_together
 
     engine = await open_engine(config, load_app(app) if app else None)
-    return await run_together(engine, await _open_api(engine, config))
+    return await run_together(engine, *await _open_api(engine, config))
 
 
 async def _up(config: Config, app: str | None) -> int:
@@ -65,22 +66,23 @@ async def _up(config: Config, app: str | None) -> int:
     from tidings.worker.main import run_together
 
     engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
-    api = await _open_api(engine, config)
+    answering = await _open_api(engine, config)
     workers: Part
     if config.processes > 1:
         workers = worker_processes(config, app)
     else:
         workers = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
-    return await run_together(engine, api, workers)
+    return await run_together(engine, *answering, workers)
 
 
-async def _open_api(engine: "Engine", config: Config) -> "ApiServer":
+async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simulator]":
     """Listen, and say where and with which key; what is wrong is said before anything runs."""
     from tidings.http.server import ApiServer
     from tidings.simulation import Simulator
 
+    simulator = Simulator(pg_bin=config.pg_bin)
     try:
-        api = ApiServer(engine, config, Simulator(pg_bin=config.pg_bin))
+        api = ApiServer(engine, config, simulator)
         made = await engine.access.ensure_admin_key(config.admin_key)
     except BaseException:
         await engine.close()
@@ -88,4 +90,4 @@ async def _open_api(engine: "Engine", config: Config) -> "ApiServer":
     print_line(f"Tidings answers at {api.url} (try {api.url}/docs)")
     if made:
         print_line(f"The first administrator's key, shown this once: {made}")
-    return api
+    return api, simulator

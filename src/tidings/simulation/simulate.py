@@ -81,6 +81,8 @@ class Stage:
     """After which it stops where it is; None for as long as it takes."""
     on_jump: Callable[[], None] | None = None
     """Told now and then that it is still at work."""
+    is_over: Callable[[], bool] = lambda: False
+    """Asked now and then whether to stop where it is."""
 
 
 async def simulate(
@@ -125,7 +127,8 @@ def _on_jump(stage: Stage, began: float) -> OnJump:
     def go_on(_: object) -> bool:
         if stage.on_jump:
             stage.on_jump()
-        return stage.seconds is None or monotonic() - began < stage.seconds
+        has_time = stage.seconds is None or monotonic() - began < stage.seconds
+        return has_time and not stage.is_over()
 
     return go_on
 

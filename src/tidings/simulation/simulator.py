@@ -1,7 +1,8 @@
-"""What an edge holds to simulate with: one simulation at a time, each for a limited time."""
+"""What an edge holds to simulate with: one simulation at a time, none for long, on a server that stays warm."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -13,17 +14,33 @@ from tidings.simulation.campaign import SimulatedCampaign
 from tidings.simulation.sequence import SimulatedSequence
 from tidings.simulation.simulate import Stage, Subject, simulate
 from tidings.simulation.workflow import SimulatedWorkflow
+from tidings.testing.server import KeptServer
 
 LONGEST_SECONDS = 60.0
 Still = Callable[[], None]
 
 
 class Simulator:
-    """Runs one simulation at a time on a PostgreSQL of its own, beside the engine that it reads from."""
+    """Runs one simulation at a time on a PostgreSQL of its own, beside the engine that it reads from.
+
+    The first one starts that server, and the next ones find it there, unless nobody has simulated for ten minutes. It
+    is a part of `tidings serve`: drained, it ends the simulation under way where it is, and stops the server.
+    """
 
     def __init__(self, *, pg_bin: Path | None = None, server: str | None = None) -> None:
-        self._pg_bin, self._server = pg_bin, server
+        self._server, self._kept = server, KeptServer(pg_bin)
         self._busy = asyncio.Lock()
+        self._draining = asyncio.Event()
+
+    async def run(self) -> None:
+        """Be there until drained."""
+        await self._draining.wait()
+        async with self._busy:
+            await self._kept.close()
+
+    def drain(self) -> None:
+        """End what is under way at its next moment."""
+        self._draining.set()
 
     async def workflow(
         self,
@@ -65,11 +82,21 @@ class Simulator:
         subject = await finding
         if self._busy.locked():
             raise Conflict("a simulation is under way here, and there is one at a time; try again in a moment")
-        async with self._busy:
-            stage = Stage(self._server, self._pg_bin, LONGEST_SECONDS, still)
-            try:
-                return await simulate(live, workspace, subject, scenario, stage)
-            except EmbeddedServerFailed as error:
-                raise SimulationUnavailable(
-                    f"no simulation can run on this machine: {error}; run `tidings simulate` on another one"
-                ) from error
+        async with self._busy, self._somewhere() as server:
+            return await simulate(live, workspace, subject, scenario, self._stage(server, still))
+
+    @asynccontextmanager
+    async def _somewhere(self) -> AsyncIterator[str]:
+        if self._server:
+            yield self._server
+            return
+        try:
+            async with self._kept.in_use() as address:
+                yield address
+        except EmbeddedServerFailed as error:
+            raise SimulationUnavailable(
+                f"no simulation can run on this machine: {error}; run `tidings simulate` on another one"
+            ) from error
+
+    def _stage(self, server: str, still: Still | None) -> Stage:
+        return Stage(server=server, seconds=LONGEST_SECONDS, on_jump=still, is_over=self._draining.is_set)

@@ -1,0 +1,57 @@
+"""What a server simulates with: one at a time, on a PostgreSQL that stays warm and goes when it is drained."""
+
+import asyncio
+
+from tests.conftest import ManualClock
+from tests.http.conftest import ADA, HOME, WELCOME, caller, listening
+from tidings.client import Client
+from tidings.config import Config
+from tidings.domain.roles import Role
+from tidings.domain.simulation import Scenario
+from tidings.engine import Engine
+from tidings.simulation import Simulator
+
+DEADLINE_SECONDS = 30
+
+
+async def test_the_second_simulation_over_http_finds_the_first_one_s_server_and_a_drain_stops_it(
+    engine: Engine, clock: ManualClock
+) -> None:
+    """It starts two real servers, since one is killed in between, which is most of the time this takes."""
+    key = await engine.access.create_key(caller(HOME), "k", Role.WORKFLOW_MANAGER)
+    workflow = (await engine.workflows.create(caller(HOME), "welcome", WELCOME)).id
+    simulator = Simulator()
+    running = asyncio.create_task(simulator.run())
+
+    async with listening(engine, Config(rate_limit=0), simulator) as url, Client(url, key.secret) as client:
+        first = await client.simulate.workflow(workflow, data=[ADA], days=2)
+        server = simulator._kept._server
+        second = await client.simulate.workflow(workflow, data=[ADA], days=2)
+        assert server is not None
+        assert simulator._kept._server is server
+        await server.kill()
+        third = await client.simulate.workflow(workflow, data=[ADA], days=2)
+        other = simulator._kept._server
+        assert other is not None
+
+    assert [one.sent for one in (first, second, third)] == [1, 1, 1]
+    assert other.data_dir != server.data_dir
+    assert not running.done()
+    simulator.drain()
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await running
+    assert not server.data_dir.exists()
+    assert not other.data_dir.exists()
+
+
+async def test_a_simulation_under_way_ends_where_it_is_when_the_server_is_drained(
+    engine: Engine, clock: ManualClock, server: str
+) -> None:
+    workflow = (await engine.workflows.create(caller(HOME), "welcome", WELCOME)).id
+    later = {"nodes": [{"id": "wait", "type": "delay", "duration": "P3D"}, *WELCOME["nodes"]], "entryNodeId": "wait"}
+    definition = later | {"edges": [{"from": "wait", "to": "hello"}]}
+    simulator = Simulator(server=server)
+
+    found = await simulator.workflow(engine, HOME, workflow, Scenario(data=(ADA,)), definition, still=simulator.drain)
+
+    assert (found.is_complete, found.findings.sent) == (False, 0)
