@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
@@ -37,7 +38,6 @@ from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 
 TEXT = {"entryNodeId": "text", "nodes": [{"id": "text", "type": "sms", "to": "+1", "body": "Hello"}]}
-FIVE_MINUTES = timedelta(minutes=5)
 
 
 async def test_rule_15_a_call_inside_a_transaction_is_refused_before_it_starts(
@@ -223,7 +223,7 @@ async def test_rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease
     await engine.define("text", TEXT)
     mails = set(await start_many(engine, 2, same_shard=True))
     [key] = _keys_in_first_shard(engine, 1)
-    renewed_id = (await engine.trigger("text", {}, key)).id
+    await engine.trigger("text", {}, key)
     task = asyncio.create_task(work_once(engine))
     await until(lambda: len(mail.calls) + len(text.calls) == 2)
     waiting = (mails - {mail.calls[0].owner}).pop()
@@ -231,12 +231,9 @@ async def test_rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease
     clock.advance(seconds=200)
 
     await sql.execute("update queue set fence = fence + 1 where id = $1", waiting)  # somebody else has it now
-    text_answered.set()
-
-    async def renewed() -> bool:
-        return await row(sql, "select due_at - $2 from queue where id = $1", renewed_id, clock.time) == (FIVE_MINUTES,)
-
-    await until(renewed)
+    with capture_logs() as said:
+        text_answered.set()
+        await until(lambda: any(line["event"] == "lease_lost" for line in said))
     mail_answered.set()
     await task
 
