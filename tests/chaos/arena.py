@@ -159,10 +159,12 @@ class Arena(Troubles):
     async def crash_worker(self, crash_at: str, feed: Callable[[], Awaitable[None]]) -> None:
         """Have a worker die at a point, feeding it until it gets there: others may be faster."""
         victim = await self.start_worker(crash_at)
+        await feed()
+        await until(f"{crash_at} starts", lambda: victim.is_working() or victim.code is not None)
         for _ in range(round(DEADLINE_SECONDS / FEED_SECONDS)):
-            await feed()
             with suppress(Overdue):
                 return await self.until_crashed(victim, FEED_SECONDS)
+            await feed()
         raise Overdue(f"{crash_at} was never reached:\n{victim.tail()}")
 
     async def until_frozen(self, worker: WorkerProcess) -> None:

@@ -20,6 +20,6 @@ async def prove(arena: Arena, seconds: float = DEADLINE_SECONDS, workers: int = 
 
 async def feed(arena: Arena, provider: str) -> None:
     """Work of every kind for one provider."""
-    await arena.workload.start_executions(provider, 40)
-    await arena.workload.start_run(provider, 80)
-    await arena.workload.start_walks(4)
+    await arena.workload.start_executions(provider, 20)
+    await arena.workload.start_run(provider, 40)
+    await arena.workload.start_walks(2)
