@@ -54,7 +54,7 @@ chaos: $(VENV)/.installed-dev ## 1,000 kills, 100 restarts, a million sends: ove
 
 chaos-products: $(VENV)/.installed-dev ## A campaign to 20,000 contacts, sequences and events: 30 kills, 3 restarts, minutes (CONTACTS=)
 	@$(BIN)/python -m tests.chaos.soak --lanes 1 --minutes 15 --kills 30 --restarts 3 --sends $(CONTACTS) \
-		--round-work products --round-contacts $(CONTACTS) --round-sends $$(($(CONTACTS) * 5 / 4)) --round-kills 30 --round-restarts 3
+		--round-work products --round-contacts $(CONTACTS) --round-sends $$(($(CONTACTS) * 5 / 4)) --round-kills 34 --round-restarts 3
 
 bench: $(VENV)/.installed-dev ## Kernel and products beside raw SQL, COPY and bare SMTP, in minutes (BENCH_ITEMS; python -m bench.run --help)
 	@$(BIN)/python -m bench.run

@@ -131,7 +131,7 @@ class Arena(Troubles):
     async def kill_api(self, api: ApiProcess) -> None:
         """kill -9 to the API, then start it again."""
         await api.kill()
-        self.faults.kills["API"] += 1
+        self.faults.kills["API kill -9"] += 1
 
     async def trigger_elsewhere(self, workflow: str, triggers: Sequence[Trigger], crash_at: str) -> int:
         """Trigger from a process that dies on the way; give how it ended."""

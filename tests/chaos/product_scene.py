@@ -3,18 +3,20 @@
 import random
 from contextlib import AsyncExitStack
 
-from tests.chaos.app import CLASSES
+from tests.chaos.app import CLASSES, CONCURRENCY
 from tests.chaos.arena import Arena
 from tests.chaos.audit import Findings
 from tests.chaos.plan import Plan
 from tests.chaos.products import STEPS, Products, hand_over, open_products
-from tests.chaos.scene import SETTLE_SECONDS, WORKERS, Scene
+from tests.chaos.scene import SETTLE_SECONDS, TIMING, WORKERS, Scene
 
 LARGE = "blind"
 """The class of the large campaign: the only one that a crash can leave in doubt."""
 SHARE_ENROLLED = 0.6
 """Of the sends that are not the large campaign's; the rest comes with each feeding."""
 PEOPLE_PER_FEEDING = 60
+SECONDS_OF_A_HARM = 4.0
+LONGEST_CALL_SECONDS = TIMING.call_seconds / 2
 
 
 class ProductScene(Scene):
@@ -32,6 +34,11 @@ class ProductScene(Scene):
         if self._products is None:
             raise AssertionError("the scene is not open yet")
         return self._products
+
+    def call_seconds(self, harms: int) -> float:
+        """So long that the large campaign is under way until the last harm is done, if it takes all there is."""
+        calls_at_once = WORKERS * CONCURRENCY
+        return min(LONGEST_CALL_SECONDS, calls_at_once * harms * SECONDS_OF_A_HARM / self._plan.contacts)
 
     async def open(self) -> None:
         """Begin everything that is large, and then the workers: the whole of it is planned and sent under harm."""

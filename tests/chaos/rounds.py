@@ -82,11 +82,12 @@ class Round:
 
     async def _hurt(self, scene: Scene) -> None:
         with self._phase("harm"):
-            await scene.arena.order(weights={} if is_gentle(self.task.number) else FAULTS)
+            cards = deck(self.task.number, self.task.plan, scene.draw)
+            weights = {} if is_gentle(self.task.number) else FAULTS
+            await scene.arena.order(weights=weights, delay_seconds=scene.call_seconds(len(cards)))
             await scene.open()
             feeding = asyncio.create_task(scene.keep_feeding())
             try:
-                cards = deck(self.task.number, self.task.plan, scene.draw)
                 for place, card in enumerate(cards, start=1):
                     scene.share_done = place / len(cards)
                     await self._do(scene, card)

@@ -8,7 +8,7 @@ from contextlib import suppress
 import asyncpg
 
 from tests.chaos.app import CLASSES
-from tests.chaos.arena import Arena, Timing, WorkerProcess
+from tests.chaos.arena import CALL_DELAY_SECONDS, Arena, Timing, WorkerProcess
 from tests.chaos.audit import Findings
 from tests.chaos.plan import RESTART, Plan
 
@@ -36,6 +36,10 @@ class Scene:
         self._sends = plan.sends
         self.share_done = 0.0  # of the harms
         self.is_over = False
+
+    def call_seconds(self, harms: int) -> float:
+        """How long a provider takes for a call while so many harms are done."""
+        return CALL_DELAY_SECONDS
 
     async def open(self) -> None:
         """Start the workers and the first work."""

@@ -55,7 +55,7 @@ async def test_a_campaign_and_events_under_kills_and_a_restart_reach_everybody_e
         await arena.kill(workers.pop(0))
         findings = await prove_everybody(arena, products)
 
-    assert arena.faults.kills == {"at random": 2, "API": 1}
+    assert arena.faults.kills == {"at random": 2, "API kill -9": 1}
     assert findings.workloads == {
         f"{CAMPAIGN} blind": 1000,
         f"{CAMPAIGN} keyed": 200,
