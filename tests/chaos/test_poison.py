@@ -7,7 +7,6 @@ import pytest
 
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing
-from tests.chaos.book import read_intended
 from tests.chaos.oddities import POISON
 from tests.chaos.proof import prove
 from tidings.engine import Trigger
