@@ -120,18 +120,22 @@ class Products:
     async def paused(self) -> AsyncIterator[frozenset[str]]:
         """Everything that runs now and the sequence, paused for the block; gives whom they are for."""
         async with self._turn:
-            stopped = [id for id in self.runs if await self._pause(id)]
+            stopped = [id for id in self.runs if await self._tell(self.client.runs.pause, id)]
             await self.client.sequences.pause(self.sequence)
             yield frozenset().union(*(self.runs[id] for id in stopped), self.enrolled)
             await self.client.sequences.resume(self.sequence)
             for id in stopped:
-                await self.client.runs.resume(id)
+                await self._tell(self.client.runs.resume, id)
 
-    async def _pause(self, id: UUID) -> bool:
+    async def _tell(self, ask: Callable[[UUID], Awaitable[Run]], id: UUID) -> bool:
+        """Pause or resume a run; False when it has ended, as one may whose last calls were in the air at its pause."""
         try:
-            return (await self.client.runs.pause(id)).paused
+            await ask(id)
         except Conflict:
-            return False  # it has ended
+            if (await self.client.runs.get(id)).has_ended:
+                return False
+            raise
+        return True
 
     async def resolve_by_evidence(self) -> int:
         """End all doubt as a person would who can look at what arrived: it was sent, or it is sent again.
