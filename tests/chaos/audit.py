@@ -157,7 +157,7 @@ async def audit(
             _check_witness(findings, item, calls)
             if item.in_doubt and peaceful.has_left(item, calls):
                 findings.violations.append(f"{recipient} was left in doubt by SIGTERM: {_story(calls)}")
-    _check_order(findings, intended, lines)
+    check_order(findings, intended, lines)
     findings.violations += [
         f"verify {check.name}: {offence.id} {offence.problem}"
         for check in await engine.verify()
@@ -229,7 +229,7 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
         findings.violations.append(f"{name} failed although nobody refused it")
 
 
-def _check_order(findings: Findings, intended: Intended, lines: Mapping[str, list[Line]]) -> None:
+def check_order(findings: Findings, intended: Intended, lines: Mapping[str, list[Line]]) -> None:
     """Nobody hears of a step before the one in front of it; what a person had sent again comes when it comes."""
     for walk in intended.walks:
         called = [recipient for recipient in walk if recipient in lines and recipient not in intended.resent]
