@@ -39,7 +39,7 @@ begin
                join pg_database d on d.oid = s.setdatabase where d.datname = current_database()) then
         return false;
     end if;
-    for name in select c.name from public.constant c where checksum is null loop
+    for name in select c.name from public.constant c where checksum is null and pg_relation_size(c.name) > 0 loop
         execute format('delete from %s', name);
     end loop;
     return not exists (select 1 from public.constant c

@@ -33,6 +33,9 @@ IMPORTED = (
 )
 """What commands import, most of it when they are run."""
 
+ASKING = ("tidings.cli.output", "tidings.kernel.crash_points")
+"""What asks the environment when it is imported: how wide the terminal is, and where to die."""
+
 MOST_BYTES = 1_000_000
 NUMBER_BYTES = 8
 
@@ -50,15 +53,11 @@ class Call:
         return json.dumps(told).encode() + b"\n"
 
 
-class Program:
+class Forked:
     """A command at work, as asyncio shows its own processes."""
 
-    def __init__(
-        self, pid: int, end: socket.socket, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
-    ) -> None:
+    def __init__(self, pid: int, end: socket.socket) -> None:
         self.pid = pid
-        self.stdout = stdout
-        self.stderr = stderr
         self.returncode: int | None = None
         self._ended = asyncio.create_task(self._watch(end))
 
@@ -66,13 +65,28 @@ class Program:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
     async def wait(self) -> int:
         return await asyncio.shield(self._ended)
 
     async def _watch(self, end: socket.socket) -> int:
-        end.setblocking(False)
-        self.returncode = _number(await asyncio.get_running_loop().sock_recv(end, NUMBER_BYTES))
+        with end:
+            end.setblocking(False)
+            self.returncode = _number(await asyncio.get_running_loop().sock_recv(end, NUMBER_BYTES))
         return self.returncode
+
+
+class Program(Forked):
+    """A command at work whose outputs are read."""
+
+    def __init__(
+        self, pid: int, end: socket.socket, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
+    ) -> None:
+        super().__init__(pid, end)
+        self.stdout = stdout
+        self.stderr = stderr
 
 
 class Warm:
@@ -99,15 +113,18 @@ class Warm:
         with open(os.devnull, "rb") as nothing:
             (out, stdout), (err, stderr) = await _reading(), await _reading()
             with out, err:
-                pid, end = self._start(call, nothing, out, err)
-        with end:
-            program = Program(pid, end, stdout, stderr)
-            try:
-                yield program
-            finally:
-                if program.returncode is None:
-                    program.send_signal(signal.SIGKILL)
-                await program.wait()
+                program = Program(*self._start(call, nothing, out, err), stdout, stderr)
+        try:
+            yield program
+        finally:
+            if program.returncode is None:
+                program.kill()
+            await program.wait()
+
+    def start(self, call: Call, output: IO[bytes]) -> Forked:
+        """Start a command that writes to a file; whoever starts it ends it."""
+        with open(os.devnull, "rb") as nothing:
+            return Forked(*self._start(call, nothing, output, output))
 
     def close(self) -> None:
         """End the server and whatever it runs."""
@@ -238,7 +255,9 @@ def _be(wanted: Mapping[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(wanted["environment"])
     sys.argv = ["tidings", *wanted["arguments"]]
-    importlib.reload(sys.modules["tidings.cli.output"])  # it asks the environment how wide the terminal is
+    sys.path.insert(0, wanted["directory"])  # as `python -m` does
+    for name in ASKING:
+        importlib.reload(sys.modules[name])
     try:
         sys.modules["tidings.cli"].main()
     except SystemExit as left:

@@ -4,8 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.chaos import processes
 from tests.chaos.arena import Arena, Timing, open_arena
 from tests.chaos.proof import SEED
+from tests.warm import Warm
+
+
+@pytest.fixture(autouse=True)
+def fork_processes(forked: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of workers are started here, and the start is none of what is proved."""
+    monkeypatch.setattr(processes, "warm", forked)
 
 
 @pytest.fixture

@@ -10,14 +10,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.chaos.waiting import DEADLINE_SECONDS, Overdue, until
+from tests.warm import Call, Forked, Warm
 
 REPOSITORY = Path(__file__).parents[2]
 APP = ("--app", "tests.chaos.app:app")
 
 
-async def start(log: Path, environ: Mapping[str, str], *arguments: str) -> Process:
+warm: Warm | None = None
+"""Where processes are forked from; the soak starts each from nothing."""
+
+
+async def start(log: Path, environ: Mapping[str, str], *arguments: str) -> Process | Forked:
     """Run `tidings` with these arguments and the ledger as its providers."""
     with log.open("ab") as file:
+        if warm:
+            return warm.start(Call([*arguments, *APP], REPOSITORY, environ), file)
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tidings", *arguments, *APP),
             env=environ,
@@ -31,7 +38,7 @@ async def start(log: Path, environ: Mapping[str, str], *arguments: str) -> Proce
 class WorkerProcess:
     """One real worker."""
 
-    def __init__(self, process: Process, log: Path, crash_at: str | None) -> None:
+    def __init__(self, process: Process | Forked, log: Path, crash_at: str | None) -> None:
         self._process = process
         self.log = log
         self.crash_at = crash_at
@@ -91,7 +98,7 @@ class ApiProcess:
             self._port = probe.getsockname()[1]
         self._log = log
         self._environ = {**environ, "TIDINGS_ADMIN_KEY": key, "TIDINGS_RATE_LIMIT": "0"}
-        self._process: Process | None = None
+        self._process: Process | Forked | None = None
         self._starts = 0
         self.key = key
 
