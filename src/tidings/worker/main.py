@@ -31,8 +31,11 @@ class Part(Protocol):
 
 async def run_together(engine: Engine, *parts: Part) -> int:
     """Run parts on one engine until asked to stop, then finish what is in the air; one that fails drains them all."""
+    is_draining = False
 
     def drain() -> None:
+        nonlocal is_draining
+        is_draining = True
         for part in parts:
             part.drain()
 
@@ -40,7 +43,8 @@ async def run_together(engine: Engine, *parts: Part) -> int:
         try:
             return await part.run()
         finally:
-            drain()
+            if not is_draining:  # asked a second time, processes of workers would leave at once
+                drain()
 
     _on_signals(drain)
     gc.freeze()
