@@ -19,7 +19,7 @@ from tidings.domain.roles import Role
 from tidings.engine import Engine
 
 CHECKED_FOR_SECONDS = 1_200
-SOON = ("--phases", "examples,fuzzing", "--max-examples", "4")
+SOON = ("--phases", "examples,fuzzing", "--max-examples", "3")
 LONG = ("--phases", "examples,coverage,fuzzing", "--max-examples", "30")
 THOROUGHLY = LONG if "TIDINGS_TEST_API" in os.environ else SOON
 """`make test-api` tries every boundary of every field, which takes some minutes."""
