@@ -95,7 +95,7 @@ async def test_only_what_is_missing_is_applied(db: Database, monkeypatch: pytest
 
 
 async def test_a_database_that_nobody_migrated_is_refused_and_left_alone(empty: Database) -> None:
-    with pytest.raises(SchemaMismatch, match="run 'tidings db migrate'"):
+    with pytest.raises(SchemaMismatch, match="no tables of Tidings yet; run 'tidings db migrate'"):
         await require_current(empty)
 
     assert (await schema_state(empty)).applied == ()

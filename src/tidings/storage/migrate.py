@@ -106,10 +106,11 @@ async def schema_state(db: Database) -> SchemaState:
 
 async def require_current(db: Database) -> None:
     """Refuse a database whose tables are not this code's."""
-    pending = (await schema_state(db)).pending
-    if pending:
-        names = ", ".join(migration.name for migration in pending)
-        raise SchemaMismatch(f"the database lacks {names}; run 'tidings db migrate'")
+    state = await schema_state(db)
+    if state.pending:
+        names = ", ".join(migration.name for migration in state.pending)
+        missing = f"the database lacks {names}" if state.applied else "the database has no tables of Tidings yet"
+        raise SchemaMismatch(f"{missing}; run 'tidings db migrate'")
 
 
 async def require_safe(db: Database, *, allow_unsafe: bool = False) -> None:
