@@ -135,6 +135,7 @@ async def test_runs(client: Client, engine: Engine, clock: ManualClock, provider
     with pytest.raises(WaitTimeout, match=f"run {run.id} is still queued"):
         await client.runs.wait(run.id, poll=0.01, timeout=0.02)
     resumed = await client.runs.resume(run.id)
+    clock.advance(seconds=1)  # what happens within one millisecond has no order
     await work(engine, clock)
     ended = await client.runs.wait(run.id, timeout=5.0)
 
