@@ -101,6 +101,17 @@ async def test_a_database_that_nobody_migrated_is_refused_and_left_alone(empty: 
     assert (await schema_state(empty)).applied == ()
 
 
+async def test_a_current_database_is_left_alone_even_while_somebody_holds_the_lock(
+    db: Database, sql: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await sql.execute("begin; select pg_advisory_xact_lock(7263641129)")
+
+    async with asyncio.timeout(20):
+        assert await migrate(db) == []
+
+    await sql.execute("rollback")
+
+
 async def test_a_database_newer_than_the_code_is_refused(
     db: Database, sql: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
