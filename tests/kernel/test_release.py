@@ -1,6 +1,8 @@
 """Release: a move needs the lease, and an owner is due when the first of its items is."""
 
+import asyncio
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -19,13 +21,15 @@ from tests.kernel.scenes import (
     plan_runs,
     row,
     start,
+    start_many,
     with_lossy_database,
     work,
     work_leases,
 )
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.item import Marked
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.domain.queue import Lane
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
@@ -195,3 +199,29 @@ async def test_a_failed_node_that_may_fail_lets_the_walk_go_on(engine: Engine, p
     shown = await engine.execution(id)
     assert (shown.status, len(provider.calls)) == (ExecutionStatus.COMPLETED, 2)
     assert shown.vars["hello"]["error"] == "no such mailbox"  # type: ignore[index]
+
+
+async def test_what_is_sent_and_ended_stays_on_its_page(engine: Engine, provider: FakeProvider, sql: Sql) -> None:
+    """An update that finds room beside the old row adds nothing to any index: see 0015_room_for_updates.sql."""
+    await start_many(engine, 100, email(), same_shard=True)
+    before: dict[UUID, str] = {}
+    turn = asyncio.Lock()
+
+    async def look(_item: Marked) -> Outcome:
+        async with turn:
+            if not before:
+                before.update(await _pages(sql))
+        return Accepted("a-message-id-as-long-as-most-of-them-are@mail.example.com")
+
+    provider.answer = look
+    await work(engine)
+
+    after = await _pages(sql)
+    assert len(before) == len(after) == 200
+    assert sum(after[id] == page for id, page in before.items()) >= 150  # 63 with pages filled to 70 and 80 %
+
+
+async def _pages(sql: Sql) -> dict[UUID, str]:
+    """The page that each item and each execution is on."""
+    query = "select id, split_part(ctid::text, ',', 1) as page from"
+    return {row["id"]: row["page"] for row in await sql.fetch(f"{query} outbox union all {query} executions")}

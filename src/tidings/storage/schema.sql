@@ -134,7 +134,7 @@ create table executions (
         check (status in ('enqueued', 'paused', 'completed', 'failed', 'cancelled')),
     constraint executions_ended_check
         check ((ended_at is null) = (status in ('enqueued', 'paused')))
-) with (fillfactor = 80);
+) with (fillfactor = 50);
 create index executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index executions_failed on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
@@ -291,7 +291,7 @@ create table outbox (
     -- What no code can send is refused when it is written, not found when it is due.
     constraint outbox_channel_check
         check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'))
-) with (fillfactor = 70);
+) with (fillfactor = 45);
 create index outbox_execution on outbox (shard, execution_id) where execution_id is not null;
 create index outbox_run on outbox (shard, run_id, job_id) where run_id is not null;
 create index outbox_in_doubt on outbox (shard, id) where in_doubt;
