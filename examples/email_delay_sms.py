@@ -28,7 +28,7 @@ async def main() -> None:
             await tell(engine)
         finally:
             await engine.close()
-            await stop_server(Path(directory))
+            await remove_server(Path(directory))
 
 
 async def tell(engine: Engine) -> None:
@@ -50,11 +50,11 @@ async def tell(engine: Engine) -> None:
     print(f"every promise holds: {not any(check.offences for check in await engine.verify())}")
 
 
-async def stop_server(directory: Path) -> None:
-    """Leave nothing running."""
+async def remove_server(directory: Path) -> None:
+    """Leave nothing running, and nothing on the disk."""
     from tidings import embedded  # noqa: PLC0415
 
-    await embedded.stop(directory)
+    await embedded.remove(directory)
 
 
 if __name__ == "__main__":

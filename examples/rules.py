@@ -63,7 +63,7 @@ async def main() -> None:
         try:
             await use(Config(data_dir=Path(directory)))
         finally:
-            await stop_server(Path(directory))
+            await remove_server(Path(directory))
 
 
 async def use(config: Config) -> None:
@@ -112,11 +112,11 @@ async def show(engine: Engine, id: Any) -> None:
             print(f"    {item.recipient}: {item.status} {item.error or ''}".rstrip())
 
 
-async def stop_server(directory: Path) -> None:
-    """Leave nothing running."""
+async def remove_server(directory: Path) -> None:
+    """Leave nothing running, and nothing on the disk."""
     from tidings import embedded  # noqa: PLC0415
 
-    await embedded.stop(directory)
+    await embedded.remove(directory)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,14 @@ def open_dir() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.fixture
+def private_dir(open_dir: Path) -> Path:
+    """A directory that only its owner can pass through."""
+    path = open_dir / "private"
+    path.mkdir(mode=0o700)
+    return path
+
+
 @pytest.fixture(autouse=True)
 def shared_root(open_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep what root's server moves out of the way inside the test's own directory."""

@@ -20,14 +20,6 @@ NO_SUCH_UID = 54_321
 Spawn = Callable[..., subprocess.Popen[str]]
 
 
-@pytest.fixture
-def private_dir(open_dir: Path) -> Path:
-    """A directory that only its owner can pass through."""
-    path = open_dir / "private"
-    path.mkdir(mode=0o700)
-    return path
-
-
 async def read_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return (await asyncio.to_thread(process.stdout.readline)).strip()

@@ -5,7 +5,7 @@
 """
 
 from tidings.embedded.placement import default_data_dir
-from tidings.embedded.server import Status, ensure_running, status, stop
+from tidings.embedded.server import Status, ensure_running, remove, status, stop
 from tidings.embedded.temporary import TemporaryServer
 
-__all__ = ["Status", "TemporaryServer", "default_data_dir", "ensure_running", "status", "stop"]
+__all__ = ["Status", "TemporaryServer", "default_data_dir", "ensure_running", "remove", "status", "stop"]

@@ -11,7 +11,8 @@ from pathlib import Path
 from tidings.embedded.placement import Site
 
 # A pid is believed only if its command line names this data directory: the number may be another's by now, and what
-# has ended, and nobody waits for, has none.
+# has ended, and nobody waits for, has none. What is still being started writes for a moment longer, and then finds its
+# files gone.
 WATCH = """
 is_ours() {
     case "$(tr '\\0' ' ' <"/proc/$pid/cmdline" || ps -ww -o command= -p "$pid")" in
@@ -26,7 +27,11 @@ if [ -n "$pid" ] && is_ours; then
     kill -QUIT "$pid"
     while is_ours; do sleep 0.1; done
 fi
-rm -rf -- "$2" "$3"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    rm -rf -- "$2" "$3"
+    [ -e "$2" ] || [ -e "$3" ] || break
+    sleep 0.5
+done
 """
 
 

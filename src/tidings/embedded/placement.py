@@ -6,7 +6,8 @@ import pwd
 import secrets
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ REMEDY = "or set DATABASE_URL to a PostgreSQL of your own"
 
 # Where root's server lives when its own account cannot reach what was asked for. Every parent belongs to root.
 SHARED_ROOT = Path("/var/lib/tidings")
+OWNER = "owner"
+"""The file in such a place that names the data directory whose files these are."""
 
 
 def default_data_dir() -> Path:
@@ -146,8 +149,16 @@ def _move_site(data_dir: Path, account: Account) -> Site:
         raise EmbeddedServerFailed(
             f"user {account.name!r} can enter neither {data_dir} nor {home}: run as another user, {REMEDY}"
         )
+    write_private(home / OWNER, f"{data_dir}\n")
     write_private(data_dir / "location", f"{home}\n")
     return Site(home)
+
+
+def moved_sites() -> Iterator[tuple[Site, Path]]:
+    """Give each place that root's files were moved to, with the data directory that it belongs to."""
+    for record in SHARED_ROOT.glob(f"*/{OWNER}"):
+        with suppress(FileNotFoundError):  # somebody is removing it
+            yield Site(record.parent), Path(record.read_text().strip())
 
 
 def make_shared_directory(name: str, mode: int) -> Path:

@@ -83,7 +83,7 @@ async def ensure_running(
     Any number of processes may call this at once. It waits without a limit while a live server recovers. `settings`
     apply only if this call starts the server.
     """
-    with _failures_naming(data_dir):
+    with failures_naming(data_dir):
         site, account = make_site(data_dir)
         async with locked(site.turn):
             log_size = _shorten_log(site)
@@ -98,20 +98,28 @@ async def ensure_running(
 
 async def stop(data_dir: Path) -> bool:
     """Stop the server, ending its connections, and wait until it is gone; False if it was not running."""
-    with _failures_naming(data_dir):
+    with failures_naming(data_dir):
         site = find_site(data_dir)
         if not site.data.exists():
             return False
         async with locked(site.turn):
-            server = read_postmaster(site)
-            if server is not None:
-                await signal_and_wait(site, server.pid, signal.SIGINT)
-            return server is not None
+            return await _stop(site)
+
+
+async def remove(data_dir: Path) -> None:
+    """Stop the server and remove the data directory with everything in it, wherever its files are kept."""
+    with failures_naming(data_dir):
+        site = find_site(data_dir)
+        if not site.home.exists():
+            return
+        async with locked(site.turn):
+            await _stop(site)
+            _remove_files(site, data_dir)
 
 
 async def status(data_dir: Path) -> Status:
     """Tell whether the server runs, without waiting for whoever is starting or stopping it."""
-    with _failures_naming(data_dir):
+    with failures_naming(data_dir):
         site = find_site(data_dir)
         server, version = read_postmaster(site), _data_version(site)
         if server is None:
@@ -143,6 +151,19 @@ async def signal_and_wait(site: Site, pid: int, number: signal.Signals) -> None:
 def _is_alive(site: Site, pid: int) -> bool:
     # The lock alone would do, but network file systems do not hand it down to a child.
     return is_held(site.life) or is_postmaster(pid, site.data)
+
+
+async def _stop(site: Site) -> bool:
+    server = read_postmaster(site)
+    if server is not None:
+        await signal_and_wait(site, server.pid, signal.SIGINT)
+    return server is not None
+
+
+def _remove_files(site: Site, data_dir: Path) -> None:
+    shutil.rmtree(site.home)
+    if data_dir.exists():  # last: as long as it is there, it says where the rest is
+        shutil.rmtree(data_dir)
 
 
 async def _find_running(site: Site) -> Postmaster | None:
@@ -321,7 +342,8 @@ def _sync_directory(path: Path) -> None:
 
 
 @contextmanager
-def _failures_naming(data_dir: Path) -> Iterator[None]:
+def failures_naming(data_dir: Path) -> Iterator[None]:
+    """Turn what the system refuses into an error that names the data directory and the remedy."""
     try:
         yield
     except OSError as error:

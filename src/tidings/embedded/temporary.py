@@ -12,9 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from tidings.embedded.lifeline import Lifeline
-from tidings.embedded.placement import find_site
-from tidings.embedded.processes import children_of
-from tidings.embedded.server import ensure_running, read_postmaster, signal_and_wait, status, stop
+from tidings.embedded.placement import Site, find_site, make_site, moved_sites
+from tidings.embedded.processes import children_of, is_held
+from tidings.embedded.server import ensure_running, failures_naming, read_postmaster, remove, signal_and_wait, status
+
+TEMPORARY = "temporary"
+"""The file in a place of root's that says: these files are worth nothing without their data directory."""
 
 
 class TemporaryServer:
@@ -44,8 +47,8 @@ class TemporaryServer:
         if os.geteuid() == 0:
             self.data_dir.chmod(0o711)  # the server's own account must be able to pass through
         try:
+            self._lifeline = Lifeline(self._prepare_site(), self.data_dir)
             await self.start()
-            self._lifeline = Lifeline(find_site(self.data_dir), self.data_dir)
         except BaseException:
             await self._remove()
             raise
@@ -86,9 +89,27 @@ class TemporaryServer:
             await signal_and_wait(site, server.pid, signal.SIGQUIT)
         await self.start()
 
+    def _prepare_site(self) -> Site:
+        with failures_naming(self.data_dir):
+            site, _ = make_site(self.data_dir)
+            if site.home != self.data_dir.resolve():
+                (site.home / TEMPORARY).touch()
+            if os.geteuid() == 0:
+                _remove_orphans()
+        return site
+
     async def _remove(self) -> None:
-        await stop(self.data_dir)
-        shutil.rmtree(find_site(self.data_dir).home, ignore_errors=True)
-        shutil.rmtree(self.data_dir, ignore_errors=True)
+        await remove(self.data_dir)
         if self._lifeline:
             await asyncio.to_thread(self._lifeline.let_go)
+
+
+def _remove_orphans() -> None:
+    """Remove what temporary servers have left in root's place: their data directory is gone, and their processes are.
+
+    A lifeline removes both, unless it died too, with the machine or its container. What is not temporary is somebody's
+    data, and its directory may be on a disk that is only absent.
+    """
+    for site, data_dir in moved_sites():
+        if (site.home / TEMPORARY).exists() and not data_dir.exists() and not is_held(site.life):
+            shutil.rmtree(site.home, ignore_errors=True)  # another may be at it
