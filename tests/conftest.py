@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from tests.databases import TEMPLATE, Databases, create, drop, watch, with_database
+from tests.leftovers import RUN, Run, server_directory
 from tests.warm import Warm
 from tidings import embedded
 from tidings.domain.item import Channel
@@ -39,6 +40,10 @@ SHARING = (
 """The folders and files whose tests take a database again; the others look at plans, sizes and tables."""
 
 
+run_key = pytest.StashKey[Run]()
+left_key = pytest.StashKey[list[Path]]()
+
+
 class ManualClock:
     """The time as a test sets it."""
 
@@ -55,29 +60,37 @@ class ManualClock:
         self.time += timedelta(**parts)
 
 
-def _run_directory(factory: pytest.TempPathFactory) -> Path:
-    """One directory for the whole run, shared by its worker processes."""
-    base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+def pytest_configure(config: pytest.Config) -> None:
+    """Worker processes find what the process that starts them has made."""
+    if RUN not in os.environ:
+        config.stash[run_key] = run = Run()
+        run.use()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run that leaves servers or files behind has failed, whatever its tests say."""
+    config = session.config
+    if (run := config.stash.get(run_key, None)) and hasattr(config, "_tmp_path_factory"):
+        config.stash[left_key] = run.wait_for_leftovers([config._tmp_path_factory.getbasetemp()])
+        if config.stash[left_key] and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for path in config.stash.get(left_key, []):
+        terminalreporter.write_line(f"LEFT BEHIND {path}", red=True)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if run := config.stash.get(run_key, None):
+        run.end()
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running server with a migrated template database."""
-    data_dir = _run_directory(tmp_path_factory) / "server"
-    dsn = asyncio.run(_start(data_dir))
-    yield dsn
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        asyncio.run(embedded.stop(data_dir))
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With several worker processes the last to leave turns off the light."""
-    if "PYTEST_XDIST_WORKER" in os.environ or not hasattr(session.config, "_tmp_path_factory"):
-        return
-    data_dir = session.config._tmp_path_factory.getbasetemp() / "server"
-    if data_dir.exists():
-        asyncio.run(embedded.stop(data_dir))
+def server() -> str:
+    """The address of a running server with a migrated template database: one for all processes of the run."""
+    return asyncio.run(_start(server_directory(Path(os.environ[RUN]))))
 
 
 async def _start(data_dir: Path) -> str:
