@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -62,6 +63,17 @@ async def test_a_wrong_password_is_refused(made_dir: Path) -> None:
 
     with pytest.raises(asyncpg.InvalidPasswordError):
         await fetch(dsn.replace(password, "guess"), "select 1")
+
+
+async def test_the_long_password_of_the_server_costs_one_round_and_those_of_people_the_usual_number(
+    made_dir: Path,
+) -> None:
+    dsn = await ensure_running(made_dir)
+    rounds = "select split_part(split_part(rolpassword, '$', 2), ':', 1) from pg_authid where rolname = 'tidings'"
+
+    assert len(urlsplit(dsn).password or "") == 32
+    assert await fetch(dsn, rounds) == "1"
+    assert await fetch(dsn, "show scram_iterations") == "4096"
 
 
 async def test_processes_that_start_together_share_one_server(data_dir: Path, spawn: Spawn) -> None:
