@@ -120,7 +120,7 @@ def databases(server: str) -> Iterator[Databases]:
     """The databases that this process takes again."""
     databases = Databases(server)
     yield databases
-    asyncio.run(databases.close())
+    databases.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,17 @@ To copy and drop a database costs a test more than most tests do themselves. Who
 database is found out by an event trigger or a checksum, and the next test gets a new one.
 """
 
+import asyncio
 import secrets
+import threading
+from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
 TEMPLATE = "tidings_template"
 WATCHED = "tidings_watched"
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 MOST_USES = 50
 """A database that was emptied often has large indexes of nothing."""
 
@@ -30,11 +34,19 @@ create table public.constant as
 select c.oid::regclass as name, public.checksum(c.oid) as checksum from pg_class c
 where relnamespace = 'tidings'::regnamespace and relkind = 'r';
 
+create function public.others() returns setof integer language sql as
+$$ select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() $$;
+
 create function public.empty() returns boolean language plpgsql set session_replication_role = replica as
 $$ declare name regclass;
 begin
-    perform pg_terminate_backend(pid, 5000) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid();
+    perform pg_terminate_backend(pid) from public.others() pid;
+    -- Told to wait, pg_terminate_backend looks again only after 100 ms.
+    for attempt in 1 .. 5000 loop
+        perform pg_stat_clear_snapshot();
+        exit when not exists (select 1 from public.others());
+        perform pg_sleep(0.001);
+    end loop;
     if exists (select 1 from public.changes) or exists (select 1 from pg_db_role_setting s
                join pg_database d on d.oid = s.setdatabase where d.datname = current_database()) then
         return false;
@@ -81,12 +93,20 @@ async def watch(server: str) -> None:
 
 
 class Databases:
-    """The databases of one test process."""
+    """The databases of one test process.
+
+    Each keeps a connection over which it is emptied, on a loop in a thread of its own, for every test has another loop:
+    to connect takes longer than to empty.
+    """
 
     def __init__(self, server: str) -> None:
         self.server = server
         self.spare: list[str] = []
         self.uses: dict[str, int] = {}
+        self._kept: dict[str, Connection] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
 
     async def take(self) -> str:
         name = self.spare.pop() if self.spare else await create(self.server, WATCHED)
@@ -94,24 +114,31 @@ class Databases:
         return name
 
     async def give_back(self, name: str) -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._give_back(name), self._loop))
+
+    def close(self) -> None:
+        for name in self.spare:
+            asyncio.run_coroutine_threadsafe(self._drop(name), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _give_back(self, name: str) -> None:
         if self.uses[name] < MOST_USES and await self._empty(name):
             self.spare.append(name)
         else:
-            await drop(self.server, name)
+            await self._drop(name)
 
-    async def close(self) -> None:
-        for name in self.spare:
-            await drop(self.server, name)
+    async def _drop(self, name: str) -> None:
+        if kept := self._kept.pop(name, None):
+            await kept.close()
+        await drop(self.server, name)
 
     async def _empty(self, name: str) -> bool:
         """Remove every row that a test has left; False if it has changed more than rows."""
         try:
-            connection = await asyncpg.connect(with_database(self.server, name))
-        except asyncpg.PostgresError:
-            return False  # it is not there any more, or lets nobody in
-        try:
-            return bool(await connection.fetchval("select public.empty()"))
-        except asyncpg.PostgresError:
-            return False  # what it needs for that is gone
-        finally:
-            await connection.close()
+            if name not in self._kept:
+                self._kept[name] = await asyncpg.connect(with_database(self.server, name))
+            return bool(await self._kept[name].fetchval("select public.empty()"))
+        except (asyncpg.PostgresError, asyncpg.InterfaceError):
+            return False  # it is not there any more, lets nobody in, or what it needs for that is gone
