@@ -25,6 +25,10 @@ WELCOME = {
 HOMES = [Workspace("acme", "main"), Workspace("acme", "second"), Workspace("rival", "main")]
 TABLES = ["workflows", "workflow_versions", "executions", "outbox", "runs", "jobs", "audit_log", "contacts"]
 TABLES += ["contact_tags", "sequences", "sequence_steps"]
+FORBIDDEN = [
+    *("select * from api_keys", "select * from queue", "select * from audience", "select * from run_parts"),
+    *("delete from outbox", "update executions set vars = '{}'", "insert into shards values (9)"),
+]
 VIEWS = ["campaign_runs", "job_queue", "channel_outbox", "campaign_audit_log"]
 
 
@@ -60,40 +64,38 @@ async def become_reader(sql: Sql, workspace: Workspace | None) -> None:
         await sql.execute(f"set tidings.workspace = '{workspace.name}'")
 
 
-@pytest.mark.parametrize("home", HOMES, ids=str)
-async def test_a_reader_sees_only_the_rows_of_the_workspace_that_is_set(
-    busy: Engine, sql: Sql, home: Workspace
-) -> None:
+async def is_refused(sql: Sql, statement: str) -> bool:
+    try:
+        await sql.execute(statement)
+    except asyncpg.InsufficientPrivilegeError:
+        return True
+    return False
+
+
+async def test_a_reader_sees_only_the_rows_of_the_workspace_that_is_set(busy: Engine, sql: Sql) -> None:
     views = VIEWS if sql.get_server_version().major >= 15 else []
     every = {name: await sql.fetchval(f"select count(*) from {name}") for name in [*TABLES, *views]}
-    await become_reader(sql, home)
+    for home in HOMES:
+        await become_reader(sql, home)
 
-    for name in [*TABLES, *views]:
-        assert 0 < await sql.fetchval(f"select count(*) from {name}") == every[name] / len(HOMES), name
-        if name not in {"workflow_versions", "sequences", "sequence_steps"}:  # seen with their workflow
-            whose = await sql.fetch(f"select distinct tenant_id, workspace_id from {name}")
-            assert [tuple(row) for row in whose] == [(home.tenant, home.name)]
+        for name in [*TABLES, *views]:
+            assert 0 < await sql.fetchval(f"select count(*) from {name}") == every[name] / len(HOMES), (home, name)
+            if name not in {"workflow_versions", "sequences", "sequence_steps"}:  # seen with their workflow
+                whose = await sql.fetch(f"select distinct tenant_id, workspace_id from {name}")
+                assert [tuple(row) for row in whose] == [(home.tenant, home.name)], name
 
 
-@pytest.mark.parametrize("name", [*TABLES, "execution_log", "attempts"])
-async def test_a_reader_without_a_workspace_sees_nothing(busy: Engine, sql: Sql, name: str) -> None:
+async def test_a_reader_without_a_workspace_sees_nothing(busy: Engine, sql: Sql) -> None:
     await become_reader(sql, None)
 
-    assert await sql.fetchval(f"select count(*) from {name}") == 0
+    seen = {name: await sql.fetchval(f"select count(*) from {name}") for name in [*TABLES, "execution_log", "attempts"]}
+    assert {name: count for name, count in seen.items() if count} == {}
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        *("select * from api_keys", "select * from queue", "select * from audience", "select * from run_parts"),
-        *("delete from outbox", "update executions set vars = '{}'", "insert into shards values (9)"),
-    ],
-)
-async def test_a_reader_can_neither_write_nor_see_keys(busy: Engine, sql: Sql, statement: str) -> None:
+async def test_a_reader_can_neither_write_nor_see_keys(busy: Engine, sql: Sql) -> None:
     await become_reader(sql, HOMES[0])
 
-    with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await sql.execute(statement)
+    assert [statement for statement in FORBIDDEN if await is_refused(sql, statement)] == FORBIDDEN
 
 
 async def test_every_table_is_under_row_level_security_or_holds_nothing_of_a_tenant(sql: Sql) -> None:
