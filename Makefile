@@ -31,7 +31,7 @@ up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
 	@$(BIN)/tidings up
 
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
-	@$(BIN)/python -m pytest -n auto tests
+	@$(BIN)/python -m pytest -n auto --dist worksteal tests
 
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
 	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
