@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from tidings.domain.errors import ConfigInvalid, StorageUnavailable
+from tidings.storage.arrays import set_array_codecs
 from tidings.storage.statements import Statement
 
 log = structlog.get_logger()
@@ -200,7 +201,8 @@ def _bounds_transactions(connection: Any) -> bool:
 
 
 async def set_codecs(connection: Any) -> None:
-    """Speak jsonb in binary through msgspec."""
+    """Speak jsonb in binary through msgspec, and arrays a column at a time."""
+    set_array_codecs(connection)
     await connection.set_type_codec(
         "jsonb",
         schema="pg_catalog",
