@@ -27,8 +27,8 @@ _json_head = struct.Struct(">ib").pack  # the size, and the version of jsonb's f
 _smallint = struct.Struct(">ih").pack
 _integer = struct.Struct(">ii").pack
 _bigint = struct.Struct(">iq").pack
-_to_json = msgspec.json.Encoder().encode
-_from_json = msgspec.json.Decoder().decode
+_to_text = msgspec.json.Encoder().encode
+_from_text = msgspec.json.Decoder().decode
 
 
 class ArrayType(NamedTuple):
@@ -132,7 +132,17 @@ def _times(values: list[datetime]) -> list[bytes]:
 def _jsons(values: list[object]) -> list[bytes]:
     if None in values:
         raise TypeError("a null of SQL is not the null of JSON")
-    return [_json_head(len(text) + 1, 1) + text for text in map(_to_json, values)]
+    return [_json_head(len(text) + 1, 1) + text for text in map(_to_text, values)]
+
+
+def encode_json(value: object) -> bytes:
+    """One value of jsonb: the version of the format, and the text."""
+    return b"\x01" + _to_text(value)
+
+
+def decode_json(data: bytes) -> Any:
+    """The same as a value."""
+    return _from_text(data[1:])
 
 
 def _decode_time(data: bytes) -> datetime:
@@ -153,7 +163,7 @@ ARRAY_TYPES = (
     ArrayType("bigint[]", 1016, 20, _bigints, _decode_integer),
     ArrayType("timestamptz[]", 1185, 1184, _times, _decode_time),
     # {"a": 1} and {"a": true} are equal to Python.
-    ArrayType("jsonb[]", 3807, 3802, _jsons, lambda data: _from_json(data[1:]), equal_is_same=False),
+    ArrayType("jsonb[]", 3807, 3802, _jsons, decode_json, equal_is_same=False),
 )
 
 

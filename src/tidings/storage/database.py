@@ -10,11 +10,10 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
-import msgspec
 import structlog
 
 from tidings.domain.errors import ConfigInvalid, StorageUnavailable
-from tidings.storage.arrays import set_array_codecs
+from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
 from tidings.storage.statements import Statement
 
 log = structlog.get_logger()
@@ -204,11 +203,7 @@ async def set_codecs(connection: Any) -> None:
     """Speak jsonb in binary through msgspec, and arrays a column at a time."""
     set_array_codecs(connection)
     await connection.set_type_codec(
-        "jsonb",
-        schema="pg_catalog",
-        format="binary",
-        encoder=lambda value: b"\x01" + msgspec.json.encode(value),
-        decoder=lambda data: msgspec.json.decode(data[1:]),
+        "jsonb", schema="pg_catalog", format="binary", encoder=encode_json, decoder=decode_json
     )
 
 

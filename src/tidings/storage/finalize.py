@@ -1,6 +1,6 @@
 """Record facts by their mark, and doubt by the lease. Reached from kernel/finalize.py and kernel/resolve.py."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -49,8 +49,8 @@ class Lost(msgspec.Struct, frozen=True):
     attempt: int
 
 
-async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> Mapping[UUID, ItemStatus]:
-    """Record facts whose mark still stands; give the status of each item that took one."""
+async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> set[UUID]:
+    """Record facts whose mark still stands; give the ids of the items that took one."""
     rows = await tx.fetch(
         _SQL["finalize_items"],
         shard=shard,
@@ -65,7 +65,7 @@ async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: da
         errors=[fact.error for fact in facts],
         now=now,
     )
-    return {row["id"]: ItemStatus(row["status"]) for row in rows}
+    return {row["id"] for row in rows}
 
 
 async def keep_results(tx: Tx, *, shard: Shard, facts: Sequence[Fact]) -> None:

@@ -1,7 +1,6 @@
 -- name: claim_due
 -- Leases up to :limit rows of one shard and lane. The lease is a fence, not a flag: every later move must present it.
--- :since keeps it from walking past what earlier claims left in the index; `reached` is how far it has taken everything,
--- unless there is a suspect.
+-- :since keeps it from walking past what earlier claims left in the index. One row says how far it has taken all.
 with due as materialized (
     -- Filter and order share one index prefix, so a million sleepers cost nothing.
     select id, due_at, leased or crashes > 0 as suspect
@@ -23,7 +22,8 @@ update queue
     -- An array, not a join: a plan made without knowing :limit would join by reading the whole shard.
  where queue.shard = :shard and queue.id = any(array(select id from chosen))
 returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop,
-          (select max(due_at) from due) as reached, (select min(due_at) from due where suspect) as suspect_due_at;
+          case when queue.id = (select id from chosen limit 1) then (select max(due_at) from due) end as reached,
+          (select min(due_at) from due where suspect) as suspect_due_at;
 
 -- name: reread_claim
 -- What a claim took whose answer was lost: no two claims ask for the same microsecond of expiry.

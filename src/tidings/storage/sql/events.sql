@@ -75,7 +75,7 @@ update jobs
 
 -- name: load_event_items
 -- The open items of events' jobs.
-select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id,
        o.max_attempts

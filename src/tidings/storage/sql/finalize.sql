@@ -22,7 +22,7 @@ finalized as (
        and o.marked_attempt = f.attempt
        -- What ends nothing has cleared the mark, says nothing new a second time, and must not be counted twice.
        and (o.marked_at is not null or f.status <> 'queued')
-    returning o.id, coalesce(o.job_id, o.execution_id) as owner, o.job_id, o.status, o.in_doubt, f.fence
+    returning o.id, coalesce(o.job_id, o.execution_id) as owner, o.job_id, o.status, f.fence
 ),
 counted as (
     update jobs j
@@ -48,7 +48,7 @@ woken as (
        and (q.fence <> f.fence or q.crashes > 0)
     returning q.id
 )
-select id, status, in_doubt from finalized;
+select id from finalized;
 
 -- name: keep_results
 -- What functions gave, in the transaction of the facts that end their items and under the same guard. A statement of

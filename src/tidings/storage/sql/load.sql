@@ -1,13 +1,13 @@
 -- name: load_executions
 -- What deciding needs of the executions just claimed.
 select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.input, e.vars, e.attempts, e.error,
-       e.error_node, e.created_at, coalesce(e.reopened_at, e.created_at) as begun_at, e.ended_at, e.contact_id
+       e.error_node, e.created_at, e.reopened_at, e.ended_at, e.contact_id
   from executions e
  where e.shard = :shard and e.id = any(:ids::uuid[]);
 
 -- name: load_execution_items
 -- The items of the nodes that executions stand at, and whatever else of theirs is still open.
-select o.id, o.execution_id as owner, o.node, o.visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+select o.id, o.execution_id as owner, o.node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id
   from outbox o
@@ -38,7 +38,7 @@ select id, run_id, tenant_id, workspace_id, event_id, planned from taken;
 
 -- name: load_job_items
 -- The open items of jobs; those not yet rendered come with their person's data.
-select o.id, o.job_id as owner, '' as node, 0 as visit, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
+select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id, a.data
   from unnest(:ids::uuid[], :run_ids::uuid[]) as t(id, run_id)
