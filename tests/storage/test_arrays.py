@@ -1,6 +1,6 @@
 """Arrays travel in our own encoding: it must say what the driver's would, and refuse what is no value of the type."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta, timezone
 from enum import IntEnum, StrEnum
 from typing import Any, TypeAlias
@@ -17,6 +17,22 @@ from tidings.storage.database import Database
 from tidings.storage.statements import Statement
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+
+@pytest.fixture
+async def db(server: str) -> AsyncIterator[Database]:
+    """No table is needed, so no database of the test's own."""
+    db = await Database.open(server)
+    yield db
+    await db.close()
+
+
+@pytest.fixture
+async def sql(server: str) -> AsyncIterator[Sql]:
+    """A connection with the driver's own encoding."""
+    connection = await asyncpg.connect(server, server_settings={"timezone": "UTC"})
+    yield connection
+    await connection.close()
 
 
 class Colour(StrEnum):
@@ -147,7 +163,7 @@ async def test_other_collections_are_columns_too_but_a_mapping_is_none(
         ("bigint[]", [2**63]),
         ("bigint[]", [1.0]),
         ("timestamptz[]", ["2026-01-01"]),
-        ("timestamptz[]", [datetime(2026, 1, 1)]),
+        ("timestamptz[]", [1]),
         ("jsonb[]", [object()]),
     ],
 )
@@ -163,6 +179,17 @@ async def test_a_wrong_value_is_refused_and_the_connection_works_on(
 
     assert row is not None
     assert row["back"] == [None]
+
+
+async def test_a_time_without_a_zone_is_the_same_in_a_column_and_alone(db: Database) -> None:
+    local = datetime(2026, 7, 1, 12)
+    both = Statement("both", "select $1::timestamptz[] = array[$2::timestamptz] as same", ("column", "alone"))
+
+    async with db.autocommit() as tx:
+        row = await tx.fetch_one(both, column=[local], alone=local)
+
+    assert row is not None
+    assert row["same"]
 
 
 async def test_an_array_of_arrays_is_not_read_as_a_flat_one(db: Database) -> None:

@@ -126,7 +126,9 @@ def _bigints(values: list[int]) -> list[bytes]:
 
 
 def _times(values: list[datetime]) -> list[bytes]:
-    return [_bigint(8, (value - _EPOCH) // _MICROSECOND) for value in values]
+    # One without a zone is local, as it is to the driver where it stands alone.
+    zoned = [value if value.tzinfo else value.astimezone() for value in values]
+    return [_bigint(8, (value - _EPOCH) // _MICROSECOND) for value in zoned]
 
 
 def _jsons(values: list[object]) -> list[bytes]:
