@@ -71,13 +71,18 @@ def workspace_of(tenant: str, name: str) -> Workspace:
 
 def make_id(bucket: Bucket, at: datetime, random_bits: int) -> UUID:
     """A version 7 UUID: milliseconds, then the bucket, then 62 random bits."""
-    milliseconds = milliseconds_of(at)
+    return UUID(int=id_bits(bucket, at, random_bits))
+
+
+def id_bits(bucket: Bucket, at: datetime, random_bits: int) -> int:
+    """The 128 bits of such an id."""
     low = random_bits & 0x3FFF_FFFF_FFFF_FFFF
-    return UUID(int=milliseconds << 80 | 7 << 76 | bucket << 64 | 2 << 62 | low)
+    return milliseconds_of(at) << 80 | 7 << 76 | bucket << 64 | 2 << 62 | low
 
 
+@lru_cache(maxsize=16)
 def milliseconds_of(at: datetime) -> int:
-    """The first part of an id."""
+    """The first part of an id; ids of one batch share it."""
     return int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
 
 

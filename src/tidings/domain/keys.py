@@ -7,10 +7,14 @@ from uuid import UUID
 from tidings.domain.ids import length_prefixed
 from tidings.domain.item import Channel
 
+_UUID_CHARS = 36
+_WORKFLOW = length_prefixed(("workflow",)) + _UUID_CHARS.to_bytes(4, "big")
+"""What the keys of all executions begin with: the length of the id that follows is always the same."""
+
 
 def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
     """The key of a workflow's item: execution · node · visit · recipient ordinal."""
-    return sha256(length_prefixed(("workflow", str(execution))) + _place(node, visit, ordinal)).digest()
+    return sha256(_WORKFLOW + str(execution).encode() + _place(node, visit, ordinal)).digest()
 
 
 def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, scheduled_for: str | None) -> bytes:

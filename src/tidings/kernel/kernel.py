@@ -10,7 +10,7 @@ from uuid import UUID
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.graph import Doer, Function, Graph
-from tidings.domain.ids import Bucket, Shard, make_id, shard_of
+from tidings.domain.ids import Bucket, Shard, id_bits, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
 from tidings.domain.requirements import Requirements
@@ -23,6 +23,7 @@ from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database
 from tidings.storage.load import LoadedRun
+from tidings.storage.uuids import driver_uuid
 from tidings.storage.vault import Vault
 
 
@@ -99,7 +100,7 @@ class Kernel:
 
     def new_id(self, bucket: Bucket, now: datetime) -> UUID:
         """An id in the given bucket."""
-        return make_id(bucket, now, self._random.getrandbits(62))
+        return driver_uuid(id_bits(bucket, now, self._random.getrandbits(62)))
 
     def spread(self) -> float:
         """A number in [0, 1) that keeps things from happening all at once."""
