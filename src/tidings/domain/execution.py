@@ -4,7 +4,7 @@ Everything here is a pure function of (graph, execution, its items, now). kernel
 kernel/release.py asks again after them; neither decides anything itself.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
@@ -19,7 +19,7 @@ from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnD
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import SUCCESSES, ItemStatus
 from tidings.domain.sequence import Times, arrival, kept_plan, planned_at, zone_of
-from tidings.domain.timing import parse_time
+from tidings.domain.timing import parse_time, shown_time
 
 
 class ExecutionStatus(StrEnum):
@@ -99,6 +99,10 @@ class Finish(msgspec.Struct, frozen=True):
 
 Action = Plan | Deliver | Sleep | Finish
 
+# Asked several times for every item: reading a member from its enum takes longer than comparing it.
+_QUEUED = ItemStatus.QUEUED
+_STOPPED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+
 
 def begin(graph: Graph, now: datetime, contact: Mapping[str, object] | None = None) -> Frontier:
     """Stand at the entry."""
@@ -121,13 +125,13 @@ def _attempts(frontier: Frontier, items: Sequence[ItemState]) -> int:
     """How often the walk has tried what it stands at."""
     if not items or not frontier.ready:
         return 0
-    standing = {ready.node for ready in frontier.ready}
-    return max((item.attempts for item in items if item.node in standing), default=0)
+    standing = [ready.node for ready in frontier.ready]
+    return max([item.attempts for item in items if item.node in standing], default=0)
 
 
 def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
     while True:
-        if execution.status is ExecutionStatus.FAILED or execution.status is ExecutionStatus.CANCELLED:
+        if execution.status in _STOPPED:
             return execution, Finish()
         ready = first_ready(graph, execution.frontier)
         if ready is None:
@@ -144,14 +148,14 @@ def _step(
     graph: Graph, execution: Execution, node: Node, items: Sequence[ItemState], now: datetime
 ) -> Execution | Plan | Deliver:
     match node:
+        case Send() | Function():
+            return _after_items(graph, execution, node, [one for one in items if one.node == node.id], now)
         case Delay(until=None):
             return _completed(graph, execution, node.id, {"status": "completed"}, now)
         case Delay():
             return _waited(graph, execution, node, now)
         case Branch():
             return _branched(graph, execution, node, now)
-        case Send() | Function():
-            return _after_items(graph, execution, node, [one for one in items if one.node == node.id], now)
         case _:
             assert_never(node)
 
@@ -193,25 +197,25 @@ def _is_open(graph: Graph, edge: int, context: Mapping[str, object]) -> bool:
 
 def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
     """The ready node that is due first."""
-    if len(frontier.ready) == 1:
-        return frontier.ready[0]
-    return min(frontier.ready, key=lambda ready: (ready.due_at, graph.order[ready.node]), default=None)
+    if len(frontier.ready) <= 1:
+        return frontier.ready[0] if frontier.ready else None
+    return min(frontier.ready, key=lambda ready: (ready.due_at, graph.order[ready.node]))
 
 
 def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> Execution:
     """Take each started node's time from its items: a fact or a person may have changed them since it was stored."""
     if not items:
         return execution
-
-    def reckoned(ready: Ready) -> Ready:
-        node, own = graph.nodes[ready.node], [item for item in items if item.node == ready.node]
-        if not isinstance(node, Send | Function) or not own:
-            return ready
-        due_at = min((_due_at(item, now) for item in own if _holds(item, node)), default=now)
-        return Ready(ready.node, due_at, kept_plan(node, ready.planned_at or ready.due_at))
-
-    ready = tuple(reckoned(one) for one in execution.frontier.ready)
+    ready = tuple([_by_its_items(graph.nodes[one.node], one, items, now) for one in execution.frontier.ready])
     return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
+
+
+def _by_its_items(node: Node, ready: Ready, items: Sequence[ItemState], now: datetime) -> Ready:
+    own = [item for item in items if item.node == ready.node]
+    if not own or not isinstance(node, Doer):
+        return ready
+    times = [_due_at(item, now) for item in own if _holds(item, node)]
+    return Ready(ready.node, min(times) if times else now, kept_plan(node, ready.planned_at or ready.due_at))
 
 
 def _after_items(
@@ -219,13 +223,14 @@ def _after_items(
 ) -> Execution | Plan | Deliver:
     if not items:
         return Plan(node)
-    if any(_holds(item, node) for item in items):
-        return Deliver(node)
+    for item in items:
+        if _holds(item, node):
+            return Deliver(node)
     return _settled(graph, execution, node, items, now)
 
 
 def _holds(item: ItemState, node: Doer) -> bool:
-    if item.status is not ItemStatus.QUEUED:
+    if item.status is not _QUEUED:
         return False
     is_held = item.in_doubt and item.retry_at is None
     return not is_held or node.on_doubt is OnDoubt.HOLD
@@ -247,31 +252,26 @@ def _settled(graph: Graph, execution: Execution, node: Doer, items: Sequence[Ite
 
 
 def _failed(execution: Execution, node: str, error: str | None, result: object = None) -> Execution:
-    shown = failure(error) if result is None else result
-    return replace(
-        execution,
-        status=ExecutionStatus.FAILED,
-        vars={**execution.vars, node: shown},
-        error=error,
-        error_node=node,
-    )
+    shown = {**execution.vars, node: failure(error) if result is None else result}
+    return replace(execution, status=ExecutionStatus.FAILED, vars=shown, error=error, error_node=node)
 
 
 def _result(node: Doer, items: Sequence[ItemState], now: datetime) -> object:
     """What `vars.<node>` shows: a function's own result; of several recipients, the one that went best."""
-    best = min(items, key=lambda item: (item.status not in SUCCESSES, not item.in_doubt, item.status))
+    best = items[0] if len(items) == 1 else min(items, key=_badness)
     if isinstance(node, Function) and best.status in SUCCESSES:
         return best.result
-    shown: dict[str, object] = {
-        "status": "in_doubt" if best.in_doubt else best.status.value,
-        "messageId": best.message_id,
-        "at": now.isoformat(),
-    }
-    return shown | ({"error": best.error} if best.error else {})
+    status = "in_doubt" if best.in_doubt else str(best.status)
+    shown = {"status": status, "messageId": best.message_id, "at": shown_time(now)}
+    return shown | {"error": best.error} if best.error else shown
+
+
+def _badness(item: ItemState) -> tuple[bool, bool, ItemStatus]:
+    return item.status not in SUCCESSES, not item.in_doubt, item.status
 
 
 def _completed(
-    graph: Graph, execution: Execution, node: str, result: object, now: datetime, taken: Iterable[int] | None = None
+    graph: Graph, execution: Execution, node: str, result: object, now: datetime, taken: Collection[int] | None = None
 ) -> Execution:
     zone, begun_at = zone_of(execution.input.get("contact")), execution.begun_at
     frontier = pass_node(graph, execution.frontier, node, now, taken, begun_at=begun_at, zone=zone)
@@ -283,7 +283,7 @@ def pass_node(
     frontier: Frontier,
     node: str,
     now: datetime,
-    taken: Iterable[int] | None = None,
+    taken: Collection[int] | None = None,
     *,
     begun_at: datetime | None = None,
     zone: str | None = None,
@@ -292,22 +292,23 @@ def pass_node(
 
     A node is ready when none of its in-edges is open and at least one has arrived, so it runs at most once.
     """
-    due_at = next((ready.due_at for ready in frontier.ready if ready.node == node), now)
-    times = Times(now, begun_at or now, planned_at(graph, node, due_at, now), zone)
-    out = set(graph.edges_out[node])
-    chosen = out if taken is None else out & set(taken)
-    arrived, dead = frontier.arrived | chosen, set(frontier.dead | (out - chosen))
+    out, left = graph.edges_out[node], [one.due_at for one in frontier.ready if one.node == node]
     ready = [one for one in frontier.ready if one.node != node]
-    settling = [graph.edges[edge].target for edge in sorted(out)]
+    if not out:
+        return Frontier(tuple(ready), frontier.arrived, frontier.dead)
+    times = Times(now, begun_at or now, planned_at(graph, node, left[0] if left else now, now), zone)
+    chosen = out if taken is None else [edge for edge in out if edge in taken]
+    arrived, dead = frontier.arrived.union(chosen), set(frontier.dead).union(set(out).difference(chosen))
+    settling = [graph.edges[edge].target for edge in out]
     while settling:
         target = settling.pop(0)
         edges = graph.edges_in[target]
-        if any(edge not in arrived and edge not in dead for edge in edges):
+        if [edge for edge in edges if edge not in arrived and edge not in dead]:
             continue
         if arrived.isdisjoint(edges):
             fresh = set(graph.edges_out[target]) - dead
             dead |= fresh
             settling.extend(graph.edges[edge].target for edge in sorted(fresh))
-        elif all(one.node != target for one in ready):
+        elif target not in [one.node for one in ready]:
             ready.append(Ready(target, arrival(graph, target, times)))
     return Frontier(tuple(ready), arrived, frozenset(dead))

@@ -170,6 +170,11 @@ class Graph:
         """The place of each node in the definition."""
         return {node: place for place, node in enumerate(self.nodes)}
 
+    @cached_property
+    def logged(self) -> Mapping[str, Delay | Branch]:
+        """The nodes that leave no item behind: only the log tells what they did."""
+        return {id: node for id, node in self.nodes.items() if isinstance(node, Delay | Branch)}
+
     def context(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
         """What templates and conditions see: the caller's data, `vars`, and for steps `step_N_result` and its error."""
         context = {**data, "vars": results}

@@ -94,5 +94,7 @@ def zone_named(name: str | None) -> ZoneInfo:
 
 def zone_of(contact: object) -> str | None:
     """The time zone that a contact names, as templates see the contact."""
+    if contact is None:
+        return None
     zone = contact.get("timeZone") if isinstance(contact, Mapping) else None
     return zone if isinstance(zone, str) else None

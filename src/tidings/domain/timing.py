@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _ISO = re.compile(
     r"P(?:(?P<weeks>\d+(?:\.\d+)?)W)?(?:(?P<days>\d+(?:\.\d+)?)D)?"
@@ -47,3 +48,9 @@ def parse_time(text: str) -> datetime:
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time: write it like 2027-01-31T09:00:00Z") from None
+
+
+@lru_cache(maxsize=16)
+def shown_time(at: datetime) -> str:
+    """A time of the database's clock, which is UTC, as ISO 8601; what is moved together shares it, so it is kept."""
+    return at.isoformat()

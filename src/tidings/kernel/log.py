@@ -3,7 +3,7 @@
 Reached from release.py, which writes it in the transaction that moves the execution; a send's outbox rows say it all.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache
@@ -14,13 +14,17 @@ from tidings.kernel.plan import Case
 from tidings.storage.release import LogEntry
 
 
-def log_entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
+def log_entries(case: Case, execution: Execution, now: datetime) -> Iterable[LogEntry]:
     """One entry for each node whose result is new in this step."""
+    return _entries(case, execution, now) if case.graph.logged else ()
+
+
+def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
     known = case.loaded.execution.vars
     seen = dict(known)
     for name, result in execution.vars.items():
-        node = case.graph.nodes.get(name)
-        if name not in known and isinstance(node, Delay | Branch):
+        node = case.graph.logged.get(name)
+        if node and name not in known:
             error, at = failure_in(result), _passed_at(case, name, now)
             yield LogEntry(
                 execution_id=case.hand.lease.id,

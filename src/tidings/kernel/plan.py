@@ -11,7 +11,7 @@ from uuid import UUID
 from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
-from tidings.domain.graph import Doer, Function, Graph, Send
+from tidings.domain.graph import Doer, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
@@ -65,10 +65,10 @@ def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime
 
     def retry_for(item: Reserved) -> RetryPolicy:
         node = graph.nodes[item.node]
-        return node.retry if isinstance(node, Send | Function) else GRAPH
+        return node.retry if isinstance(node, Doer) else GRAPH
 
     case = Case(Hand(lease, retry_for), loaded, graph)
-    if case.deadline and case.deadline <= now and loaded.ended_at is None and lease.stop is None:
+    if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
         case.hand.overdue = f"timed out: not done within {graph.timeout}"
     return case
 
@@ -113,8 +113,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
         case.walked, case.walked_at = execution.vars.keys(), now
         if isinstance(action, Plan | Deliver):
             case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
-        if isinstance(action, Plan):
-            to_plan.append((case, execution, action.node))
+            if isinstance(action, Plan):
+                to_plan.append((case, execution, action.node))
     rendered = await kernel.renderer.render(
         [_render_job(case, execution, node, now) for case, execution, node in to_plan]
     )
@@ -127,8 +127,9 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
 
 def due_items(case: Case, now: datetime) -> list[Reserved]:
     """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
-    waiting = {ready.node for ready in case.loaded.execution.frontier.ready} - {case.at}
-    return [item for item in case.hand.due(now) if item.node not in waiting or case.loaded.ended_at]
+    due, ready = case.hand.due(now), case.loaded.execution.frontier.ready
+    waiting = [one.node for one in ready if one.node != case.at] if case.loaded.ended_at is None else []
+    return [item for item in due if item.node not in waiting] if waiting else due
 
 
 def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> RenderJob:

@@ -3,19 +3,21 @@
 Reached from executions.py after the calls; the row is due again, or gone. Where the lease was lost, nothing moves.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 from typing import assert_never
+from uuid import UUID
 
 import structlog
 from msgspec.structs import replace
 
 from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, Plan, Sleep, first_ready
+from tidings.domain.execution import Deliver, Execution, ExecutionStatus, Finish, ItemState, Plan, Sleep, first_ready
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Stop
 from tidings.kernel import crash_points
+from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.log import log_entries
 from tidings.kernel.plan import Case
@@ -88,22 +90,23 @@ def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
 
 def _ended(case: Case, execution: Execution, now: datetime) -> MovedExecution:
     """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent."""
-    due_at = min(_item_times(case, now), default=None)
+    times = _item_times(case, now)
+    due_at = min(times) if times else None
     return MovedExecution(case.hand.lease, execution, None, case.loaded.ended_at or now, due_at)
 
 
-def _item_times(case: Case, now: datetime) -> Iterable[datetime]:
+def _item_times(case: Case, now: datetime) -> list[datetime]:
     """When each open item wants to be looked at; one that is held in doubt waits for a fact or a person."""
-    hand = case.hand
-    for id, state in hand.states.items():
-        if state.status is not ItemStatus.QUEUED:
-            continue
-        if id in hand.postponed:
-            yield hand.postponed[id]
-        elif not state.in_doubt:
-            yield state.retry_at or now
-        elif state.retry_at and (state.retry_at > now or id not in hand.open):
-            yield state.retry_at
+    queued = [(id, state) for id, state in case.hand.states.items() if state.status is ItemStatus.QUEUED]
+    return [at for id, state in queued if (at := _item_time(case.hand, id, state, now))]
+
+
+def _item_time(hand: Hand, id: UUID, state: ItemState, now: datetime) -> datetime | None:
+    if id in hand.postponed:
+        return hand.postponed[id]
+    if state.in_doubt:
+        return state.retry_at if state.retry_at and (state.retry_at > now or id not in hand.open) else None
+    return state.retry_at or now
 
 
 def _given_up(case: Case, error: str) -> Execution:
