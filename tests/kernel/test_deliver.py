@@ -33,6 +33,7 @@ from tidings.engine import Engine
 from tidings.kernel.deliver import call_provider
 from tidings.kernel.executions import work_executions
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.patience import Patience
 from tidings.kernel.render import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -49,7 +50,7 @@ async def test_rule_15_a_call_inside_a_transaction_is_refused_before_it_starts(
 
     async with db.transaction():
         with pytest.raises(AssertionError, match="inside a transaction"):
-            await call_provider(provider, item, lambda: True)
+            await call_provider(provider, item, lambda: True, Patience(1))
 
     assert len(provider.calls) == 1
 
@@ -78,12 +79,33 @@ async def test_what_is_not_a_clear_answer_is_unknown(engine: Engine, provider: F
         raise RuntimeError("a defect")
 
     provider.answer = burst
-    raised = await call_provider(provider, item, lambda: True)
-    provider.call_deadline, provider.hang = timedelta(0), asyncio.Event()
-    stalled = await call_provider(provider, item, lambda: True)
+    raised = await call_provider(provider, item, lambda: True, Patience(1))
+    provider.hang = asyncio.Event()
+    stalled = await call_provider(provider, item, lambda: True, Patience(0))
 
     assert raised == Unknown("RuntimeError: a defect")
     assert stalled == Unknown("no answer within 0 s")
+
+
+async def test_a_provider_that_hangs_is_unknown_at_its_deadline_and_the_others_are_called(
+    make_worker: MakeWorker, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.call_deadline, provider.concurrency = timedelta(seconds=0.2), 2
+
+    async def one_hangs(item: Marked) -> Outcome:
+        if item.recipient == "p1@example.com":
+            await asyncio.Event().wait()
+        return Accepted()
+
+    provider.answer = one_hangs
+    engine = await make_worker(Limits())
+    await deploy(engine, 20)
+
+    await work(engine)
+
+    counts = "select count(*) filter (where status = 'sent'), count(*) filter (where in_doubt) from outbox"
+    assert await row(sql, counts) == (19, 1)
+    assert await row(sql, "select error from attempts") == ("no answer within 0.2 s",)
 
 
 async def test_rule_5_a_slow_call_holds_up_nobody(

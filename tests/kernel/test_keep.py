@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from structlog.testing import capture_logs
@@ -114,8 +115,9 @@ async def test_a_lease_is_not_renewed_before_it_needs_to_be(engine: Engine, cloc
 
     assert unchanged == before
     assert await _due(sql) == clock.time + engine.kernel.limits.lease
-    assert keeper.outlasts(timedelta(minutes=4))
-    assert not keeper.outlasts(timedelta(minutes=5))
+    assert keeper.keeps(id, clock.time + timedelta(minutes=4))
+    assert not keeper.keeps(id, clock.time + timedelta(minutes=5))
+    assert not keeper.keeps(uuid4(), clock.time)
 
 
 async def _somebody_waits_for_a_lock(sql: Sql) -> bool:

@@ -1,6 +1,8 @@
 """Slots: a share for transactional work, a minimum for bulk, and rests that all workers keep."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -24,7 +26,7 @@ async def test_rule_12_bulk_leaves_room_for_transactional_work_and_the_other_way
         flooding = [asyncio.create_task(_hold(slots, lane, never)) for _ in range(concurrency * 3)]
         await asyncio.sleep(0)
 
-        async with asyncio.timeout(5), slots.one(other):
+        async with asyncio.timeout(5), _one(slots, other):
             pass
 
         for task in flooding:
@@ -32,8 +34,18 @@ async def test_rule_12_bulk_leaves_room_for_transactional_work_and_the_other_way
         await asyncio.gather(*flooding, return_exceptions=True)
 
 
+@asynccontextmanager
+async def _one(slots: Slots, lane: Lane) -> AsyncIterator[bool]:
+    has_slot = slots.take(lane) or await slots.wait(lane)
+    try:
+        yield has_slot
+    finally:
+        if has_slot:
+            slots.leave(lane)
+
+
 async def _hold(slots: Slots, lane: Lane, until_set: asyncio.Event) -> None:
-    async with slots.one(lane):
+    async with _one(slots, lane):
         await until_set.wait()
 
 
@@ -74,8 +86,22 @@ async def test_more_slots_let_in_whoever_waits_and_a_cancelled_one_keeps_none() 
 
 
 async def _try(slots: Slots) -> bool:
-    async with slots.one(Lane.CAMPAIGNS) as has_slot:
+    async with _one(slots, Lane.CAMPAIGNS) as has_slot:
         return has_slot
+
+
+async def test_room_is_promised_for_as_many_as_there_is_and_asking_for_more_is_remembered() -> None:
+    slots = Slots(10)
+    slots.fade()
+    room = slots.room(Lane.CAMPAIGNS)
+
+    all_but_one = slots.promise(Lane.CAMPAIGNS, room - 1)
+    was_short = slots.is_short
+    the_rest = slots.promise(Lane.CAMPAIGNS, 5)
+
+    assert (all_but_one, was_short, the_rest, slots.is_short) == (room - 1, False, 1, True)
+    assert slots.promise(Lane.CAMPAIGNS) == 0
+    assert slots.promise(Lane.TRANSACTIONAL) == 1
 
 
 async def test_what_a_process_wishes_follows_what_it_did_of_late() -> None:

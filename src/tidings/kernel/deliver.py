@@ -6,7 +6,7 @@ written every 50 ms or 100 results.
 """
 
 import asyncio
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
@@ -18,7 +18,7 @@ import structlog
 from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Channel, Delivered, Marked, Planned
+from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
 from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Lane
@@ -29,8 +29,10 @@ from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
+from tidings.kernel.line import Line
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
+from tidings.kernel.patience import Patience
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
@@ -55,14 +57,14 @@ class Flown(msgspec.Struct, frozen=True):
     turned_away: TurnedAway
 
 
-async def call_provider(provider: Provider, item: Marked, may_start: MayStart) -> Outcome:
+async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
     """Make one call within its deadline; whatever is not a clear answer is Unknown."""
     assert_no_transaction()
     try:
-        async with asyncio.timeout(provider.call_deadline.total_seconds()):
+        with patience:
             return await provider.send(item, may_start)
     except TimeoutError:
-        return Unknown(f"no answer within {provider.call_deadline.total_seconds():g} s")
+        return Unknown(f"no answer within {patience.seconds:g} s")
     except Exception as error:  # a defect of the provider's code; the request may have left all the same
         log.exception("provider_raised", item=str(item.id), provider=provider.name)
         return Unknown(f"{type(error).__name__}: {error}")
@@ -85,10 +87,7 @@ class Flight:
         self.parking = parking or Parking(kernel)
         self.waiting: deque[Parcel] = deque()  # to be marked
         self.parcels: dict[UUID, Parcel] = {}  # marked
-        self.ready: dict[str, deque[Marked]] = defaultdict(deque)  # marked and not yet called, by provider
-        self.callers: Counter[str] = Counter()
-        self.next_callers: set[str] = set()  # the providers for which one more caller is about to begin
-        self.promised: Counter[str] = Counter()
+        self.lines: dict[str, Line] = {}  # by provider
         self.flying: set[asyncio.Task[None]] = set()
         self.landed: list[Landed] = []
         self.unstarted: list[Marked] = []
@@ -103,34 +102,31 @@ class Flight:
 
     def __exit__(self, *_: object) -> None:
         """Leave nothing in the air and no room taken, however the batch ended."""
-        for ready in self.ready.values():
-            ready.clear()  # a caller that was to begin soon must find nothing
+        for line in self.lines.values():
+            line.clear()
         for task in self.flying:
             task.cancel()
-        for provider in list(self.promised.elements()):
-            self._redeem(provider)
 
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> set[UUID]:
         """The items that may be marked in the very commit that reserves them, because they would be called at once."""
         await refresh_limits(self.kernel, now)
         await self.consents.refresh(planned)
-        blocked = {name: blocked_until(self.kernel, name, now) for name in {item.provider for item in planned}}
-        return {
-            item.id
-            for item in planned
-            if not (item.error or blocked[item.provider] or self.consents.refusal(item))
-            and self._promise(item.provider)
-        }
+        willing: dict[str, list[UUID]] = defaultdict(list)
+        for item in planned:
+            if not (item.error or self.consents.refusal(item)):
+                willing[item.provider].append(item.id)
+        free = {name: ids for name, ids in willing.items() if not blocked_until(self.kernel, name, now)}
+        return {id for name, ids in free.items() for id in ids[: self._line(name).promise(len(ids))]}
 
     def board(self, item: Marked, parcel: Parcel) -> None:
         """Take an item whose mark is committed and for whose call there was room."""
         self.parcels[item.id] = parcel
-        self.ready[item.provider].append(item)
+        self._line(item.provider).ready.append(item)
 
-    def refuse(self, items: Iterable[Planned]) -> None:
+    def refuse(self, items: Iterable[Planned | Reserved]) -> None:
         """Give back the room of items that could not be marked after all."""
         for item in items:
-            self._redeem(item.provider)
+            self._line(item.provider).redeem()
 
     async def fly(self, parcels: Iterable[Parcel]) -> Flown:
         """Call for what has boarded, and for every parcel that may be called."""
@@ -159,8 +155,7 @@ class Flight:
         self.facts += committed.facts
         for item in committed.marked:
             self.board(item, chosen.pop(item.id))
-        for parcel in chosen.values():
-            self._redeem(parcel.wanted.item.provider)
+        self.refuse(parcel.wanted.item for parcel in chosen.values())
         self._call_ready()
 
     async def _keep_leases(self, now: datetime) -> None:
@@ -172,19 +167,11 @@ class Flight:
         needed = longest + 2 * self.kernel.limits.lease_margin
         await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
 
-    def _promise(self, provider: str) -> bool:
-        """Take room for one call that is about to be marked, if there is any."""
-        if self.kernel.slots[provider].room(self.lane) <= 0:
-            return False
-        self.kernel.slots[provider].promise(self.lane)
-        self.promised[provider] += 1
-        return True
-
-    def _redeem(self, provider: str) -> None:
-        """Give room back, once: a cancelled call ends after the batch has given back everything."""
-        if self.promised[provider]:
-            self.kernel.slots[provider].redeem(self.lane)
-            self.promised[provider] -= 1
+    def _line(self, provider: str) -> Line:
+        line = self.lines.get(provider)
+        if line is None:
+            line = self.lines[provider] = Line(self.kernel, provider, self.lane)
+        return line
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
@@ -199,88 +186,100 @@ class Flight:
                 blocked[provider] = blocked_until(self.kernel, provider, now)
             if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
-            elif self._promise(provider):
+            elif self._line(provider).promise():
                 chosen.append(parcel)
             else:
                 self.waiting.append(parcel)
         return chosen
 
     def _call_ready(self) -> None:
-        for provider in self.ready:
-            self._add_caller(provider)
+        for line in self.lines.values():
+            self._add_caller(line)
 
-    def _add_caller(self, provider: str) -> None:
-        """One more task that calls, if there is something to call and a slot it might get."""
-        self.next_callers.discard(provider)
-        if self.ready[provider] and self.callers[provider] < self.kernel.slots[provider].limit(self.lane):
-            self.callers[provider] += 1
-            self.flying.add(asyncio.create_task(self._call_one_by_one(provider)))
+    def _add_caller(self, line: Line) -> None:
+        """One more task that calls, if that can help."""
+        line.is_next_coming = False
+        if line.may_add_caller:
+            line.callers += 1
+            self.flying.add(asyncio.create_task(self._call_one_by_one(line)))
 
-    async def _call_one_by_one(self, provider: str) -> None:
+    async def _call_one_by_one(self, line: Line) -> None:
         """Call until nothing is ready. Whenever this waits for an answer, the next caller begins: a provider that
         answers at once needs no task for each call."""
-        ready, slots, soon = self.ready[provider], self.kernel.slots[provider], asyncio.get_running_loop().call_soon
+        ready, slots, lane = line.ready, line.slots, self.lane
+        patience = Patience(line.call_deadline.total_seconds())
         try:
             while ready:
-                async with slots.one(self.lane) as has_slot:
-                    if not has_slot:
-                        self._take_back(ready)
-                    elif ready:
-                        item = ready.popleft()
-                        if ready and provider not in self.next_callers:
-                            self.next_callers.add(provider)
-                            soon(self._add_caller, provider)
-                        await self._call(item)
+                if not (slots.take(lane) or await slots.wait(lane)):
+                    self._take_back(line)
+                    return
+                try:
+                    if ready:
+                        await self._call_next(line, patience)
+                finally:
+                    slots.leave(lane)
         finally:
-            self.callers[provider] -= 1
-            task = asyncio.current_task()
-            if task:
+            patience.end()
+            line.callers -= 1
+            if task := asyncio.current_task():
                 self.flying.discard(task)
             self.stirred.set()
 
-    def _take_back(self, ready: deque[Marked]) -> None:
+    def _take_back(self, line: Line) -> None:
         """There are fewer slots than when these were marked: they wait unmarked, or for another worker."""
-        while ready:
-            self.unstarted.append(item := ready.popleft())
-            self._redeem(item.provider)
+        while line.ready:
+            self.unstarted.append(line.ready.popleft())
+            line.redeem()
 
-    async def _call(self, item: Marked) -> None:
-        provider = self.kernel.providers[item.provider]
+    async def _call_next(self, line: Line, patience: Patience) -> None:
+        item = line.ready.popleft()
+        if line.ready and not line.is_next_coming:
+            line.is_next_coming = True
+            asyncio.get_running_loop().call_soon(self._add_caller, line)
+        parcel, clock = self.parcels[item.id], self.kernel.clock
+        started_at = clock.carried()
         try:
-            if self.kernel.draining.is_set() or not self._may_start(item, provider.call_deadline):
-                self.unstarted.append(item)
-                return
-            if self.consents.are_old_for(self.parcels[item.id].wanted.item):  # it has waited long for its slot
+            if not self._may_begin(line, item, parcel, started_at):
                 self.unstarted.append(item)
                 return
             crash_points.reach("before_call")
-            started_at = self.kernel.clock.carried()
             # Asked again right before the data is handed over: a frozen process may wake up long after.
-            outcome = await call_provider(provider, item, lambda: self._may_start(item, timedelta()))
+            outcome = await call_provider(
+                line.provider, item, lambda: self._may_call(line, item, clock.carried()), patience
+            )
             crash_points.reach("after_call")
-            self._land(item, outcome, started_at)
+            self._land(line, item, outcome, started_at)
         finally:
-            self._redeem(item.provider)
-            self.stirred.set()
+            line.redeem()
+            self._stir()
 
-    def _may_start(self, item: Marked, duration: timedelta) -> bool:
-        """Whether the item's own lease, and our share of the provider, hold and outlast a call of this duration."""
+    def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
+        """Whether a call may begin now that takes as long as any may, and its contact was asked about of late: it
+        may have waited long for its slot."""
         return (
-            self.keeper.holds(item.owner)
-            and self.keeper.outlasts(duration)
-            and self.kernel.shares.outlast(item.provider, duration)
+            not self.kernel.draining.is_set()
+            and self._may_call(line, item, now + line.call_deadline)
+            and not self.consents.are_old_for(parcel.wanted.item)
         )
 
-    def _land(self, item: Marked, outcome: Outcome, started_at: datetime) -> None:
+    def _may_call(self, line: Line, item: Marked, until: datetime) -> bool:
+        """Whether the item's own lease, and our share of the provider, hold until then."""
+        return self.keeper.keeps(item.owner, until) and self.kernel.shares.last(line.name, until)
+
+    def _land(self, line: Line, item: Marked, outcome: Outcome, started_at: datetime) -> None:
         ended_at = self.kernel.clock.carried()
         parcel = self.parcels.pop(item.id)
         self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
-        slots = self.kernel.slots[item.provider]
-        slots.observe(ended_at - started_at)
+        line.slots.observe(ended_at - started_at)
         # Behind the one name of functions are many services: one's trouble must not rest the others.
-        rest = None if item.channel is Channel.FUNCTION else slots.rest_after(outcome, started_at, ended_at)
+        rest = None if item.channel is Channel.FUNCTION else line.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
-            self.rests[item.provider] = Rest(ended_at + rest, storable(outcome.reason) or "")
+            self.rests[line.name] = Rest(ended_at + rest, storable(outcome.reason) or "")
+
+    def _stir(self) -> None:
+        """Wake whoever waits for results, if this is the first or there are enough to write."""
+        if len(self.landed) + len(self.unstarted) == 1 or len(self.landed) >= self.kernel.limits.flush_results:
+            self.stirred.set()
 
     def _take_landed(self) -> list[Landed]:
         landed, self.landed = self.landed, []

@@ -31,6 +31,7 @@ class Keeper:
         self._kernel, self._shard = kernel, shard
         self._held: dict[UUID, Fence] = {lease.id: lease.fence for lease in leases}
         self._until = min((lease.until for lease in leases), default=kernel.clock.carried())
+        self._margin = kernel.limits.lease_margin
         self._beating: asyncio.Task[None] | None = None
         self.lease = kernel.limits.lease
         self.is_releasing = False  # from then on a lease that is gone may have been let go by ourselves
@@ -54,7 +55,7 @@ class Keeper:
         """
         kernel = self._kernel
         longest = max((one.call_deadline for one in kernel.providers.values()), default=timedelta())
-        shorter = max(lease, longest + 3 * kernel.limits.lease_margin)
+        shorter = max(lease, longest + 3 * self._margin)
         if shorter >= self.lease:
             return
         self.lease = shorter
@@ -66,9 +67,9 @@ class Keeper:
         """Whether an owner is still ours, as far as we know."""
         return owner in self._held
 
-    def outlasts(self, duration: timedelta) -> bool:
-        """Whether the leases hold for so long from now, with a margin."""
-        return self._kernel.clock.carried() + duration + self._kernel.limits.lease_margin < self._until
+    def keeps(self, owner: UUID, until: datetime) -> bool:
+        """Whether an owner is still ours, as far as we know, and will be until then, with a margin."""
+        return owner in self._held and until + self._margin < self._until
 
     async def renew_before(self, needed: timedelta, now: datetime) -> None:
         """Renew the leases if they would end before the needed time is over."""

@@ -32,7 +32,7 @@ def blocked_until(kernel: Kernel, provider: str, now: datetime) -> datetime | No
         return now + WITHOUT_PROVIDER
     if kernel.draining.is_set():
         return now
-    if not kernel.shares.outlast(provider, kernel.providers[provider].call_deadline):
+    if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
         return now + kernel.limits.slot_wait
     return kernel.pauses.until(provider, now)
 

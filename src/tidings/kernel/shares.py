@@ -108,10 +108,10 @@ class Shares:
         self._ended = asyncio.Event()
         self.worker_id: UUID = uuid4()
 
-    def outlast(self, provider: str, duration: timedelta) -> bool:
-        """Whether this process may call the provider for so long from now, with a margin."""
+    def last(self, provider: str, until: datetime) -> bool:
+        """Whether this process may call the provider until then, with a margin."""
         share = self._shares.get(provider)
-        return share is None or self._clock.carried() + duration + self._margin < share.until
+        return share is None or until + self._margin < share.until
 
     def start(self) -> None:
         """Beat by itself from now on, until everything is given back."""

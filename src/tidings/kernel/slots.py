@@ -20,6 +20,7 @@ WINDOW_SECONDS = 0.1
 TRANSACTIONAL_SHARE = 0.25
 BULK_MINIMUM = 0.1
 UNKNOWNS_BEFORE_REST = 5
+_IS_BULK = tuple(lane.is_bulk for lane in Lane)  # asked several times for each call, where a property is dear
 SHORTEST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
 
@@ -52,7 +53,7 @@ class Slots:
 
     def room(self, lane: Lane) -> int:
         """How many more calls would start within a fraction of a second; only who wants to call asks."""
-        room = self._room(lane.is_bulk)
+        room = self._room(_IS_BULK[lane])
         if room > 0:
             return room
         self.is_short = True
@@ -62,21 +63,21 @@ class Slots:
         pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
         return int(self._limit[bulk] * pace) - self._taken[bulk]
 
-    def promise(self, lane: Lane) -> None:
-        """Count a call that is about to be marked, so that no other batch takes the same room."""
-        self._taken[lane.is_bulk] += 1
+    def promise(self, lane: Lane, wanted: int = 1) -> int:
+        """Take room for calls that are about to be marked, so that no other batch takes it too; give for how many."""
+        promised = min(self.room(lane), wanted)
+        if promised < wanted:
+            self.is_short = True
+        self._taken[_IS_BULK[lane]] += promised
+        return promised
 
     def redeem(self, lane: Lane) -> None:
         """A promised call has ended, or was not marked after all."""
-        self._taken[lane.is_bulk] -= 1
+        self._taken[_IS_BULK[lane]] -= 1
 
     def limit(self, lane: Lane) -> int:
         """The most who may try to call for a lane's class at once: without a slot still one, to learn of it."""
-        return self._limit[lane.is_bulk] or 1
-
-    def one(self, lane: Lane) -> "_Slot":
-        """A slot to wait for and hold during one call; entering gives False when there is none to be had for long."""
-        return _Slot(self, lane.is_bulk)
+        return self._limit[_IS_BULK[lane]] or 1
 
     def resize(self, size: int) -> None:
         """Have more or fewer slots from now on. Calls in the air go on; whoever waits in vain is sent away."""
@@ -97,15 +98,17 @@ class Slots:
         self._peak = max(self.in_air, (self.concurrency if self.is_short else self._peak) // 2)
         self.is_short = False
 
-    def take(self, bulk: bool) -> bool:
-        """Take a slot of a class if one is free and nobody of the class waits for it."""
-        if self._queues[bulk] or not self._has_slot(bulk):
+    def take(self, lane: Lane) -> bool:
+        """Take a slot for one call if one is free and nobody of the lane's class waits for it."""
+        bulk = _IS_BULK[lane]
+        if self._queues[bulk] or self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]:
             return False
         self._board(bulk)
         return True
 
-    async def wait(self, bulk: bool) -> bool:
+    async def wait(self, lane: Lane) -> bool:
         """Wait for a slot in the order of coming; False when waiting has become vain."""
+        bulk = _IS_BULK[lane]
         self.is_short = True
         if self.size < max(1, self.in_air):  # there are fewer slots than there were: none comes free soon
             return False
@@ -115,18 +118,15 @@ class Slots:
             return await turn.answered
         except asyncio.CancelledError:
             if turn.has_slot:
-                self.leave(bulk)
+                self.leave(lane)
             raise
 
-    def leave(self, bulk: bool) -> None:
+    def leave(self, lane: Lane) -> None:
         """Give a slot back; the next in line takes it."""
-        self._in_air[bulk] -= 1
+        self._in_air[_IS_BULK[lane]] -= 1
         self.in_air -= 1
         if self._queues[True] or self._queues[False]:
             self._admit()
-
-    def _has_slot(self, bulk: bool) -> bool:
-        return self.in_air < self.size and self._in_air[bulk] < self._limit[bulk]
 
     def _board(self, bulk: bool) -> None:
         self._in_air[bulk] += 1
@@ -196,23 +196,6 @@ class _Turn:
     @property
     def has_slot(self) -> bool:
         return self.answered.done() and not self.answered.cancelled() and self.answered.result()
-
-
-class _Slot:
-    """One place among its class and among all; a class of its own because it is taken for every call."""
-
-    __slots__ = ("_bulk", "_held", "_slots")
-
-    def __init__(self, slots: Slots, bulk: bool) -> None:
-        self._slots, self._bulk, self._held = slots, bulk, False
-
-    async def __aenter__(self) -> bool:
-        self._held = self._slots.take(self._bulk) or await self._slots.wait(self._bulk)
-        return self._held
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._held:
-            self._slots.leave(self._bulk)
 
 
 class Pauses:

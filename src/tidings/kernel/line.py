@@ -1,0 +1,43 @@
+"""A batch's way to one provider, which deliver.py looks up once for all its calls."""
+
+from collections import deque
+
+from tidings.domain.item import Marked
+from tidings.domain.queue import Lane
+from tidings.kernel.kernel import Kernel
+
+
+class Line:
+    """What is marked and not yet called, how many call, and the room that was taken."""
+
+    def __init__(self, kernel: Kernel, name: str, lane: Lane) -> None:
+        self.name, self.lane = name, lane
+        self.provider, self.slots = kernel.providers[name], kernel.slots[name]
+        self.call_deadline = self.provider.call_deadline
+        self.ready: deque[Marked] = deque()
+        self.callers = 0
+        self.is_next_coming = False  # whether one more caller is about to begin
+        self._promised = 0
+
+    @property
+    def may_add_caller(self) -> bool:
+        """Whether there is something to call and a slot that one more might get."""
+        return bool(self.ready) and self.callers < self.slots.limit(self.lane)
+
+    def promise(self, wanted: int = 1) -> int:
+        """Take room for calls that are about to be marked, if there is any; give for how many."""
+        promised = self.slots.promise(self.lane, wanted)
+        self._promised += promised
+        return promised
+
+    def redeem(self) -> None:
+        """Give the room of one call back, once: a cancelled call ends after the batch has given back everything."""
+        if self._promised:
+            self._promised -= 1
+            self.slots.redeem(self.lane)
+
+    def clear(self) -> None:
+        """Call nobody more, and give all room back."""
+        self.ready.clear()  # a caller that was to begin soon must find nothing
+        while self._promised:
+            self.redeem()

@@ -1,0 +1,53 @@
+"""The time that one call after the other may take, for a task that makes many.
+
+Reached from deliver.py. It does what `asyncio.timeout` does; but that sets and removes a timer for each call, which
+costs more than the call to a provider that answers at once. Here one timer serves a whole task. When it goes off, it
+looks whether the call that is under way by then is over its time, and otherwise is set again for when it would be.
+"""
+
+import asyncio
+
+
+class Patience:
+    """Entered for each call of the task that made it: TimeoutError for one that is not over within `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("patience is a task's: make it inside one")
+        self.seconds = seconds
+        self._task, self._loop = task, asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._ends_at: float | None = None  # of the call that is under way
+        self._was_cancelled = 0  # how often somebody else had cancelled the task when the call began
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        self._was_cancelled = self._task.cancelling()
+        self._ends_at = self._loop.time() + self.seconds
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._ends_at, self._look)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        self._ends_at = None
+        if not self._is_over:
+            return
+        self._is_over = False
+        # Whoever else has cancelled the task meanwhile wants it to end, not to hear of a timeout.
+        if self._task.uncancel() <= self._was_cancelled and kind is asyncio.CancelledError:
+            raise TimeoutError from error
+
+    def end(self) -> None:
+        """There will be no more calls."""
+        if self._timer:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._ends_at is None:
+            return  # the next call sets it
+        if self._loop.time() < self._ends_at:
+            self._timer = self._loop.call_at(self._ends_at, self._look)
+        else:
+            self._is_over = True
+            self._task.cancel()

@@ -1,0 +1,118 @@
+"""Patience: what `asyncio.timeout` promises, for one call after the other under one timer."""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+
+import pytest
+
+from tidings.kernel.patience import Patience
+
+NEVER = 60.0
+
+
+@pytest.fixture
+async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
+    loop, made = asyncio.get_running_loop(), []
+    call_at = loop.call_at
+
+    def note(when: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        made.append(timer := call_at(when, callback))
+        return timer
+
+    monkeypatch.setattr(loop, "call_at", note)
+    return made
+
+
+async def test_what_takes_too_long_ends_and_the_next_has_all_its_time_again() -> None:
+    patience, ends = Patience(0.1), []
+    for seconds in (0.06, 0.06, NEVER, 0.06, NEVER):
+        began = monotonic()
+        try:
+            with patience:
+                await asyncio.sleep(seconds)
+            ends.append(True)
+        except TimeoutError:
+            assert monotonic() - began >= 0.09
+            ends.append(False)
+
+    assert ends == [True, True, False, True, False]
+    assert _asked_to_end() == 0
+
+
+async def test_many_that_end_at_once_need_one_timer(timers: list[asyncio.TimerHandle]) -> None:
+    patience = Patience(NEVER)
+
+    for _ in range(100):
+        with patience:
+            pass
+    patience.end()
+
+    assert [timer.cancelled() for timer in timers] == [True]
+
+
+async def test_nobody_is_disturbed_between_two_calls() -> None:
+    patience = Patience(0.01)
+    with patience:
+        pass
+
+    await asyncio.sleep(0.05)
+
+    with pytest.raises(TimeoutError), patience:
+        await asyncio.sleep(NEVER)
+
+
+async def test_whoever_cancels_the_task_ends_it_even_if_the_time_is_over_too() -> None:
+    begun = asyncio.Event()
+
+    async def call() -> None:
+        with Patience(0):
+            begun.set()
+            await asyncio.sleep(NEVER)
+
+    task = asyncio.create_task(call())
+    await begun.wait()
+    while not task.cancelling():  # until the time is over, but before the task has heard of it
+        await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_task_that_was_cancelled_in_time_is_cancelled() -> None:
+    async def call() -> None:
+        with Patience(NEVER):
+            await asyncio.sleep(NEVER)
+
+    task = asyncio.create_task(call())
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_an_answer_given_in_spite_of_the_end_counts_and_cancels_nothing_later() -> None:
+    patience = Patience(0)
+    with patience:
+        try:
+            await asyncio.sleep(NEVER)
+        except asyncio.CancelledError:
+            answer = "all the same"
+
+    await asyncio.sleep(0)
+
+    assert answer == "all the same"
+    assert _asked_to_end() == 0
+
+
+async def test_another_error_is_not_taken_for_the_end_of_the_time() -> None:
+    with pytest.raises(ZeroDivisionError), Patience(NEVER):
+        raise ZeroDivisionError
+
+
+def _asked_to_end() -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    return task.cancelling()
