@@ -130,7 +130,7 @@ async def mark_and_leave(engine: Engine, on_doubt: str = "continue") -> tuple[UU
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL), now)
     with Flight(kernel, shard, Lane.TRANSACTIONAL, Keeper(kernel, shard, [cases[id].hand.lease])) as flight:
         await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), flight, now)
-        [marked] = flight.lines["fake"].ready
+        [(marked, _)] = flight.lines["fake"].ready
     return id, Unstarted(marked, doubtful=False)
 
 

@@ -6,7 +6,7 @@ written every 50 ms or 100 results.
 """
 
 import asyncio
-from collections import defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
@@ -22,14 +22,13 @@ from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
 from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Lane
-from tidings.domain.retry import RetryPolicy
 from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
-from tidings.kernel.line import Line
+from tidings.kernel.line import Line, Parcel
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
 from tidings.kernel.patience import Patience
@@ -37,16 +36,11 @@ from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
-from tidings.storage.outbox import Unstarted, Wanted
+from tidings.storage.outbox import Unstarted
+
+__all__ = ["Flight", "Flown", "Parcel", "call_provider"]
 
 log = structlog.get_logger()
-
-
-class Parcel(msgspec.Struct, frozen=True):
-    """An item to be called for, and the policy should that fail."""
-
-    wanted: Wanted
-    retry: RetryPolicy
 
 
 class Flown(msgspec.Struct, frozen=True):
@@ -86,15 +80,16 @@ class Flight:
         self.consents = consents or Consents(kernel, {}, kernel.clock.carried())
         self.parking = parking or Parking(kernel)
         self.waiting: deque[Parcel] = deque()  # to be marked
-        self.parcels: dict[UUID, Parcel] = {}  # marked
+        self.parcels: dict[UUID, Parcel] = {}  # marked, called or not
         self.lines: dict[str, Line] = {}  # by provider
         self.flying: set[asyncio.Task[None]] = set()
         self.landed: list[Landed] = []
-        self.unstarted: list[Marked] = []
+        self.unstarted: list[tuple[Marked, Parcel]] = []
         self.rests: dict[str, Rest] = {}
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
         self.may_be_skipped = False
+        self.longest_call = timedelta()
         self.stirred = asyncio.Event()
 
     def __enter__(self) -> Self:
@@ -107,31 +102,32 @@ class Flight:
         for task in self.flying:
             task.cancel()
 
-    async def choose_new(self, planned: Sequence[Planned], now: datetime) -> set[UUID]:
-        """The items that may be marked in the very commit that reserves them, because they would be called at once."""
+    async def choose_new(self, planned: Sequence[Planned], now: datetime) -> list[bool]:
+        """Of each item, whether it may be marked in the very commit that reserves it: it would be called at once."""
         await refresh_limits(self.kernel, now)
         await self.consents.refresh(planned)
-        willing: dict[str, list[UUID]] = defaultdict(list)
-        for item in planned:
-            if not (item.error or self.consents.refusal(item)):
-                willing[item.provider].append(item.id)
-        free = {name: ids for name, ids in willing.items() if not blocked_until(self.kernel, name, now)}
-        return {id for name, ids in free.items() for id in ids[: self._line(name).promise(len(ids))]}
+        names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
+        room = {
+            name: 0 if blocked_until(self.kernel, name, now) else self._line(name).promise(wanted)
+            for name, wanted in Counter(filter(None, names)).items()
+        }
+        return [name is not None and _take_place(room, name) for name in names]
 
     def board(self, item: Marked, parcel: Parcel) -> None:
         """Take an item whose mark is committed and for whose call there was room."""
         self.parcels[item.id] = parcel
-        self._line(item.provider).ready.append(item)
+        self._line(item.provider).ready.append((item, parcel))
 
-    def refuse(self, items: Iterable[Planned | Reserved]) -> None:
-        """Give back the room of items that could not be marked after all."""
-        for item in items:
-            self._line(item.provider).redeem()
+    def refuse(self, item: Planned | Reserved) -> None:
+        """Give back the room of an item that could not be marked after all."""
+        self._line(item.provider).redeem()
 
     async def fly(self, parcels: Iterable[Parcel]) -> Flown:
         """Call for what has boarded, and for every parcel that may be called."""
         self.waiting.extend(parcels)
-        self.may_be_skipped = any(one.wanted.may_be_skipped for one in (*self.waiting, *self.parcels.values()))
+        everything = (*self.waiting, *self.parcels.values())
+        self.may_be_skipped = any(one.wanted.may_be_skipped for one in everything)
+        self.longest_call = self._longest_call({one.wanted.item.provider for one in everything})
         self._call_ready()
         while self.waiting or self.flying or self.landed or self.unstarted:
             await self._commit_and_call()
@@ -155,17 +151,18 @@ class Flight:
         self.facts += committed.facts
         for item in committed.marked:
             self.board(item, chosen.pop(item.id))
-        self.refuse(parcel.wanted.item for parcel in chosen.values())
+        for parcel in chosen.values():
+            self.refuse(parcel.wanted.item)
         self._call_ready()
 
     async def _keep_leases(self, now: datetime) -> None:
-        if not (self.waiting or self.flying):
-            return
-        providers = {parcel.wanted.item.provider for parcel in (*self.waiting, *self.parcels.values())}
-        known = [self.kernel.providers[name].call_deadline for name in providers if name in self.kernel.providers]
-        longest = max(known, default=timedelta())
-        needed = longest + 2 * self.kernel.limits.lease_margin
-        await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
+        if self.waiting or self.flying:
+            needed = self.longest_call + 2 * self.kernel.limits.lease_margin
+            await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
+
+    def _longest_call(self, names: Iterable[str]) -> timedelta:
+        known = [self.kernel.providers[name].call_deadline for name in names if name in self.kernel.providers]
+        return max(known, default=timedelta())
 
     def _line(self, provider: str) -> Line:
         line = self.lines.get(provider)
@@ -232,15 +229,15 @@ class Flight:
             line.redeem()
 
     async def _call_next(self, line: Line, patience: Patience) -> None:
-        item = line.ready.popleft()
+        item, parcel = line.ready.popleft()
         if line.ready and not line.is_next_coming:
             line.is_next_coming = True
             asyncio.get_running_loop().call_soon(self._add_caller, line)
-        parcel, clock = self.parcels[item.id], self.kernel.clock
+        clock = self.kernel.clock
         started_at = clock.carried()
         try:
             if not self._may_begin(line, item, parcel, started_at):
-                self.unstarted.append(item)
+                self.unstarted.append((item, parcel))
                 return
             crash_points.reach("before_call")
             # Asked again right before the data is handed over: a frozen process may wake up long after.
@@ -248,7 +245,9 @@ class Flight:
                 line.provider, item, lambda: self._may_call(line, item, clock.carried()), patience
             )
             crash_points.reach("after_call")
-            self._land(line, item, outcome, started_at)
+            self._land(
+                line, Landed(Delivered(item, outcome, started_at, clock.carried()), parcel.wanted.item, parcel.retry)
+            )
         finally:
             line.redeem()
             self._stir()
@@ -266,13 +265,13 @@ class Flight:
         """Whether the item's own lease, and our share of the provider, hold until then."""
         return self.keeper.keeps(item.owner, until) and self.kernel.shares.last(line.name, until)
 
-    def _land(self, line: Line, item: Marked, outcome: Outcome, started_at: datetime) -> None:
-        ended_at = self.kernel.clock.carried()
-        parcel = self.parcels.pop(item.id)
-        self.landed.append(Landed(Delivered(item, outcome, started_at, ended_at), parcel.wanted.item, parcel.retry))
+    def _land(self, line: Line, landed: Landed) -> None:
+        self.landed.append(landed)
+        call = landed.delivered
+        outcome, started_at, ended_at = call.outcome, call.started_at, call.ended_at
         line.slots.observe(ended_at - started_at)
         # Behind the one name of functions are many services: one's trouble must not rest the others.
-        rest = None if item.channel is Channel.FUNCTION else line.slots.rest_after(outcome, started_at, ended_at)
+        rest = None if call.item.channel is Channel.FUNCTION else line.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             self.rests[line.name] = Rest(ended_at + rest, storable(outcome.reason) or "")
 
@@ -294,8 +293,7 @@ class Flight:
         """Marks to be taken back; unless the worker drains, their items wait for a fresh one."""
         items, self.unstarted = self.unstarted, []
         unstarted = []
-        for item in items:
-            parcel = self.parcels.pop(item.id)
+        for item, parcel in items:
             unstarted.append(Unstarted(item, doubtful=parcel.wanted.again))
             fresh = replace(parcel.wanted.item, marked_attempt=item.attempt, marked_at=None)
             self.waiting.append(replace(parcel, wanted=replace(parcel.wanted, item=fresh)))
@@ -329,3 +327,8 @@ class Flight:
                 return
             await asyncio.sleep(self.kernel.limits.flush_after.total_seconds())
             await self.kernel.shares.refresh(self.kernel.clock.carried())
+
+
+def _take_place(room: dict[str, int], name: str) -> bool:
+    room[name] -= 1
+    return room[name] >= 0

@@ -38,8 +38,8 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
     """Turn an outcome into what is stored."""
     item, outcome = landed.delivered.item, landed.delivered.outcome
     match outcome:
-        case Accepted(message_id, result):
-            return _fact(item, SUCCESS_STATUS[item.channel], message_id=message_id, result=result)
+        case Accepted():
+            return _success(item, outcome)
         case Rejected(reason):
             return _after_rejection(kernel, landed, reason)
         case RetryLater():
@@ -50,6 +50,13 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
             assert_never(outcome)
 
 
+def _success(item: Marked, said: Accepted) -> Fact:
+    # The usual end, and therefore by place and without a look at what is not there.
+    result = None if said.result is None else storable_json(said.result)
+    status, message_id = SUCCESS_STATUS[item.channel], storable(said.message_id)
+    return Fact(item.id, item.fence, item.attempt, status, False, True, None, message_id, None, result)
+
+
 def _fact(
     item: Marked,
     status: ItemStatus,
@@ -57,22 +64,9 @@ def _fact(
     unknown: bool = False,
     uses_attempt: bool = True,
     retry_at: datetime | None = None,
-    message_id: str | None = None,
     error: str | None = None,
-    result: object = None,
 ) -> Fact:
-    return Fact(
-        item.id,
-        item.fence,
-        item.attempt,
-        status,
-        unknown,
-        uses_attempt,
-        retry_at,
-        message_id=storable(message_id),
-        error=storable(error),
-        result=storable_json(result),
-    )
+    return Fact(item.id, item.fence, item.attempt, status, unknown, uses_attempt, retry_at, error=storable(error))
 
 
 def _failed(item: Marked, reason: str) -> Fact:
@@ -136,7 +130,11 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
 
 def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
     """The short rows of the attempts that did not succeed."""
-    return [failed for one in landed if (failed := _failed_attempt(one.delivered))]
+    return [
+        _failed_attempt(one.delivered, said)
+        for one in landed
+        if not isinstance(said := one.delivered.outcome, Accepted)
+    ]
 
 
 async def record_facts(
@@ -150,18 +148,16 @@ async def record_facts(
         await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
 
 
-def _failed_attempt(delivered: Delivered) -> FailedAttempt | None:
-    item, outcome = delivered.item, delivered.outcome
-    match outcome:
-        case Accepted():
-            return None
-        case Rejected(reason):
+def _failed_attempt(delivered: Delivered, said: Rejected | RetryLater | Unknown) -> FailedAttempt:
+    item = delivered.item
+    match said:
+        case Rejected():
             kind = "rejected"
-        case RetryLater(reason):
+        case RetryLater():
             kind = "retry_later"
-        case Unknown(reason):
+        case Unknown():
             kind = "unknown"
         case _:
-            assert_never(outcome)
-    error = storable(reason) or ""
+            assert_never(said)
+    error = storable(said.reason) or ""
     return FailedAttempt(item.id, item.attempt, kind, error, delivered.started_at, delivered.ended_at)

@@ -52,14 +52,14 @@ class Hand:
         """Add what became of a call."""
         state = self.states[fact.id]
         self.states[fact.id] = ItemState(
-            node=state.node,
-            status=fact.status,
-            in_doubt=fact.status is ItemStatus.QUEUED and (state.in_doubt or fact.unknown),
-            retry_at=fact.retry_at,
-            attempts=state.attempts + 1 if fact.uses_attempt else state.attempts,
-            message_id=fact.message_id,
-            error=fact.error,
-            result=fact.result,
+            state.node,
+            fact.status,
+            fact.status is ItemStatus.QUEUED and (state.in_doubt or fact.unknown),
+            fact.retry_at,
+            state.attempts + 1 if fact.uses_attempt else state.attempts,
+            fact.message_id,
+            fact.error,
+            fact.result,
         )
         del self.open[fact.id]
 

@@ -2,9 +2,20 @@
 
 from collections import deque
 
+import msgspec
+
 from tidings.domain.item import Marked
 from tidings.domain.queue import Lane
+from tidings.domain.retry import RetryPolicy
 from tidings.kernel.kernel import Kernel
+from tidings.storage.outbox import Wanted
+
+
+class Parcel(msgspec.Struct, frozen=True):
+    """An item to be called for, and the policy should that fail."""
+
+    wanted: Wanted
+    retry: RetryPolicy
 
 
 class Line:
@@ -14,7 +25,7 @@ class Line:
         self.name, self.lane = name, lane
         self.provider, self.slots = kernel.providers[name], kernel.slots[name]
         self.call_deadline = self.provider.call_deadline
-        self.ready: deque[Marked] = deque()
+        self.ready: deque[tuple[Marked, Parcel]] = deque()
         self.callers = 0
         self.is_next_coming = False  # whether one more caller is about to begin
         self._promised = 0

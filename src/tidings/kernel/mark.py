@@ -4,9 +4,8 @@ Reached from deliver.py, which starts nothing that this has not returned. The co
 an unknown one the same transaction runs again and finds its own marks.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from uuid import UUID
 
 import msgspec
 
@@ -52,7 +51,8 @@ async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datet
             await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
         payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
         crash_points.reach(point)
-        return Committed(_marked(window.wanted, payloads), facts)
+        marked = [_marked(one, payloads[one.item.id]) for one in window.wanted if one.item.id in payloads]
+        return Committed(marked, facts)
 
     results = [fact for fact in facts if fact.result is not None]
     statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.wanted)))
@@ -66,42 +66,35 @@ async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datet
     return committed
 
 
-def marked_on_arrival(planned: Sequence[Planned], marked: Collection[UUID]) -> list[Marked]:
-    """The items that reserve.py has committed together with their first mark."""
-    return [
-        Marked(
-            id=item.id,
-            owner=item.owner,
-            fence=item.fence,
-            attempt=1,
-            attempts=1,
-            channel=item.channel,
-            provider=item.provider,
-            recipient=item.recipient,
-            payload=item.payload,
-            key=item.key,
-            workspace=item.workspace,
-        )
-        for item in planned
-        if item.id in marked
-    ]
+def marked_on_arrival(item: Planned) -> Marked:
+    """An item that reserve.py has committed together with its first mark."""
+    return Marked(
+        item.id,
+        item.owner,
+        item.fence,
+        1,  # the number of its mark
+        1,  # attempts
+        item.channel,
+        item.provider,
+        item.recipient,
+        item.payload,
+        item.key,
+        item.workspace,
+    )
 
 
-def _marked(wanted: Sequence[Wanted], payloads: Mapping[UUID, Payload]) -> list[Marked]:
-    return [
-        Marked(
-            id=one.item.id,
-            owner=one.item.owner,
-            fence=one.fence,
-            attempt=one.attempt,
-            attempts=one.item.attempts + 1,
-            channel=one.item.channel,
-            provider=one.item.provider,
-            recipient=one.item.recipient,
-            payload=payloads[one.item.id],
-            key=one.item.key,
-            workspace=one.item.workspace,
-        )
-        for one in wanted
-        if one.item.id in payloads
-    ]
+def _marked(wanted: Wanted, payload: Payload) -> Marked:
+    item = wanted.item
+    return Marked(
+        item.id,
+        item.owner,
+        wanted.fence,
+        wanted.attempt,
+        item.attempts + 1,
+        item.channel,
+        item.provider,
+        item.recipient,
+        payload,
+        item.key,
+        item.workspace,
+    )
