@@ -6,7 +6,7 @@ written every 50 ms or 100 results.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
@@ -172,10 +172,9 @@ class Flight:
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
-        chosen: list[Parcel] = []
         blocked: dict[str, datetime | None] = {}
-        for _ in range(len(self.waiting)):
-            parcel = self.waiting.popleft()
+        willing: dict[str, list[Parcel]] = defaultdict(list)
+        for parcel in self.waiting:
             item, provider = parcel.wanted.item, parcel.wanted.item.provider
             if not self.keeper.holds(item.owner):
                 continue
@@ -183,10 +182,14 @@ class Flight:
                 blocked[provider] = blocked_until(self.kernel, provider, now)
             if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
-            elif self._line(provider).promise():
-                chosen.append(parcel)
             else:
-                self.waiting.append(parcel)
+                willing[provider].append(parcel)
+        self.waiting.clear()
+        chosen: list[Parcel] = []
+        for provider, parcels in willing.items():
+            promised = self._line(provider).promise(len(parcels))
+            chosen += parcels[:promised]
+            self.waiting += parcels[promised:]
         return chosen
 
     def _call_ready(self) -> None:
