@@ -120,14 +120,16 @@ class Engine:
 
     async def move(self, shard: Shard, lane: Lane, claimed: Sequence[Claimed]) -> None:
         """Do for each lease what comes next, and end it."""
-        by_kind = {kind: [lease for lease in claimed if lease.kind is kind] for kind in Kind}
+        by_kind: dict[Kind, list[Claimed]] = {}
+        for lease in claimed:
+            by_kind.setdefault(lease.kind, []).append(lease)
         try:
-            if by_kind[Kind.EXECUTION]:
-                await work_executions(self.kernel, shard, lane, by_kind[Kind.EXECUTION])
-            if by_kind[Kind.JOB]:
-                await work_jobs(self.kernel, shard, lane, by_kind[Kind.JOB])
-            if by_kind[Kind.RUN]:
-                await work_runs(self.kernel, shard, by_kind[Kind.RUN])
+            if executions := by_kind.get(Kind.EXECUTION):
+                await work_executions(self.kernel, shard, lane, executions)
+            if jobs := by_kind.get(Kind.JOB):
+                await work_jobs(self.kernel, shard, lane, jobs)
+            if runs := by_kind.get(Kind.RUN):
+                await work_runs(self.kernel, shard, runs)
         except RendererUnavailable:
             await give_back(self.kernel, shard, claimed)  # this machine's trouble must not count against the work
             raise

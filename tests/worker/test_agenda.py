@@ -47,6 +47,15 @@ def test_a_known_due_time_ends_the_sleep() -> None:
     assert agenda.due_places(NOW + seconds(2)) == [(ONE, FAST)]
 
 
+def test_a_place_is_due_from_its_time_on() -> None:
+    agenda = informed(ONE)
+    agenda.learn(ONE, {FAST: NOW + seconds(2)}, NOW)
+
+    assert not agenda.is_due((ONE, BULK), NOW)
+    assert not agenda.is_due((ONE, FAST), NOW + seconds(1))
+    assert agenda.is_due((ONE, FAST), NOW + seconds(2))
+
+
 def test_what_is_due_longest_comes_first() -> None:
     agenda = informed(ONE, TWO)
     agenda.learn(ONE, {BULK: NOW - seconds(1), FAST: NOW - seconds(3)}, NOW)

