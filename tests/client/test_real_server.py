@@ -169,6 +169,14 @@ async def test_keys_are_made_listed_and_revoked(client: Client, api: ApiServer) 
     assert keys["client"].revoked_at is None
 
 
+async def test_an_administrator_sees_the_providers(client: Client) -> None:
+    providers = {one.name: one async for one in client.providers.list()}
+
+    assert providers["fake"].provider_class == "blind"
+    assert providers["fake"].limit is None
+    assert providers["fake"].workers == []
+
+
 async def test_a_sequence_is_written_published_and_paused(client: Client) -> None:
     made = await client.sequences.create(
         "drip", [{"dayOffset": 0, "channel": "email", "content": "Hi"}], timezone="UTC"

@@ -21,12 +21,14 @@ from tidings.client.answers import (
     LogLine,
     NewKey,
     Problem,
+    Provider,
     RejectedLine,
     Replay,
     Rule,
     Triggered,
     UpsertedContact,
     Version,
+    WorkerShare,
     Workflow,
 )
 from tidings.client.campaign_answers import (
@@ -84,6 +86,7 @@ __all__ = [
     "NotFound",
     "Preview",
     "Problem",
+    "Provider",
     "RejectedLine",
     "Replay",
     "Resolved",
@@ -103,5 +106,6 @@ __all__ = [
     "Version",
     "WaitTimeout",
     "Why",
+    "WorkerShare",
     "Workflow",
 ]

@@ -142,6 +142,27 @@ class NewKey(Struct, frozen=True, kw_only=True):
     secret: str
 
 
+class WorkerShare(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one worker holds of a provider's limit."""
+
+    worker_id: UUID
+    slots: int
+    wanted: int = 0
+    until: datetime | None = None
+
+
+class Provider(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A provider, and who may call it."""
+
+    name: str
+    provider_class: str | None = None
+    channels: list[str] = []
+    concurrency: int | None = None
+    limit: int | None = None
+    workers: list[WorkerShare] = []
+    rests_until: datetime | None = None
+
+
 class Contact(Struct, frozen=True, kw_only=True, rename="camel"):
     """Somebody who can be written to."""
 

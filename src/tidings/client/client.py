@@ -19,6 +19,7 @@ from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
+from tidings.client.providers import Providers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
 from tidings.client.sequences import Sequences
@@ -63,6 +64,7 @@ class Client:
         self.segments = Segments(transport)
         self.runs = Runs(transport)
         self.outbox = Outbox(transport)
+        self.providers = Providers(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:
