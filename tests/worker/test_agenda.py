@@ -64,6 +64,17 @@ def test_what_is_due_longest_comes_first() -> None:
     assert agenda.due_places(NOW) == [(ONE, FAST), (TWO, FAST), (ONE, BULK)]
 
 
+def test_where_a_claim_took_some_the_rest_goes_behind_what_has_waited_longer() -> None:
+    agenda = informed(ONE, TWO)
+    agenda.learn(ONE, {FAST: NOW - seconds(3), BULK: NOW + seconds(1)}, NOW)
+    agenda.learn(TWO, {FAST: NOW - seconds(2)}, NOW)
+
+    agenda.took_some((ONE, FAST), NOW)
+    agenda.took_some((ONE, BULK), NOW)  # what is not known to be due does not become so
+
+    assert agenda.due_places(NOW) == [(TWO, FAST), (ONE, FAST)]
+
+
 def test_what_the_database_says_replaces_what_was_known() -> None:
     agenda = informed(ONE)
     agenda.learn(ONE, {FAST: NOW}, NOW)

@@ -3,8 +3,9 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -12,13 +13,13 @@ from structlog.testing import capture_logs
 
 from tests.worker.conftest import DEADLINE_SECONDS, counted_statements, live_engine, running, until
 from tidings.domain.ids import Shard
-from tidings.domain.item import Marked
+from tidings.domain.item import Fence, Marked
 from tidings.domain.outcome import Accepted, Outcome
-from tidings.domain.queue import Claimed, Lane
+from tidings.domain.queue import Claimed, Kind, Lane
 from tidings.engine import Engine, Trigger
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
-from tidings.worker.loop import Worker
+from tidings.worker.loop import BATCHES_AT_ONCE, Worker
 
 Sql = asyncpg.Connection
 HOURS = 300.0  # longer than any test: nothing here is found by polling
@@ -152,6 +153,41 @@ async def test_a_batch_that_ends_while_the_database_answers_is_asked_about_once_
         await until(lambda: len(provider.calls) == 1)
         worker._heard(None)  # have every shard asked about
         await until(lambda: len(provider.calls) == 2)
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_a_shard_that_always_has_more_does_not_keep_the_others_waiting(
+    live: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, (busy, other, *_) = live.kernel.clock, live.kernel.every_shard()
+    later = await clock.now() + timedelta(milliseconds=300)
+    slots, claimed, ends = BATCHES_AT_ONCE[Lane.TRANSACTIONAL], list[Shard](), asyncio.Semaphore(0)
+
+    async def next_due(shard: Shard) -> Mapping[Lane, datetime]:
+        times = {busy: clock.carried(), other: later}
+        return {Lane.TRANSACTIONAL: times[shard]} if shard in times else {}
+
+    async def claim(shard: Shard, _lane: Lane, _limit: int) -> list[Claimed]:
+        claimed.append(shard)
+        return [Claimed(uuid4(), Kind.EXECUTION, Fence(1), 0, None, clock.carried())]
+
+    async def move(_shard: Shard, _lane: Lane, _claimed: Sequence[Claimed]) -> None:
+        await ends.acquire()
+
+    monkeypatch.setattr(live, "next_due", next_due)
+    monkeypatch.setattr(live, "claim", claim)
+    monkeypatch.setattr(live, "move", move)
+    async with running(Worker(live, poll_seconds=HOURS)):
+        await until(lambda: len(claimed) == slots and clock.carried() > later)
+        for batches in range(slots + 1, slots + 5):  # as one ends, the next begins
+            ends.release()
+            await until(lambda: len(claimed) == batches)  # noqa: B023
+        live.kernel.draining.set()
+        for _ in range(2 * slots):
+            ends.release()
+
+    assert claimed[:slots] == [busy] * slots
+    assert other in claimed
 
 
 async def test_what_is_heard_while_the_database_answers_is_not_forgotten(

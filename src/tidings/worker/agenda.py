@@ -46,6 +46,11 @@ class Agenda:
         at = self._look_at[place[0]]
         self._look_at[place[0]] = again_at if at is None else min(at, again_at)
 
+    def took_some(self, place: Place, now: datetime) -> None:
+        """A claim took what was known to be due: whatever else there is goes behind those who have waited longer."""
+        if self.is_due(place, now):
+            self._due[place] = now
+
     def is_due(self, place: Place, now: datetime) -> bool:
         """Whether there is work at a place now, as far as is known."""
         at = self._due.get(place)

@@ -122,6 +122,7 @@ class Worker:
             if not claimed:
                 self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_NOTHING)
                 return
+            self._agenda.took_some(place, self._engine.kernel.clock.carried())
             self._stirred.set()  # there may be more: the next batch need not wait for this one
             await self._move(place, claimed)
             self._moved.add(place)
