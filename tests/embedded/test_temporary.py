@@ -4,11 +4,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 
-from tidings.embedded import TemporaryServer, ensure_running, remove, status, temporary
+from tidings.embedded import TemporaryServer, ensure_running, remove, server, status, temporary
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's files are ever moved out of the way")
 FAST = {"fsync": "off"}
@@ -60,6 +61,34 @@ async def test_a_process_that_is_killed_while_its_server_starts_leaves_nothing(o
 
     while list(open_dir.iterdir()):
         await asyncio.sleep(0.01)
+
+
+async def test_a_server_that_is_cancelled_while_its_files_are_made_leaves_nothing(open_dir: Path) -> None:
+    starting = asyncio.create_task(TemporaryServer(parent=open_dir, settings=FAST).__aenter__())
+    while not list(open_dir.glob("*/initdb/data/base")):
+        await asyncio.sleep(0.001)
+    starting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not list(open_dir.iterdir())
+
+
+async def test_a_server_that_is_cancelled_before_it_is_ready_leaves_nothing(
+    open_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = server._launch
+
+    def launch_and_cancel(*arguments: Any) -> int:
+        starting.cancel()
+        return launch(*arguments)
+
+    monkeypatch.setattr(server, "_launch", launch_and_cancel)
+    starting = asyncio.create_task(TemporaryServer(parent=open_dir, settings=FAST).__aenter__())
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not list(open_dir.iterdir())
 
 
 @as_root

@@ -113,6 +113,8 @@ async def remove(data_dir: Path) -> None:
         if not site.home.exists():
             return
         async with locked(site.turn):
+            # Whoever was cancelled has left an initdb at work, or a server that has not yet said which process it is.
+            await until(lambda: read_postmaster(site) is not None or not is_held(site.life))
             await _stop(site)
             _remove_files(site, data_dir)
 
