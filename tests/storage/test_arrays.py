@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta, timezone
 from enum import IntEnum, StrEnum
+from time import tzset
 from typing import Any, TypeAlias
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import asyncpg
 import pytest
@@ -123,6 +125,24 @@ async def test_equal_values_of_json_that_begin_and_end_a_column_do_not_stand_for
         rows = await tx.fetch(kinds, values=[same, {"a": True}, same])
 
     assert [row["text"] for row in rows] == ['{"a": 1}', '{"a": true}', '{"a": 1}']
+
+
+@pytest.mark.parametrize("zone", [ZoneInfo("Europe/Berlin"), None])
+async def test_the_hour_that_comes_twice_is_not_taken_for_its_first_time(
+    db: Database, zone: ZoneInfo | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")  # for the one without a zone
+    tzset()
+    first = datetime(2026, 10, 25, 2, 30, tzinfo=zone)
+    echo = Statement("echo", "select $1::timestamptz[] as back", ("values",))
+
+    async with db.autocommit() as tx:
+        row = await tx.fetch_one(echo, values=[first, first.replace(fold=1), first])
+
+    assert row is not None
+    assert [time.hour for time in row["back"]] == [0, 1, 0]
+    monkeypatch.undo()
+    tzset()
 
 
 @pytest.mark.parametrize("make", [tuple, dict.fromkeys, lambda values: dict.fromkeys(values).values()])

@@ -39,7 +39,7 @@ class ArrayType(NamedTuple):
     element_oid: int
     encode_values: Callable[[list[Any]], list[bytes]]
     decode_element: Callable[[bytes], object]
-    equal_is_same: bool = True  # whether values that are equal have the same bytes
+    equal_is_same: Callable[[Any], bool] = lambda _: True  # whether whatever is equal to a value has the same bytes
 
     def encode(self, values: Sequence[object]) -> bytes:
         """A column as PostgreSQL takes it."""
@@ -60,7 +60,7 @@ class ArrayType(NamedTuple):
     def _elements(self, column: list[Any]) -> bytes:
         first = column[0]
         # Many columns of a batch are one value over and over.
-        if first is column[-1] and (first is None or self.equal_is_same) and column.count(first) == len(column):
+        if first is column[-1] and (first is None or self.equal_is_same(first)) and column.count(first) == len(column):
             return self._with_nulls([first]) * len(column)
         try:
             return b"".join(self.encode_values(column))
@@ -163,9 +163,10 @@ ARRAY_TYPES = (
     ArrayType("smallint[]", 1005, 21, _smallints, _decode_integer),
     ArrayType("integer[]", 1007, 23, _integers, _decode_integer),
     ArrayType("bigint[]", 1016, 20, _bigints, _decode_integer),
-    ArrayType("timestamptz[]", 1185, 1184, _times, _decode_time),
+    # Where the clocks are put back, 2:30 of one zone is equal to Python to 2:30 an hour later.
+    ArrayType("timestamptz[]", 1185, 1184, _times, _decode_time, lambda time: time.tzinfo is UTC),
     # {"a": 1} and {"a": true} are equal to Python.
-    ArrayType("jsonb[]", 3807, 3802, _jsons, decode_json, equal_is_same=False),
+    ArrayType("jsonb[]", 3807, 3802, _jsons, decode_json, lambda _: False),
 )
 
 
