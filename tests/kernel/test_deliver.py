@@ -108,6 +108,28 @@ async def test_a_provider_that_hangs_is_unknown_at_its_deadline_and_the_others_a
     assert await row(sql, "select error from attempts") == ("no answer within 0.2 s",)
 
 
+async def test_a_provider_that_cancels_itself_is_unknown_and_the_others_are_called(
+    make_worker: MakeWorker, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.concurrency = 1
+
+    async def first_cancels(_: Marked) -> Outcome:
+        await asyncio.sleep(0)
+        if len(provider.calls) == 1:
+            raise asyncio.CancelledError("of its own")
+        return Accepted()
+
+    provider.answer = first_cancels
+    engine = await make_worker(Limits())
+    await start_many(engine, 2, email(), same_shard=True)
+
+    await work(engine)
+
+    counts = "select count(*) filter (where status = 'sent'), count(*) filter (where in_doubt) from outbox"
+    assert await row(sql, counts) == (1, 1)
+    assert await row(sql, "select error from attempts") == ("CancelledError: of its own",)
+
+
 async def test_rule_5_a_slow_call_holds_up_nobody(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:

@@ -59,7 +59,9 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, p
             return await provider.send(item, may_start)
     except TimeoutError:
         return Unknown(f"no answer within {patience.seconds:g} s")
-    except Exception as error:  # a defect of the provider's code; the request may have left all the same
+    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
+        if isinstance(error, asyncio.CancelledError) and patience.is_task_cancelled:
+            raise
         log.exception("provider_raised", item=str(item.id), provider=provider.name)
         return Unknown(f"{type(error).__name__}: {error}")
 

@@ -37,6 +37,11 @@ class Patience:
         if self._task.uncancel() <= self._was_cancelled and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
+    @property
+    def is_task_cancelled(self) -> bool:
+        """Whether somebody wants the task to end, as opposed to a call that cancelled something of its own."""
+        return self._task.cancelling() > 0
+
     def end(self) -> None:
         """There will be no more calls."""
         if self._timer:
