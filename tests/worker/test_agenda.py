@@ -64,6 +64,16 @@ def test_what_is_due_longest_comes_first() -> None:
     assert agenda.due_places(NOW) == [(ONE, FAST), (TWO, FAST), (ONE, BULK)]
 
 
+def test_what_is_heard_of_a_place_does_not_cost_it_its_turn() -> None:
+    agenda = informed(ONE, TWO)
+    agenda.learn(ONE, {FAST: NOW - seconds(1)}, NOW)
+    agenda.learn(TWO, {FAST: NOW - seconds(2), BULK: NOW + seconds(1)}, NOW)
+
+    agenda.hear([(TWO, FAST), (TWO, BULK)], NOW)
+
+    assert agenda.due_places(NOW) == [(TWO, FAST), (ONE, FAST), (TWO, BULK)]
+
+
 def test_where_a_claim_took_some_the_rest_goes_behind_what_has_waited_longer() -> None:
     agenda = informed(ONE, TWO)
     agenda.learn(ONE, {FAST: NOW - seconds(3), BULK: NOW + seconds(1)}, NOW)

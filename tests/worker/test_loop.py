@@ -156,8 +156,9 @@ async def test_a_batch_that_ends_while_the_database_answers_is_asked_about_once_
 
 
 @pytest.mark.usefixtures("deaf")
+@pytest.mark.parametrize("is_told", [False, True])
 async def test_a_shard_that_always_has_more_does_not_keep_the_others_waiting(
-    live: Engine, monkeypatch: pytest.MonkeyPatch
+    live: Engine, monkeypatch: pytest.MonkeyPatch, is_told: bool
 ) -> None:
     clock, (busy, other, *_) = live.kernel.clock, live.kernel.every_shard()
     later = await clock.now() + timedelta(milliseconds=300)
@@ -177,9 +178,12 @@ async def test_a_shard_that_always_has_more_does_not_keep_the_others_waiting(
     monkeypatch.setattr(live, "next_due", next_due)
     monkeypatch.setattr(live, "claim", claim)
     monkeypatch.setattr(live, "move", move)
-    async with running(Worker(live, poll_seconds=HOURS)):
+    worker = Worker(live, poll_seconds=HOURS)
+    async with running(worker):
         await until(lambda: len(claimed) == slots and clock.carried() > later)
         for batches in range(slots + 1, slots + 5):  # as one ends, the next begins
+            if is_told:  # of more in both
+                worker._heard({(busy, Lane.TRANSACTIONAL), (other, Lane.TRANSACTIONAL)})
             ends.release()
             await until(lambda: len(claimed) == batches)  # noqa: B023
         live.kernel.draining.set()

@@ -31,10 +31,10 @@ class Agenda:
                 self._due[shard, lane] = due[lane]
 
     def hear(self, places: Iterable[Place], now: datetime) -> None:
-        """Somebody says that there is work."""
+        """Somebody says that there is work; where some is due already, it keeps its turn."""
         for shard, lane in places:
             if lane in self._lanes and shard in self._look_at:
-                self._due[shard, lane] = now
+                self._due[shard, lane] = min(now, self._due.get((shard, lane), now))
 
     def ask_soon(self, shards: Iterable[Shard]) -> None:
         """Something may have changed there."""
