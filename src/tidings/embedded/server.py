@@ -11,7 +11,7 @@ import secrets
 import shutil
 import signal
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +114,7 @@ async def remove(data_dir: Path) -> None:
             return
         async with locked(site.turn):
             # Whoever was cancelled has left an initdb at work, or a server that has not yet said which process it is.
-            await until(lambda: read_postmaster(site) is not None or not is_held(site.life))
+            await _wait_out(site, lambda: read_postmaster(site) is not None or not is_held(site.life))
             await _stop(site)
             _remove_files(site, data_dir)
 
@@ -198,9 +198,13 @@ async def _start(site: Site, account: Account, bin_dir: Path | None, settings: d
 
 async def _take_over(site: Site, life: int) -> None:
     """Wait out every process of an earlier server: an orphaned backend or initdb, or a server in another container."""
+    await _wait_out(site, lambda: try_lock(life))
+
+
+async def _wait_out(site: Site, is_over: Callable[[], bool]) -> None:
     try:
         async with asyncio.timeout(ORPHAN_SECONDS):
-            await until(lambda: try_lock(life))
+            await until(is_over)
     except TimeoutError as error:
         raise EmbeddedServerFailed(
             f"{site.data} is in use by processes of an earlier server, or from another container: stop them, {REMEDY}"
