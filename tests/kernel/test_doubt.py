@@ -1,5 +1,6 @@
 """Doubt: what a crash or a lost answer leaves is never silently resent; the provider's class decides."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -22,7 +23,7 @@ from tests.kernel.scenes import (
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Absent, CannotTell, Evidence, Found, Keyed, Resolvable
+from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed, Resolvable
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
@@ -386,11 +387,15 @@ async def test_a_provider_that_cannot_tell_is_asked_for_an_hour_and_then_a_perso
     assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
 
 
+@pytest.mark.parametrize("error", [RuntimeError, asyncio.CancelledError])
 async def test_a_look_up_that_raises_says_nothing_and_takes_nobody_with_it(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, provider: FakeProvider, sql: Sql, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
+    async def burst(_: Doubtful) -> Evidence:
+        raise error
+
+    monkeypatch.setattr(provider, "look_up", burst)
     provider.provider_class = Resolvable(authoritative=True, settle=timedelta(0))
-    provider.evidence = None  # type: ignore[assignment]
     provider.script["a@example.com"] = [Unknown("reset")]
     await start(engine, email(to=["a@example.com", "b@example.com"]))
 

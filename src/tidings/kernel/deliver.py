@@ -31,7 +31,7 @@ from tidings.kernel.limits import blocked_until, refresh_limits
 from tidings.kernel.line import Line, Parcel
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
-from tidings.kernel.patience import Patience
+from tidings.kernel.patience import Patience, is_task_cancelled
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
@@ -60,7 +60,7 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, p
     except TimeoutError:
         return Unknown(f"no answer within {patience.seconds:g} s")
     except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
-        if isinstance(error, asyncio.CancelledError) and patience.is_task_cancelled:
+        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
             raise
         log.exception("provider_raised", item=str(item.id), provider=provider.name)
         return Unknown(f"{type(error).__name__}: {error}")

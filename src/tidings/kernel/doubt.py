@@ -19,6 +19,7 @@ from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Foun
 from tidings.domain.storable import storable
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.patience import is_task_cancelled
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
 from tidings.storage.finalize import Fact, FailedAttempt, Lost
@@ -165,7 +166,9 @@ async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
             return await provider.look_up(Doubtful(item.recipient, item.key, item.first_marked_at or now))
     except TimeoutError:
         return CannotTell("no answer in time")
-    except Exception as error:  # a defect of the provider's code must not take the batch with it
+    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider must not take the batch with it
+        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
+            raise
         log.exception("look_up_raised", item=str(item.id), provider=provider.name)
         return CannotTell(f"{type(error).__name__}: {error}")
 

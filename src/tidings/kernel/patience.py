@@ -8,6 +8,12 @@ looks whether the call that is under way by then is over its time, and otherwise
 import asyncio
 
 
+def is_task_cancelled() -> bool:
+    """Whether somebody wants this task to end, as opposed to a provider that cancelled something of its own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 class Patience:
     """Entered for each call of the task that made it: TimeoutError for one that is not over within `seconds`."""
 
@@ -36,11 +42,6 @@ class Patience:
         # Whoever else has cancelled the task meanwhile wants it to end, not to hear of a timeout.
         if self._task.uncancel() <= self._was_cancelled and kind is asyncio.CancelledError:
             raise TimeoutError from error
-
-    @property
-    def is_task_cancelled(self) -> bool:
-        """Whether somebody wants the task to end, as opposed to a call that cancelled something of its own."""
-        return self._task.cancelling() > 0
 
     def end(self) -> None:
         """There will be no more calls."""
