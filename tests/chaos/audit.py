@@ -4,7 +4,7 @@ Strict: whatever the promises do not name as allowed is a violation, however rar
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -69,6 +69,7 @@ class Item:
     key: str
     error: str | None
     first_marked_at: datetime | None
+    was_passed: bool  # its execution went on while nobody knew what had become of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,8 @@ async def audit(
             _check_witness(findings, item, calls)
             if item.in_doubt and peaceful.has_left(item, calls):
                 findings.violations.append(f"{recipient} was left in doubt by SIGTERM: {_story(calls)}")
-    check_order(findings, intended, lines)
+    passed = {recipient for recipient, found in items.items() if any(item.was_passed for item in found)}
+    check_order(findings, intended, lines, passed)
     findings.violations += [
         f"verify {check.name}: {offence.id} {offence.problem}"
         for check in await engine.verify()
@@ -170,7 +172,11 @@ async def audit(
 async def _read_items(connection: "asyncpg.Connection[asyncpg.Record]") -> Mapping[str, list[Item]]:
     items: dict[str, list[Item]] = defaultdict(list)
     for row in await connection.fetch(
-        "select id, recipient, provider, status, in_doubt, idempotency_key, error, first_marked_at from outbox"
+        """
+        select o.id, o.recipient, o.provider, o.status, o.in_doubt, o.idempotency_key, o.error, o.first_marked_at,
+               coalesce(e.vars -> o.node ->> 'status' = 'in_doubt', false) as was_passed
+          from outbox o left join executions e on e.shard = o.shard and e.id = o.execution_id
+        """
     ):
         item = Item(
             row["id"],
@@ -181,6 +187,7 @@ async def _read_items(connection: "asyncpg.Connection[asyncpg.Record]") -> Mappi
             row["idempotency_key"].hex(),
             row["error"],
             row["first_marked_at"],
+            row["was_passed"],
         )
         items[item.recipient].append(item)
     return items
@@ -229,10 +236,17 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
         findings.violations.append(f"{name} failed although nobody refused it")
 
 
-def check_order(findings: Findings, intended: Intended, lines: Mapping[str, list[Line]]) -> None:
-    """Nobody hears of a step before the one in front of it; what a person had sent again comes when it comes."""
+def check_order(
+    findings: Findings, intended: Intended, lines: Mapping[str, list[Line]], passed: Collection[str] = ()
+) -> None:
+    """Nobody hears of a step before the one in front of it.
+
+    What a person had sent again comes when it comes, and so does what was passed in doubt and then proved never to have
+    been called: a worker that had marked it, froze, and took its mark back.
+    """
     for walk in intended.walks:
-        called = [recipient for recipient in walk if recipient in lines and recipient not in intended.resent]
+        late = intended.resent | set(passed)
+        called = [recipient for recipient in walk if recipient in lines and recipient not in late]
         for one, other in pairwise(called):
             if max(line.at for line in lines[one]) > min(line.at for line in lines[other]):
                 findings.violations.append(

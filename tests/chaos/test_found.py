@@ -1,7 +1,7 @@
 """What killing things has found, each as the smallest test that fails without its remedy."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.chaos.proxy import CommitCut, Moment, postgres_proxy
 from tests.chaos.troubles import statements
 from tests.conftest import ManualClock, make_engine
-from tests.kernel.scenes import Sql, email, start
+from tests.kernel.scenes import Sql, delay, email, start
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Unknown
 from tidings.domain.queue import Claimed, Lane
@@ -122,9 +122,11 @@ def test_calls_that_hang_together_are_one_reason_to_rest() -> None:
     assert [rest for rest in rests if rest] == [SHORTEST_REST]
 
 
-async def mark_and_leave(engine: Engine, on_doubt: str = "continue") -> tuple[UUID, Unstarted]:
-    """Start an execution and be the worker that marks its item and then calls nobody; gives both."""
-    id = await start(engine, {**email(), "onDoubt": on_doubt})
+async def mark_and_leave(
+    engine: Engine, on_doubt: str = "continue", then: Sequence[Mapping[str, object]] = ()
+) -> tuple[UUID, Unstarted]:
+    """Start an execution and be the worker that marks its first item and then calls nobody; gives both."""
+    id = await start(engine, {**email(), "onDoubt": on_doubt}, *then)
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL), now)
@@ -168,6 +170,22 @@ async def test_a_mark_taken_back_late_ends_the_doubt_it_caused(
 
     assert await engine.in_doubt() == []
     assert len(provider.calls) == 1
+
+
+async def test_a_step_that_was_passed_in_doubt_is_sent_late_when_it_proves_never_to_have_been_called(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    """Found by round 20 of seed 6: it came after the next step, and the judge took that for a broken promise."""
+    _, mark = await mark_and_leave(engine, then=[email("second", to="b@example.com"), delay("wait", "PT1H")])
+    clock.advance(minutes=6)
+    await engine.work_everything()
+    assert [call.recipient for call in provider.calls] == ["b@example.com"]
+
+    await take_back(engine, mark)
+    await engine.work_everything()
+
+    assert [call.recipient for call in provider.calls] == ["b@example.com", "ada@example.com"]
+    assert await engine.in_doubt() == []
 
 
 async def test_whoever_works_on_an_owner_whose_mark_is_taken_back_looks_again(
