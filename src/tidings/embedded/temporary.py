@@ -111,5 +111,6 @@ def _remove_orphans() -> None:
     data, and its directory may be on a disk that is only absent.
     """
     for site, data_dir in moved_sites():
-        if (site.home / TEMPORARY).exists() and not data_dir.exists() and not is_held(site.life):
-            shutil.rmtree(site.home, ignore_errors=True)  # another may be at it
+        with suppress(OSError):  # what cannot be looked at, or is being removed by another, is left alone
+            if (site.home / TEMPORARY).exists() and not data_dir.exists() and not is_held(site.life):
+                shutil.rmtree(site.home)
