@@ -61,6 +61,12 @@ class ManualClock:
         self.time += timedelta(**parts)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a quarter of the suite's time is waiting, for leases, restarts, silence."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Worker processes find what the process that starts them has made."""
     if RUN not in os.environ:
