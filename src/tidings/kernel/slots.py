@@ -20,7 +20,7 @@ WINDOW_SECONDS = 0.1
 TRANSACTIONAL_SHARE = 0.25
 BULK_MINIMUM = 0.1
 UNKNOWNS_BEFORE_REST = 5
-_IS_BULK = tuple(lane.is_bulk for lane in Lane)  # asked several times for each call, where a property is dear
+_IS_BULK = {lane: lane.is_bulk for lane in Lane}  # asked several times for each call, where a property is dear
 SHORTEST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
 
