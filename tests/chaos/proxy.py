@@ -99,11 +99,11 @@ class Link:
             if self.is_deaf:
                 await asyncio.wait(ways)
         finally:
+            self.client[1].transport.abort()  # before anything is awaited: a link that is ending may be cancelled too
+            self.server[1].transport.abort()
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            self.client[1].transport.abort()
-            self.server[1].transport.abort()
 
     async def _listen(self, reader: StreamReader, carry: Callable[[bytes], Awaitable[None]]) -> None:
         with suppress(CutOff, OSError):
@@ -231,6 +231,9 @@ class Proxy:
         self.cuts += 1
 
     def _meet(self, reader: StreamReader, writer: StreamWriter) -> None:
+        if self._server is None:  # let in by a door that closed meanwhile
+            writer.transport.abort()
+            return
         task = asyncio.create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -136,6 +136,23 @@ async def test_a_closed_door_refuses_and_opens_again_at_the_same_port(proxy: Pro
     connection.terminate()
 
 
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_link_that_is_ending_when_the_door_closes_leaves_nothing_open(
+    proxy: Proxy, address: str, turns: int
+) -> None:
+    connection = await asyncpg.connect(address)
+    (link,) = proxy.links
+    link.client[0].feed_eof()
+    for _ in range(turns):  # of the loop, so that the door closes at each stage of the link's end
+        await asyncio.sleep(0)
+
+    await proxy.refuse()
+
+    assert link.client[1].transport.is_closing()
+    assert link.server[1].transport.is_closing()
+    connection.terminate()
+
+
 async def _ask_again_and_again(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     while True:
         await connection.fetchval("select $1::text", "a word")
