@@ -269,9 +269,9 @@ async def released(pair: Pair) -> None:
     status = ExecutionStatus.COMPLETED if due == "none" else ExecutionStatus.ENQUEUED
     execution = Execution(pair.owner, status, Frontier(), {}, NOW)
     move = MovedExecution(lease, execution, None, NOW if due == "none" else None, TIMES[due])
-    moved = await pair.commit(lambda tx: release.release_executions(tx, shard=pair.shard, moves=[move], now=NOW))
+    lost = await pair.commit(lambda tx: release.release_executions(tx, shard=pair.shard, moves=[move], now=NOW))
     pair.row, has_moved = guards.release(pair.row, fence, due, stop=stop)
-    assert bool(moved) is has_moved
+    assert bool(lost) is not has_moved
 
 
 async def cancelled(pair: Pair) -> None:

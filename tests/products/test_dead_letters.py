@@ -301,7 +301,7 @@ async def test_a_fact_that_is_repeated_after_the_retry_fits_no_more(
     )
     await work(engine)
 
-    assert told == set()
+    assert told == 0
     assert await status(engine, caller, id) == "completed"
 
 

@@ -37,19 +37,19 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
         entry for case, move in zip(cases, moves, strict=True) for entry in log_entries(case, move.execution, now)
     ]
 
-    async def write(tx: Tx) -> set[object]:
-        moved: set[object] = set(await release.release_executions(tx, shard=shard, moves=moves, now=now))
-        held = [entry for entry in entries if entry.execution_id in moved]
+    async def write(tx: Tx) -> set[UUID]:
+        lost = await release.release_executions(tx, shard=shard, moves=moves, now=now)
+        held = [entry for entry in entries if entry.execution_id not in lost]
         if held:
             await release.insert_execution_log(tx, shard=shard, entries=held)
         crash_points.reach("before_release_commit")
-        return moved
+        return lost
 
     alone = not entries and not crash_points.is_armed("before_release_commit")
-    moved = await kernel.db.persist(write, alone=alone)
+    lost = await kernel.db.persist(write, alone=alone)
     crash_points.reach("after_release")
-    for case in cases:
-        if case.hand.lease.id not in moved:
+    for case in cases if lost else ():
+        if case.hand.lease.id in lost:
             log.warning("lease_lost", owner=str(case.hand.lease.id), fence=case.hand.lease.fence)
 
 

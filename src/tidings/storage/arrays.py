@@ -92,8 +92,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _uuids(values: list[UUID]) -> list[bytes]:
-    # Not `.bytes`: of Python's own UUID that is a call of a function in Python.
-    return [_UUID_SIZE + value.int.to_bytes(16, "big") for value in values]
+    return [_UUID_SIZE + value.bytes for value in values]
 
 
 def _texts(values: list[str]) -> list[bytes]:

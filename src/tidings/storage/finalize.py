@@ -49,9 +49,9 @@ class Lost(msgspec.Struct, frozen=True):
     attempt: int
 
 
-async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> set[UUID]:
-    """Record facts whose mark still stands; give the ids of the items that took one."""
-    rows = await tx.fetch(
+async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> int:
+    """Record facts whose mark still stands; give how many items took one."""
+    (row,) = await tx.fetch(
         _SQL["finalize_items"],
         shard=shard,
         ids=[fact.id for fact in facts],
@@ -65,7 +65,7 @@ async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: da
         errors=[fact.error for fact in facts],
         now=now,
     )
-    return {row["id"] for row in rows}
+    return int(row["recorded"])
 
 
 async def keep_results(tx: Tx, *, shard: Shard, facts: Sequence[Fact]) -> None:

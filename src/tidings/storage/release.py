@@ -70,7 +70,7 @@ class MovedRun(msgspec.Struct, frozen=True):
 
 
 async def release_executions(tx: Tx, *, shard: Shard, moves: Sequence[MovedExecution], now: datetime) -> set[UUID]:
-    """Move executions; give the ids of those whose lease still held."""
+    """Move executions; give the ids of those whose lease was lost."""
     rows = await tx.fetch(
         _SQL["release_executions"],
         shard=shard,

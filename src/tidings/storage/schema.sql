@@ -657,7 +657,7 @@ create index segments_listed on segments (tenant_id, workspace_id, id) where del
 -- The key of a campaign's item: as campaign_key in domain/keys.py, which makes what stands before and after the recipient
 -- once for all items of a run.
 create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
-    language sql immutable strict parallel safe
+    language sql stable strict parallel safe
     return sha256(head || int4send(octet_length(recipient)) || convert_to(recipient, 'UTF8') || tail);
 
 -- 002's trace, one row for each item of a run and one for a job that has none.

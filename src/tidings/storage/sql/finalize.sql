@@ -48,7 +48,7 @@ woken as (
        and (q.fence <> f.fence or q.crashes > 0)
     returning q.id
 )
-select id from finalized;
+select count(*) as recorded from finalized;
 
 -- name: keep_results
 -- What functions gave, in the transaction of the facts that end their items and under the same guard. A statement of

@@ -25,7 +25,8 @@ do $$
 begin
     if to_regprocedure('tidings.shard_count()') is null then
         execute format(
-            'create function tidings.shard_count() returns integer language sql immutable parallel safe return %s',
+            'create function tidings.shard_count() returns integer '
+            'language sql immutable strict parallel safe return %s',
             current_setting('tidings.shards')::integer
         );
     end if;
