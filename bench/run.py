@@ -81,6 +81,7 @@ def arguments() -> argparse.ArgumentParser:
         )
     )
     parser.add_argument("--items", type=int, metavar="N", help=f"the size of every measurement [{sizes}; BENCH_ITEMS]")
+    parser.add_argument("--rounds", type=int, metavar="N", help="how often raw SQL and the kernel take turns [3]")
     parser.add_argument("--sleepers", type=int, nargs="+", metavar="N", help="sleeping executions, in growing numbers")
     parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
     parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
@@ -96,6 +97,7 @@ def settings_of(given: argparse.Namespace) -> Settings:
         settings = replace(settings, items=items, people=items, wave=items)
     return replace(
         settings,
+        rounds=given.rounds or settings.rounds,
         sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
         memory_items=given.memory_items or settings.memory_items,
         quiet_seconds=given.quiet_seconds or settings.quiet_seconds,

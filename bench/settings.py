@@ -25,6 +25,8 @@ class Settings:
     """Enrollments that are due at one moment."""
     sleepers: tuple[int, ...]
     memory_items: int
+    rounds: int = 3
+    """How often raw SQL and the kernel are measured in turns."""
     raw_connections: tuple[int, ...] = (4,)
     idle_triggers: int = 200
     loaded_seconds: float = 5
