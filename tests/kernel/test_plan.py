@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests.conftest import ManualClock
 from tests.kernel.scenes import (
     Sql,
@@ -19,6 +21,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.worker.conftest import counted_statements
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.outcome import RetryLater
 from tidings.domain.run import RunStatus
@@ -43,6 +46,21 @@ async def test_rule_6_what_a_crash_left_behind_is_the_plan(
     assert await sql.fetch("select id, payload from outbox") == planned
     assert [call.id for call in provider.calls] == [planned[0]["id"]]
     assert provider.calls[0].payload["body"] == "09:00:00"
+
+
+async def test_only_an_execution_that_was_held_before_is_asked_for_its_items(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script["ada@example.com"] = [RetryLater("busy")]
+    await start(engine, email())
+    with counted_statements(monkeypatch) as first:
+        await work_once(engine)
+    clock.advance(minutes=1)
+    with counted_statements(monkeypatch) as second:
+        await work_once(engine)
+
+    assert len(provider.calls) == 2
+    assert (first.count("load_execution_items"), second.count("load_execution_items")) == (0, 1)
 
 
 async def test_rule_6_a_repeated_call_has_the_same_key_and_the_same_body_byte_for_byte(

@@ -47,3 +47,8 @@ class Claimed(msgspec.Struct, frozen=True):
     crashes: int
     stop: Stop | None
     until: datetime
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody ever held it before: fences begin at 0, each lease adds one, and none is used again."""
+        return self.fence == 1

@@ -81,14 +81,22 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], no
         executions = await load.load_executions(tx, shard=shard, ids=ids)
         await _load_graphs(kernel, tx, executions)
         cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
-        nodes = {ready.node for case in cases.values() for ready in case.loaded.execution.frontier.ready}
-        for item in await load.load_execution_items(tx, shard=shard, ids=ids, nodes=sorted(nodes)):
-            cases[item.owner].hand.take(item)
+        await _load_items(tx, shard, [case for case in cases.values() if not case.hand.lease.is_first])
         return cases
 
     cases = await kernel.db.persist(read, alone=True)
     await introduce(kernel, [case for case in cases.values() if case.loaded.contact_id])
     return cases
+
+
+async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
+    """Give executions the items they have; one that is held for the first time has none."""
+    if not cases:
+        return
+    by_id = {case.hand.lease.id: case for case in cases}
+    nodes = {ready.node for case in cases for ready in case.loaded.execution.frontier.ready}
+    for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
+        by_id[item.owner].hand.take(item)
 
 
 def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
