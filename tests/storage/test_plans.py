@@ -388,6 +388,41 @@ async def test_a_window_of_facts_costs_what_its_items_cost(looking: Sql) -> None
         assert buffers(plan) < 60 * BATCH
 
 
+async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None:
+    """Not even if the queue was seen with one row before a thousand jobs were planned."""
+    await session.execute("vacuum queue")
+    await insert_queue_rows(session, 1, 1, NOW)
+    await session.execute("analyze queue")
+    await insert_queue_rows(session, 2, 1_000, NOW)
+    [owner] = await session.fetchval(f"select array_agg({ID}) from generate_series(500, 500) g")
+    ids = await session.fetchval(f"select array_agg({ID}) from generate_series(1, {BATCH}) g")
+    await session.execute(
+        "insert into outbox (shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient,"
+        " status, idempotency_key, created_at) select 1, t.id, 't', 'w', $2, $2, t.number, 'email', 'p', 'r', 'queued',"
+        " sha256(t.number::text::bytea), $3 from unnest($1::uuid[]) with ordinality t(id, number)",
+        ids,
+        owner,
+        NOW,
+    )
+    values = {
+        "shard": "1",
+        "ids": "{" + ",".join(map(str, ids)) + "}",
+        "owners": some(str(owner)),
+        "fences": some("0"),
+        "attempt_numbers": some("1"),
+        "attempts": some("1"),
+        "payloads": some('"{}"'),
+        "again": some("false"),
+        "now": NOW.isoformat(),
+    }
+
+    for mode in MODES:
+        plan = await explain(session, load("outbox")["mark_items"], values, mode)
+        assert plan["Actual Rows"] == BATCH
+        assert sum(part.get("Rows Removed by Join Filter", 0) for part in parts(plan)) == 0, mode
+        assert buffers(plan) < 60 * BATCH, mode
+
+
 async def test_a_whole_read_is_seen(looking: Sql) -> None:
     everything = Statement("everything", "select error from outbox where shard = $1", ("shard",))
     by_key = Statement("by_key", "select error from outbox where shard = $1 and id = $2", ("shard", "id"))

@@ -39,6 +39,8 @@ select o.id, o.marked_at is not null as marked
 -- name: mark_items
 -- Sets the mark that must be committed before the first byte. Guarded by the lease, by `stop`, and by the very state
 -- the decision was made on: never marked for this attempt, or (after an unknown commit) marked for it by this lease.
+-- The owners are named twice: a job has hundreds of items, and a planner that once saw the queue with one row begins
+-- there. Each row of the shard would be compared with every item, those of other jobs included.
 update outbox o
    set marked_attempt = t.attempt, marked_fence = t.fence, marked_at = :now,
        first_marked_at = coalesce(o.first_marked_at, :now), attempts = t.attempts,
@@ -47,7 +49,7 @@ update outbox o
            :ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :attempts::smallint[],
            :payloads::jsonb[], :again::boolean[]
        ) as t(id, owner, fence, attempt, attempts, payload, again)
-  join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence and q.stop is null
+  join queue q on q.shard = :shard and q.id = any(:owners) and q.id = t.owner and q.fence = t.fence and q.stop is null
  where o.shard = :shard and o.id = t.id
    and o.status = 'queued' and o.in_doubt = t.again
    and ((o.marked_attempt = t.attempt - 1 and o.marked_at is null)
