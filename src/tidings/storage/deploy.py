@@ -172,6 +172,37 @@ async def insert_jobs(
     )
 
 
+async def insert_list_items(
+    tx: Tx,
+    *,
+    shard: Shard,
+    run_id: UUID,
+    tenant: str,
+    workspace: str,
+    channel: str,
+    provider: str,
+    items: Sequence[NewItem],
+    now: datetime,
+) -> None:
+    """Write items of a plain list: for no contact, without an error, and of keys that nobody has taken."""
+    await tx.fetch(
+        _SQL["insert_list_items"],
+        shard=shard,
+        run_id=run_id,
+        tenant=tenant,
+        workspace=workspace,
+        channel=channel,
+        provider=provider,
+        ids=[item.id for item in items],
+        job_ids=[item.job_id for item in items],
+        ordinals=[item.ordinal for item in items],
+        recipients=[item.recipient for item in items],
+        keys=[item.key for item in items],
+        retry_at=[item.retry_at for item in items],
+        now=now,
+    )
+
+
 async def insert_job_items(
     tx: Tx,
     *,
