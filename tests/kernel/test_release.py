@@ -221,6 +221,19 @@ async def test_what_is_sent_and_ended_stays_on_its_page(engine: Engine, provider
     assert sum(after[id] == page for id, page in before.items()) >= 150  # 63 with pages filled to 70 and 80 %
 
 
+async def test_what_a_campaign_sends_stays_on_its_page(engine: Engine, sql: Sql) -> None:
+    """It is written three times: planned, marked and finalized. See 0016_cheaper_rows.sql."""
+    await deploy(engine, 400)
+    await plan_runs(engine)
+    before = await _pages(sql)
+
+    await work(engine)
+
+    after = await _pages(sql)
+    assert len(before) == len(after) == 400
+    assert sum(after[id] == page for id, page in before.items()) >= 390  # 250 with pages filled to 45 %
+
+
 async def _pages(sql: Sql) -> dict[UUID, str]:
     """The page that each item and each execution is on."""
     query = "select id, split_part(ctid::text, ',', 1) as page from"

@@ -561,7 +561,7 @@ async def test_an_older_database_computes_its_shards_in_place_too(session: Sql) 
     await session.execute("alter function shard_count() called on null input")
     assert not await is_in_place(session, "shard_of(id)")
 
-    (script,) = [one.text for one in migrations() if one.name == "0016_inlined_functions"]
+    (script,) = [one.text for one in migrations() if one.name == "0016_cheaper_rows"]
     await session.execute(script)
 
     assert await is_in_place(session, "shard_of(id)")

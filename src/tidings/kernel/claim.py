@@ -10,6 +10,7 @@ from tidings.domain.ids import Shard
 from tidings.domain.queue import Claimed, Lane
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.statistics import correct_statistics
 from tidings.storage import claim
 from tidings.storage.database import TransientFailure
 
@@ -20,6 +21,7 @@ UNABLE = timedelta(seconds=30)
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
     """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
     now = await kernel.clock.now()
+    await correct_statistics(kernel, shard, now)
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
     since = kernel.horizon.to_claim((shard, lane), now)

@@ -19,6 +19,7 @@ from tidings.kernel.horizon import Horizon
 from tidings.kernel.render import Renderer
 from tidings.kernel.shares import Share, Shares
 from tidings.kernel.slots import Pauses, Slots
+from tidings.kernel.statistics import Statistics
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database
@@ -70,6 +71,7 @@ class Kernel:
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     pauses: Pauses = field(default_factory=Pauses)
     horizon: Horizon = field(default_factory=Horizon)
+    statistics: Statistics = field(default_factory=Statistics)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
     requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions

@@ -1,0 +1,14 @@
+-- name: believed_rows
+-- How many rows of the queue the planner believes in: as many on each page as when it was last vacuumed or analyzed. No
+-- row where it never was, or had no page then; the planner reckons with the width of a row there, which does no harm.
+select reltuples / relpages * (pg_relation_size(oid) / current_setting('block_size')::integer) as believed
+  from pg_class
+ where oid = to_regclass('tidings.queue') and relpages > 0 and reltuples >= 0;
+
+-- name: count_rows
+-- How many rows one shard of the queue has, as far as that matters.
+select count(*) as found from (select from queue where shard = :shard limit :most) as few;
+
+-- name: analyze_queue
+-- Has the planner look again, unless somebody else does that now.
+analyze (skip_locked) tidings.queue;
