@@ -18,10 +18,12 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tidings.domain.item import Channel
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.kernel import deploy as kernel_deploy
 from tidings.kernel.kernel import Limits
+from tidings.kernel.start_run import Recipient
 from tidings.providers.fake import FakeProvider
 
 SMALL = Limits(job_size=3)
@@ -63,6 +65,24 @@ async def test_rule_10_planned_is_null_until_the_last_chunk_and_no_run_is_termin
     assert {status for planned, status in seen if planned is None} <= {RunStatus.QUEUED, RunStatus.RUNNING}
     assert len(seen) > 2
     assert seen[-1][0] == 20
+
+
+async def test_a_post_goes_to_an_account_once_however_often_a_list_names_both(
+    engine: Engine, provider: FakeProvider
+) -> None:
+    posts = [
+        Recipient(account, {"post": {"id": id, "body": f"Post {id}"}})
+        for id in (1, 2)
+        for account in ("Acme", "acme", "b")
+    ]
+    run = await deploy(engine, channel=Channel.SOCIAL, content={"body": "-"}, recipients=posts * 20)
+
+    await work(engine)
+
+    sent = sorted((call.recipient, call.payload["body"]) for call in provider.calls)
+    assert sent == [("Acme", "Post 1"), ("Acme", "Post 2"), ("b", "Post 1"), ("b", "Post 2")]
+    shown = (await engine.run(run)).run
+    assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 4)
 
 
 async def test_rule_10_two_workers_on_the_same_run_plan_nobody_twice(

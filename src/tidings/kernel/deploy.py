@@ -58,9 +58,7 @@ class _ListChunk:
         ]
         if not items:
             return []
-        # The key of a post names its account and not its place in the list, which may have both twice.
-        insert = deploy.insert_job_items if run.channel is Channel.SOCIAL else deploy.insert_list_items
-        await insert(
+        await deploy.insert_list_items(
             tx,
             shard=shard,
             run_id=run.id,

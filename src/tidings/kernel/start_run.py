@@ -168,8 +168,7 @@ async def _insert_run(
 
 async def _open_parts(kernel: Kernel, workspace: Workspace, wish: Deployment, run_id: UUID) -> None:
     if wish.source is Source.LIST:
-        people = list(wish.recipients) if wish.channel is Channel.SOCIAL else _distinct(wish.recipients)
-        await _insert_people(kernel, workspace, run_id, people)
+        await _insert_people(kernel, workspace, run_id, _distinct(wish))
         return
     for shard in kernel.every_shard():
         await kernel.db.persist(partial(start.insert_run_part, shard=shard, run_id=run_id), alone=True)
@@ -206,11 +205,17 @@ async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
         await kernel.db.persist(partial(start.delete_audience, shard=shard, run_id=run_id))
 
 
-def _distinct(recipients: Sequence[Recipient]) -> list[Recipient]:
-    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run."""
-    seen: dict[str, Recipient] = {}
-    for person in recipients:
-        seen.setdefault(person.address.strip().casefold(), person)
+def _distinct(wish: Deployment) -> list[Recipient]:
+    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run.
+
+    To an account several posts may go, each of them once.
+    """
+    seen: dict[tuple[str, str | None], Recipient] = {}
+    for person in wish.recipients:
+        post = person.data.get("post") if wish.channel is Channel.SOCIAL else None
+        seen.setdefault(
+            (person.address.strip().casefold(), str(post.get("id")) if isinstance(post, Mapping) else None), person
+        )
     return list(seen.values())
 
 
