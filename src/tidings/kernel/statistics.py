@@ -13,7 +13,7 @@ import structlog
 
 from tidings.domain.ids import Shard
 from tidings.storage import statistics
-from tidings.storage.database import Tx
+from tidings.storage.database import TransientFailure, Tx
 
 if TYPE_CHECKING:
     from tidings.kernel.kernel import Kernel
@@ -27,7 +27,7 @@ FEW = 250
 WRONG_BY = 4
 LOOK_EVERY = timedelta(seconds=1)
 REST = timedelta(seconds=5)
-"""After a correction, since it reads a few hundred pages; and since a role that may not analyze is only warned."""
+"""After a correction, which reads up to thirty thousand pages."""
 
 
 class Statistics:
@@ -50,12 +50,16 @@ class Statistics:
 
 async def correct_statistics(kernel: "Kernel", shard: Shard, now: datetime) -> None:
     """Before a claim, at most once a second: have the planner look again where it is wrong about this shard."""
-    if kernel.statistics.is_time(now) and await kernel.db.persist(
-        lambda tx: _is_misled(tx, kernel.shards, shard), alone=True
-    ):
-        kernel.statistics.rest(now)
-        log.info("queue_analyzed", shard=shard)
-        await kernel.db.persist(statistics.analyze_queue, alone=True)
+    if not kernel.statistics.is_time(now):
+        return
+    try:
+        async with kernel.db.autocommit() as tx:
+            if await _is_misled(tx, kernel.shards, shard):
+                kernel.statistics.rest(now)
+                await statistics.analyze_queue(tx)
+                log.info("queue_analyzed", shard=shard)
+    except TransientFailure as failure:
+        log.warning("queue_not_analyzed", reason=str(failure))  # the claim is made all the same, or knows better
 
 
 async def _is_misled(tx: Tx, shards: int, shard: Shard) -> bool:
