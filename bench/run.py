@@ -97,7 +97,7 @@ def settings_of(given: argparse.Namespace) -> Settings:
         settings = replace(settings, items=items, people=items, wave=items)
     return replace(
         settings,
-        rounds=given.rounds or settings.rounds,
+        rounds=max(given.rounds or settings.rounds, 1),
         sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
         memory_items=given.memory_items or settings.memory_items,
         quiet_seconds=given.quiet_seconds or settings.quiet_seconds,

@@ -75,7 +75,9 @@ async def measure_workload(bench: Bench, workload: Workload) -> AsyncIterator[Re
             async with Fresh(bench.dsn) as fresh, Workers(fresh, processes) as workers:
                 size = workload.size(bench.settings)
                 kernels.append(await measure_kernel(bench, fresh, workers, workload, size))
-        shares = sorted(_rate(kernel) / _rate(ceiling) for kernel, ceiling in zip(kernels, ceilings, strict=True))
+        shares = sorted(
+            _rate(kernel) / (_rate(ceiling) or 1) for kernel, ceiling in zip(kernels, ceilings, strict=True)
+        )
         yield replace(_middle(ceilings), of_ceiling=1.0)
         yield replace(
             _middle(kernels),

@@ -120,7 +120,7 @@ class Products:
     async def paused(self) -> AsyncIterator[frozenset[str]]:
         """Everything that runs now and the sequence, paused for the block; gives whom they are for."""
         async with self._turn:
-            stopped = [id for id in self.runs if await self._tell(self.client.runs.pause, id)]
+            stopped = [id for id in list(self.runs) if await self._tell(self.client.runs.pause, id)]
             await self.client.sequences.pause(self.sequence)
             yield frozenset().union(*(self.runs[id] for id in stopped), self.enrolled)
             await self.client.sequences.resume(self.sequence)

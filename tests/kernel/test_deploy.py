@@ -1,5 +1,6 @@
 """Deploy: a run's audience becomes jobs and items, chunk by chunk, each person once."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -67,22 +68,37 @@ async def test_rule_10_planned_is_null_until_the_last_chunk_and_no_run_is_termin
     assert seen[-1][0] == 20
 
 
+def post(account: str, id: object = None) -> Recipient:
+    return Recipient(account, {"post": {"body": f"Post {id}"} | ({} if id is None else {"id": id})})
+
+
 async def test_a_post_goes_to_an_account_once_however_often_a_list_names_both(
     engine: Engine, provider: FakeProvider
 ) -> None:
-    posts = [
-        Recipient(account, {"post": {"id": id, "body": f"Post {id}"}})
-        for id in (1, 2)
-        for account in ("Acme", "acme", "b")
-    ]
-    run = await deploy(engine, channel=Channel.SOCIAL, content={"body": "-"}, recipients=posts * 20)
+    posts = [post(account, id) for id in (1, "two") for account in ("Acme", "acme")]
+    nameless = [post("acme"), post("acme"), post("acme", ""), Recipient("acme", {}), Recipient("acme", {})]
+    run = await deploy(engine, channel=Channel.SOCIAL, content={"body": "-"}, recipients=[*posts * 20, *nameless])
 
     await work(engine)
 
-    sent = sorted((call.recipient, call.payload["body"]) for call in provider.calls)
-    assert sent == [("Acme", "Post 1"), ("Acme", "Post 2"), ("b", "Post 1"), ("b", "Post 2")]
+    sent = Counter((call.recipient, call.payload["body"]) for call in provider.calls)
+    once = {(account, f"Post {id}"): 1 for id in (1, "two") for account in ("Acme", "acme")}
+    assert sent == once | {("acme", "Post None"): 2, ("acme", "Post "): 1, ("acme", "-"): 2}
     shown = (await engine.run(run)).run
-    assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 4)
+    assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 9)
+
+
+async def test_a_list_that_was_stored_with_repeats_of_a_post_ends(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    run = await deploy(engine, channel=Channel.SOCIAL, content={"body": "-"}, recipients=[post("a", 1), post("b", 1)])
+    await sql.execute("insert into audience select shard, run_id, ordinal + 100, recipient, data from audience")
+
+    await work(engine)
+
+    assert sorted(call.recipient for call in provider.calls) == ["a", "b"]
+    shown = (await engine.run(run)).run
+    assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 2)
 
 
 async def test_rule_10_two_workers_on_the_same_run_plan_nobody_twice(

@@ -221,29 +221,6 @@ async def test_what_is_sent_and_ended_stays_on_its_page(engine: Engine, provider
     assert sum(after[id] == page for id, page in before.items()) >= 150  # 63 with pages filled to 70 and 80 %
 
 
-async def test_what_a_campaign_sends_stays_on_its_page(engine: Engine, sql: Sql) -> None:
-    """It is written three times: planned, marked and finalized. See 0016_cheaper_rows.sql.
-
-    Here one after the other: where windows overlap, a version may have to stay for somebody who still sees it.
-    """
-    await deploy(engine, 400)
-    await plan_runs(engine)
-    before = await _pages(sql)
-
-    await sql.execute(
-        "update outbox set marked_attempt = 1, marked_fence = 1, marked_at = now(), first_marked_at = now(),"
-        " attempts = 1, payload = jsonb_build_object("
-        "     'subject', 'Hello ' || ordinal, 'body', 'Good to see you, ' || ordinal || '.')"
-    )
-    await sql.execute(
-        "update outbox set status = 'sent', provider_message_id = encode(idempotency_key, 'hex'), finalized_at = now()"
-    )
-
-    after = await _pages(sql)
-    assert len(before) == len(after) == 400
-    assert sum(after[id] == page for id, page in before.items()) >= 390  # 250 with pages filled to 45 %
-
-
 async def _pages(sql: Sql) -> dict[UUID, str]:
     """The page that each item and each execution is on."""
     query = "select id, split_part(ctid::text, ',', 1) as page from"

@@ -20,8 +20,8 @@ UNABLE = timedelta(seconds=30)
 
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
     """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
+    await correct_statistics(kernel, shard, lane)
     now = await kernel.clock.now()
-    await correct_statistics(kernel, shard, now)
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
     since = kernel.horizon.to_claim((shard, lane), now)
@@ -39,6 +39,8 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         kernel.horizon.suspected((shard, lane), claimed.suspect_due_at, now)
     elif claimed.reached:
         kernel.horizon.took((shard, lane), claimed.reached, now)
+    if len(claimed.leases) == limit:
+        kernel.statistics.claimed_all_it_could()
     crash_points.reach("after_claim")
     return claimed.leases
 

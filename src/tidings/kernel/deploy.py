@@ -58,7 +58,9 @@ class _ListChunk:
         ]
         if not items:
             return []
-        await deploy.insert_list_items(
+        # The key of a post names its account and not its place in the list, which may have both twice.
+        insert = deploy.insert_job_items if run.channel is Channel.SOCIAL else deploy.insert_list_items
+        written = await insert(
             tx,
             shard=shard,
             run_id=run.id,
@@ -69,7 +71,8 @@ class _ListChunk:
             items=items,
             now=now,
         )
-        return [NewJob(job_id, len(items), 0, max(now, items[0].retry_at or now))]
+        new = [item for item in items if item.id in written]
+        return [NewJob(job_id, len(new), 0, max(now, new[0].retry_at or now))] if new else []
 
 
 async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | None:

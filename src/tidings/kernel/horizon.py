@@ -38,6 +38,10 @@ class Horizon:
         """Where a look at the next due time begins."""
         return self._since(self._looked_at_all_at, place, now)
 
+    def taken_until(self, place: Place) -> datetime:
+        """Where claims begin, unless one looks everywhere."""
+        return self._taken_until.get(place, BEGINNING)
+
     def took(self, place: Place, until: datetime, now: datetime) -> None:
         """Everything due up to then was claimed, or is locked by somebody who claims it or a suspect beside it."""
         if not self._was_lately(self._suspected_at, place, now):
@@ -50,7 +54,7 @@ class Horizon:
 
     def found(self, place: Place, due_at: datetime) -> None:
         """A row is there, behind what was taken: the next claim begins with it."""
-        if due_at < self._taken_until.get(place, BEGINNING):
+        if due_at < self.taken_until(place):
             self._taken_until[place] = due_at
 
     def forget(self) -> None:
@@ -61,7 +65,7 @@ class Horizon:
         if not self._was_lately(done_at, place, now):
             done_at[place] = now
             return BEGINNING
-        return self._taken_until.get(place, BEGINNING)
+        return self.taken_until(place)
 
     @staticmethod
     def _was_lately(done_at: dict[Place, datetime], place: Place, now: datetime) -> bool:

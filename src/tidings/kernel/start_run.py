@@ -206,16 +206,23 @@ async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
 
 
 def _distinct(wish: Deployment) -> list[Recipient]:
-    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run.
-
-    To an account several posts may go, each of them once.
-    """
-    seen: dict[tuple[str, str | None], Recipient] = {}
+    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run."""
+    if wish.channel is Channel.SOCIAL:
+        return _distinct_posts(wish.recipients)
+    seen: dict[str, Recipient] = {}
     for person in wish.recipients:
-        post = person.data.get("post") if wish.channel is Channel.SOCIAL else None
-        seen.setdefault(
-            (person.address.strip().casefold(), str(post.get("id")) if isinstance(post, Mapping) else None), person
-        )
+        seen.setdefault(person.address.strip().casefold(), person)
+    return list(seen.values())
+
+
+def _distinct_posts(recipients: Sequence[Recipient]) -> list[Recipient]:
+    """Posts without repeats, by what an item's key names: the account as it is given, and the post's id."""
+    seen: dict[tuple[str, str] | int, Recipient] = {}
+    for place, person in enumerate(recipients):
+        post = person.data.get("post")
+        id = post.get("id") if isinstance(post, Mapping) else None
+        is_named = type(id) in (str, int) and id != ""  # else nobody can tell one post from another
+        seen.setdefault((person.address, str(id)) if is_named else place, person)
     return list(seen.values())
 
 

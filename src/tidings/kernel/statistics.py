@@ -1,9 +1,9 @@
 """Keep the planner from taking a full queue for an empty one.
 
-Reached from claim.py. A queue runs empty and fills again. Whoever vacuums it meanwhile notes that its pages hold next
-to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To read a shard of one row
-looks cheaper than to find a hundred by their keys, so every statement of a batch compares each of its rows with the
-whole shard: with ten thousand due in each of four, an item took the server 13 ms instead of a tenth of one.
+Reached from claim.py, once a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
+that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To
+read a shard of one row looks cheaper than to find a hundred by their keys, so every statement of a batch compares each
+of its rows with the whole shard: with ten thousand due in each of four, an item took the server 13 ms and not 0.1.
 """
 
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
 from tidings.storage import statistics
 from tidings.storage.database import TransientFailure, Tx
 
@@ -28,43 +29,62 @@ WRONG_BY = 4
 LOOK_EVERY = timedelta(seconds=1)
 REST = timedelta(seconds=5)
 """After a correction, which reads up to thirty thousand pages."""
+LONG_REST = timedelta(minutes=1)
+"""After one that changed nothing."""
 
 
 class Statistics:
-    """When to look again at what the planner believes."""
+    """When to look again at what the planner believes: while there is much to do, and not all the time."""
 
     def __init__(self) -> None:
+        self._is_asked = False
         self._look_at: datetime | None = None
+
+    def claimed_all_it_could(self) -> None:
+        """There is more due than was claimed."""
+        self._is_asked = True
 
     def is_time(self, now: datetime) -> bool:
         """Whether somebody should look now, who then is the only one for a while."""
-        if self._look_at and now < self._look_at <= now + REST:
+        if not self._is_asked or (self._look_at and now < self._look_at <= now + LONG_REST):
             return False
-        self._look_at = now + LOOK_EVERY
+        self._is_asked = False
+        self.rest(now, LOOK_EVERY)
         return True
 
-    def rest(self, now: datetime) -> None:
-        """A correction was made."""
-        self._look_at = now + REST
+    def rest(self, now: datetime, long: timedelta) -> None:
+        """Look no more for so long."""
+        self._look_at = now + long
 
 
-async def correct_statistics(kernel: "Kernel", shard: Shard, now: datetime) -> None:
+async def correct_statistics(kernel: "Kernel", shard: Shard, lane: Lane) -> None:
     """Before a claim, at most once a second: have the planner look again where it is wrong about this shard."""
+    now = await kernel.clock.now()
     if not kernel.statistics.is_time(now):
         return
     try:
         async with kernel.db.autocommit() as tx:
-            if await _is_misled(tx, kernel.shards, shard):
-                kernel.statistics.rest(now)
-                await statistics.analyze_queue(tx)
-                log.info("queue_analyzed", shard=shard)
+            believed = await statistics.believed_rows(tx)
+            if believed is not None and await _is_wrong(kernel, tx, believed, shard, lane, now):
+                await _correct(kernel, tx, believed, now)
     except TransientFailure as failure:
-        log.warning("queue_not_analyzed", reason=str(failure))  # the claim is made all the same, or knows better
+        log.warning("queue_not_analyzed", reason=str(failure))  # the claim is made all the same
+        kernel.statistics.rest(now, LONG_REST)
 
 
-async def _is_misled(tx: Tx, shards: int, shard: Shard) -> bool:
-    believed = await statistics.believed_rows(tx)
-    if believed is None or believed >= ENOUGH * shards:
+async def _is_wrong(kernel: "Kernel", tx: Tx, believed: float, shard: Shard, lane: Lane, now: datetime) -> bool:
+    if believed >= ENOUGH * kernel.shards:
         return False
-    most = max(FEW, round(WRONG_BY * believed / shards))
-    return await statistics.count_rows(tx, shard=shard, most=most + 1) > most
+    most = max(FEW, round(WRONG_BY * believed / kernel.shards))
+    since = kernel.horizon.taken_until((shard, lane))
+    return await statistics.count_due(tx, shard=shard, lane=lane, since=since, now=now, most=most + 1) > most
+
+
+async def _correct(kernel: "Kernel", tx: Tx, believed: float, now: datetime) -> None:
+    await statistics.analyze_queue(tx)
+    after = await statistics.believed_rows(tx)
+    if after == believed:  # the role may not, or somebody else is at it
+        log.warning("queue_not_analyzed", believed=round(believed), reason="PostgreSQL skipped it")
+    else:
+        log.info("queue_analyzed", believed=round(believed), rows=round(after or 0))
+    kernel.statistics.rest(now, LONG_REST if after == believed else REST)

@@ -183,8 +183,8 @@ async def insert_list_items(
     provider: str,
     items: Sequence[NewItem],
     now: datetime,
-) -> None:
-    """Write items of a plain list: for no contact, without an error, and of keys that nobody has taken."""
+) -> set[UUID]:
+    """Write items of a plain list: for no contact, without an error, of keys that nobody has taken; give them all."""
     await tx.fetch(
         _SQL["insert_list_items"],
         shard=shard,
@@ -201,6 +201,7 @@ async def insert_list_items(
         retry_at=[item.retry_at for item in items],
         now=now,
     )
+    return {item.id for item in items}
 
 
 async def insert_job_items(

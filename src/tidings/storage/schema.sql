@@ -291,7 +291,7 @@ create table outbox (
     -- What no code can send is refused when it is written, not found when it is due.
     constraint outbox_channel_check
         check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'))
-) with (fillfactor = 32);
+) with (fillfactor = 45);
 create index outbox_execution on outbox (shard, execution_id) where execution_id is not null;
 create index outbox_run on outbox (shard, run_id, job_id) where run_id is not null;
 create index outbox_in_doubt on outbox (shard, id) where in_doubt;

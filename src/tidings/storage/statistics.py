@@ -1,7 +1,12 @@
 """What the planner believes of the queue, and what is so. Reached from kernel/statistics.py."""
 
+from datetime import datetime
+
+import asyncpg
+
 from tidings.domain.ids import Shard
-from tidings.storage.database import Tx
+from tidings.domain.queue import Lane
+from tidings.storage.database import TransientFailure, Tx
 from tidings.storage.statements import load
 
 _SQL = load("statistics")
@@ -13,12 +18,15 @@ async def believed_rows(tx: Tx) -> float | None:
     return row["believed"] if row else None
 
 
-async def count_rows(tx: Tx, *, shard: Shard, most: int) -> int:
-    """How many rows a shard has, counted no further than `most`."""
-    (row,) = await tx.fetch(_SQL["count_rows"], shard=shard, most=most)
-    return int(row["found"])
+async def count_due(tx: Tx, *, shard: Shard, lane: Lane, since: datetime, now: datetime, most: int) -> int:
+    """How many rows are due, counted no further than `most`."""
+    (row,) = await tx.fetch(_SQL["count_due"], shard=shard, lane=lane, since=since, now=now, most=most)
+    return int(row["due"])
 
 
 async def analyze_queue(tx: Tx) -> None:
-    """Correct what the planner believes."""
-    await tx.fetch(_SQL["analyze_queue"])
+    """Correct what the planner believes, if that may be done and takes no longer than a statement may."""
+    try:
+        await tx.fetch(_SQL["analyze_queue"])
+    except asyncpg.QueryCanceledError as error:
+        raise TransientFailure("the queue took too long to analyze") from error

@@ -7,7 +7,3 @@ alter function shard_count() strict;
 
 -- convert_to() depends on the database's encoding, so this never was immutable.
 alter function campaign_key(bytea, text, bytea) stable;
-
--- An item of a run is written three times: planned, marked with its payload, and its fact. At 45 the third version found
--- no room on its page in two cases of five. Only new pages are filled so.
-alter table outbox set (fillfactor = 32);

@@ -59,8 +59,7 @@ select p.shard, t.entry, :tenant, :workspace, 'job', t.id, 'queued', 'engine', t
 
 -- name: insert_list_items
 -- Writes the items of one chunk of a plain list; they are rendered at their first mark. Each key names a place in the
--- list, or a post and its account, which a list has once; and the part is held where it was read. So no key is taken, and
--- to look for it would cost a third of the insert.
+-- list, and the part is held where it was read, so no key is taken: to look for it would cost a third of the insert.
 insert into outbox (
     shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, status, idempotency_key,
     retry_at, created_at

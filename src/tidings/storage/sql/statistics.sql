@@ -5,9 +5,12 @@ select reltuples / relpages * (pg_relation_size(oid) / current_setting('block_si
   from pg_class
  where oid = to_regclass('tidings.queue') and relpages > 0 and reltuples >= 0;
 
--- name: count_rows
--- How many rows one shard of the queue has, as far as that matters.
-select count(*) as found from (select from queue where shard = :shard limit :most) as few;
+-- name: count_due
+-- How many rows are due in one shard and lane, as far as that matters; from where claims begin, as what was claimed before
+-- may still be in the index.
+select count(*) as due
+  from (select from queue where shard = :shard and lane = :lane and due_at between :since and :now
+         order by due_at limit :most) as few;
 
 -- name: analyze_queue
 -- Has the planner look again, unless somebody else does that now.
