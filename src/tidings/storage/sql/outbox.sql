@@ -39,8 +39,7 @@ select o.id, o.marked_at is not null as marked
 -- name: mark_items
 -- Sets the mark that must be committed before the first byte. Guarded by the lease, by `stop`, and by the very state
 -- the decision was made on: never marked for this attempt, or (after an unknown commit) marked for it by this lease.
--- The owners are named twice: a job has hundreds of items, and a planner that once saw the queue with one row begins
--- there. Each row of the shard would be compared with every item, those of other jobs included.
+-- The owners are named twice, or a planner that takes the queue for empty compares all of it with each of a job's items.
 update outbox o
    set marked_attempt = t.attempt, marked_fence = t.fence, marked_at = :now,
        first_marked_at = coalesce(o.first_marked_at, :now), attempts = t.attempts,
