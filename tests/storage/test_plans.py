@@ -132,6 +132,21 @@ async def insert_queue_rows(session: Sql, first: int, count: int, due_at: dateti
     )
 
 
+async def vacuum_alone(session: Sql, table: str) -> None:
+    """Remove what is dead; autovacuum that looks at the database meanwhile would still see it, and keep it there."""
+    is_alone = (
+        "select not exists (select 1 from pg_stat_activity"
+        " where backend_type = 'autovacuum worker' and datname = current_database())"
+    )
+    async with asyncio.timeout(60):
+        while True:
+            was_alone = await session.fetchval(is_alone)
+            await session.execute(f"vacuum {table}")
+            if was_alone and await session.fetchval(is_alone):
+                return
+            await asyncio.sleep(0.1)
+
+
 async def insert_sleepers(session: Sql) -> None:
     """A million rows that are due later; without a log and with the indexes last it takes a third of the time."""
     await session.execute("drop index queue_due; alter table queue drop constraint queue_pkey, set unlogged")
@@ -445,7 +460,7 @@ async def test_a_page_of_contacts_is_read_from_the_index_of_its_filter(session: 
     """Where most are another workspace's; if all were ours, any index would do."""
     await fill(session, 20_000, analyze=False)
     await session.execute("update contacts set workspace_id = 'x' where company not like 'company 7%'")
-    await session.execute("vacuum contacts")
+    await vacuum_alone(session, "contacts")
     if analyze:
         await session.execute("analyze")
 
