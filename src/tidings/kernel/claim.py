@@ -20,7 +20,6 @@ UNABLE = timedelta(seconds=30)
 
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
     """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
-    await correct_statistics(kernel, shard, lane)
     now = await kernel.clock.now()
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
@@ -39,9 +38,9 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         kernel.horizon.suspected((shard, lane), claimed.suspect_due_at, now)
     elif claimed.reached:
         kernel.horizon.took((shard, lane), claimed.reached, now)
-    if len(claimed.leases) == limit:
-        kernel.statistics.claimed_all_it_could()
     crash_points.reach("after_claim")
+    if len(claimed.leases) == limit:
+        await correct_statistics(kernel, shard, lane)
     return claimed.leases
 
 

@@ -1,6 +1,6 @@
 """Keep the planner from taking a full queue for an empty one.
 
-Reached from claim.py, once a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
+Reached from claim.py, when a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
 that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To
 read a shard of one row looks cheaper than to find a hundred by their keys, so every statement of a batch compares each
 of its rows with the whole shard: with ten thousand due in each of four, an item took the server 13 ms and not 0.1.
@@ -34,21 +34,15 @@ LONG_REST = timedelta(minutes=1)
 
 
 class Statistics:
-    """When to look again at what the planner believes: while there is much to do, and not all the time."""
+    """When to look again at what the planner believes."""
 
     def __init__(self) -> None:
-        self._is_asked = False
         self._look_at: datetime | None = None
-
-    def claimed_all_it_could(self) -> None:
-        """There is more due than was claimed."""
-        self._is_asked = True
 
     def is_time(self, now: datetime) -> bool:
         """Whether somebody should look now, who then is the only one for a while."""
-        if not self._is_asked or (self._look_at and now < self._look_at <= now + LONG_REST):
+        if self._look_at and now < self._look_at <= now + LONG_REST:
             return False
-        self._is_asked = False
         self.rest(now, LOOK_EVERY)
         return True
 
@@ -58,7 +52,7 @@ class Statistics:
 
 
 async def correct_statistics(kernel: "Kernel", shard: Shard, lane: Lane) -> None:
-    """Before a claim, at most once a second: have the planner look again where it is wrong about this shard."""
+    """After a full claim, at most once a second: have the planner look again where it is wrong about this shard."""
     now = await kernel.clock.now()
     if not kernel.statistics.is_time(now):
         return
@@ -68,7 +62,7 @@ async def correct_statistics(kernel: "Kernel", shard: Shard, lane: Lane) -> None
             if believed is not None and await _is_wrong(kernel, tx, believed, shard, lane, now):
                 await _correct(kernel, tx, believed, now)
     except TransientFailure as failure:
-        log.warning("queue_not_analyzed", reason=str(failure))  # the claim is made all the same
+        log.warning("queue_not_analyzed", reason=str(failure))  # what was claimed is done all the same
         kernel.statistics.rest(now, LONG_REST)
 
 
