@@ -20,7 +20,7 @@ from tidings.storage.statements import load
 
 COMMITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "claim": [("claim", "claim_due")],
-    "reserve": [("outbox", "reserve_items"), ("deploy", "insert_list_items"), ("deploy", "insert_job_items")],
+    "reserve": [("outbox", "reserve_items"), ("deploy", "insert_job_items")],
     "mark": [("outbox", "mark_items")],
     "finalize": [("finalize", "finalize_items")],
     "release": [("release", "release_executions")],

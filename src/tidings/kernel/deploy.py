@@ -58,9 +58,7 @@ class _ListChunk:
         ]
         if not items:
             return []
-        # The key of a post names its account and not its place in the list, which may have both twice.
-        insert = deploy.insert_job_items if run.channel is Channel.SOCIAL else deploy.insert_list_items
-        written = await insert(
+        written = await deploy.insert_job_items(
             tx,
             shard=shard,
             run_id=run.id,
@@ -71,7 +69,7 @@ class _ListChunk:
             items=items,
             now=now,
         )
-        new = [item for item in items if item.id in written]
+        new = [item for item in items if item.id in written]  # a list may name a post and its account twice
         return [NewJob(job_id, len(new), 0, max(now, new[0].retry_at or now))] if new else []
 
 

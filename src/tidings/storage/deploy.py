@@ -172,38 +172,6 @@ async def insert_jobs(
     )
 
 
-async def insert_list_items(
-    tx: Tx,
-    *,
-    shard: Shard,
-    run_id: UUID,
-    tenant: str,
-    workspace: str,
-    channel: str,
-    provider: str,
-    items: Sequence[NewItem],
-    now: datetime,
-) -> set[UUID]:
-    """Write items of a plain list: for no contact, without an error, of keys that nobody has taken; give them all."""
-    await tx.fetch(
-        _SQL["insert_list_items"],
-        shard=shard,
-        run_id=run_id,
-        tenant=tenant,
-        workspace=workspace,
-        channel=channel,
-        provider=provider,
-        ids=[item.id for item in items],
-        job_ids=[item.job_id for item in items],
-        ordinals=[item.ordinal for item in items],
-        recipients=[item.recipient for item in items],
-        keys=[item.key for item in items],
-        retry_at=[item.retry_at for item in items],
-        now=now,
-    )
-    return {item.id for item in items}
-
-
 async def insert_job_items(
     tx: Tx,
     *,

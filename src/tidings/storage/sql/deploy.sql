@@ -57,25 +57,9 @@ select p.shard, t.entry, :tenant, :workspace, 'job', t.id, 'queued', 'engine', t
  cross join unnest(:ids::uuid[], :entries::uuid[], :details::jsonb[]) as t(id, entry, detail)
  where p.shard = :shard and p.run_id = :run_id;
 
--- name: insert_list_items
--- Writes the items of one chunk of a plain list; they are rendered at their first mark. Each key names a place in the
--- list, and the part is held where it was read, so no key is taken: to look for it would cost a third of the insert.
-insert into outbox (
-    shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, status, idempotency_key,
-    retry_at, created_at
-)
-select p.shard, t.id, :tenant, :workspace, p.run_id, t.job_id, t.ordinal, :channel, :provider, t.recipient, 'queued',
-       t.idempotency_key, t.retry_at, :now
-  from run_parts p
- cross join unnest(
-           :ids::uuid[], :job_ids::uuid[], :ordinals::bigint[], :recipients::text[], :keys::bytea[],
-           :retry_at::timestamptz[]
-       ) as t(id, job_id, ordinal, recipient, idempotency_key, retry_at)
- where p.shard = :shard and p.run_id = :run_id;
-
 -- name: insert_job_items
--- The same where a key may be taken. One that has no address, or was tried again before, is not sent: the first is
--- skipped with the reason, the second stays the only one of its key.
+-- Writes the items of one chunk; they are rendered at their first mark. One that has no address, or was tried again
+-- before, is not sent: the first is skipped with the reason, the second stays the only one of its key.
 insert into outbox (
     shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
     skipped, error, idempotency_key, retry_at, created_at, finalized_at
