@@ -46,16 +46,19 @@ def assert_no_transaction() -> None:
 
 
 class _Connection(asyncpg.Connection):
-    _planned_at = 0.0
+    _planned_at: float | None = None  # never a number to begin with: the monotonic clock of a young machine is near 0
 
     def get_reset_query(self) -> str:
         return ""  # nothing here changes session state, and the reset is a round trip for each use
 
     async def forget_old_plans(self) -> None:
         """Before each use: a plan made when a table was small reads a whole shard once it is large."""
-        if time.monotonic() - self._planned_at >= REPLAN_SECONDS:
+        now = time.monotonic()
+        if self._planned_at is None:
+            self._planned_at = now  # a new connection has no plans
+        elif now - self._planned_at >= REPLAN_SECONDS:
             await self.execute("discard plans")
-            self._planned_at = time.monotonic()
+            self._planned_at = now
 
 
 class Tx:
