@@ -143,6 +143,9 @@ async def test_schemathesis_finds_nothing(
 ) -> None:
     await start(engine)
     async with listening(engine, config) as url:
+        # Made at the first look, which on a busy machine takes longer than schemathesis waits for it.
+        async with httpx2.AsyncClient(timeout=CHECKED_FOR_SECONDS) as http:
+            assert (await http.get(f"{url}/openapi.json")).status_code == 200
         checking = await asyncio.create_subprocess_exec(
             *(str(Path(sys.executable).parent / "schemathesis"), "run", f"{url}/openapi.json"),
             *("--header", f"Authorization: Bearer {admin.secret}", *THOROUGHLY, "--seed", "1"),

@@ -154,12 +154,17 @@ async def test_a_process_that_is_asked_to_stop_ends_its_streams(
 
     async with httpx2.AsyncClient(headers=key) as http, asyncio.timeout(10):
         async with listening(engine, config) as url:
-            following = asyncio.create_task(http.get(f"{url}/v1/executions/{id}/events"))
-            await asyncio.sleep(0.2)
-        answer = await following
+            stream = http.stream("GET", f"{url}/v1/executions/{id}/events")
+            answer = await stream.__aenter__()
+            lines = answer.aiter_lines()
+            while not (line := await anext(lines)).startswith("data:"):
+                pass
+        rest = [one async for one in lines]
+        await stream.__aexit__(None, None, None)
 
     assert answer.status_code == 200
-    assert '"status":"enqueued"' in answer.text.replace(" ", "")
+    assert '"status":"enqueued"' in line.replace(" ", "")
+    assert not [one for one in rest if one.startswith("data:")]
 
 
 async def test_a_stream_tells_nothing_more_once_its_key_is_revoked(

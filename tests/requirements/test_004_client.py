@@ -237,12 +237,14 @@ async def test_004_4_2_the_usage_example_runs_as_printed(manager: Person, client
     """4.2: trigger, then wait and print `Step n/total`."""
     await seed(manager, "proposal_accepted")
     printed: list[str] = []
+    begun = asyncio.Event()
 
     def show(status: Execution) -> None:
         printed.append(f"Step {(status.current_step or 0) + 1}/{status.total_steps}")
+        begun.set()
 
     async def work() -> Any:
-        await asyncio.sleep(0.1)
+        await begun.wait()
         await engine.work_everything()
 
     working = asyncio.create_task(work())
