@@ -21,8 +21,9 @@ from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.render import Renderer
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
+from tidings.storage.address import checked_address, without_password
 from tidings.storage.clock import Clock, DatabaseClock
-from tidings.storage.database import Database, without_password
+from tidings.storage.database import Database
 from tidings.storage.directory import FunctionDirectory
 from tidings.storage.migrate import (
     migrate,
@@ -268,7 +269,7 @@ async def reset_database(config: Config) -> None:
 
 async def shown_database_url(config: Config) -> str:
     """The address without its password."""
-    return without_password(await database_url(config))
+    return without_password(checked_address(await database_url(config)))
 
 
 async def stop_embedded(config: Config) -> bool:

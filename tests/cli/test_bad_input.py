@@ -18,10 +18,14 @@ CLOSED_PORT = 1
         f"mysql://ann:{PASSWORD}@localhost/app",
         f"postgresql://ann:{PASSWORD}@localhost:port/app",
         f"ann:{PASSWORD}@localhost",
+        f"postgresql://ann:{PASSWORD}",
+        f"postgresql://ann:12?{PASSWORD}@localhost/app",
+        f"postgresql:/ann:{PASSWORD}@localhost/app",
     ],
 )
-def test_a_bad_database_url_is_refused_without_its_password(anywhere: Command, url: str) -> None:
-    complaint = anywhere("db", "status", DATABASE_URL=url).complaint
+@pytest.mark.parametrize("arguments", [["db", "status"], ["db", "reset"], ["up"], ["verify"]])
+def test_a_bad_database_url_is_refused_without_its_password(anywhere: Command, url: str, arguments: list[str]) -> None:
+    complaint = anywhere(*arguments, DATABASE_URL=url).complaint
 
     assert "write it like postgresql://user:password@host:5432/database" in complaint
     assert PASSWORD not in complaint
