@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from tidings.config import Config, variable
+from tidings.config import Config, read_config, variable
 from tidings.domain.errors import ConfigInvalid, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
@@ -100,14 +100,19 @@ async def open_database(config: Config) -> Database:
 
 
 async def open_engine(
-    config: Config,
+    config: Config | None = None,
     app: App | None = None,
     *,
     clock: Clock | None = None,
     may_migrate: bool = True,
     for_worker: bool = False,
 ) -> Engine:
-    """An engine on a current database; brings its tables up to date unless told only to look."""
+    """Open an engine on a current database; bring its tables up to date unless told only to look.
+
+    Without a Config the settings are those of the environment and tidings.toml, as every command reads them. A Config
+    made by hand holds only what it is given.
+    """
+    config = config or read_config()
     # A bad setting is told before anything is written.
     app = app or App()
     fallbacks = _fallbacks(app)
