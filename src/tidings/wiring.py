@@ -34,7 +34,8 @@ from tidings.storage.migrate import (
     reset,
     schema_state,
 )
-from tidings.storage.vault import Vault, key_kept_in, read_keys
+from tidings.storage.sealed import require_opened
+from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
 
 LONGEST_MARGIN = timedelta(seconds=1)
 SHARE_OF_A_LEASE = 0.8
@@ -125,20 +126,26 @@ async def open_engine(
         _require_limited_providers(config, providers)
     db = await open_database(config)
     try:
-        if may_migrate:
-            await migrate(db, shards=config.shards)
-        else:
-            await require_current(db)
+        await _require_tables(config, db, may_migrate=may_migrate)
         shards = await read_shard_count(db)
-        await require_every_row(db)
         vault = Vault(keys or _own_keys(config))
+        if may_migrate:  # a command that only looks opens no secret
+            await _require_key(config, db, vault, for_worker=for_worker)
     except BaseException:
         await db.close()
         raise
     directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
-    known = frozenset(fallbacks)
-    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, known))
+    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks)))
+
+
+async def _require_tables(config: Config, db: Database, *, may_migrate: bool) -> None:
+    """Bring the tables up to date, or require that they are, and that their rows can be seen."""
+    if may_migrate:
+        await migrate(db, shards=config.shards)
+    else:
+        await require_current(db)
+    await require_every_row(db)
 
 
 def _limits(config: Config) -> Limits:
@@ -167,6 +174,17 @@ def _require_limited_providers(config: Config, providers: Mapping[str, Provider]
 def _own_keys(config: Config) -> list[bytes]:
     """The embedded server's files have a key beside them; with a database elsewhere there is none unless given."""
     return [] if config.database_url else [key_kept_in(data_dir(config))]
+
+
+async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker: bool) -> None:
+    """Refuse a key that does not open the stored secrets, and a worker without one that needs it.
+
+    Another process may have no key, but not a wrong one: what it seals with that, no worker opens.
+    """
+    if vault.has_key or for_worker:
+        is_set = config.secret_key or config.database_url
+        source = variable("secret_key") if is_set else f"the key in {data_dir(config) / KEY_FILE}"
+        await require_opened(db, vault, source)
 
 
 def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
