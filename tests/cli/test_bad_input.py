@@ -65,6 +65,17 @@ def test_a_bad_settings_file_is_refused(anywhere: Command, file: str, expected: 
     assert not (anywhere.directory / "data").exists()
 
 
+def test_a_settings_file_with_secrets_that_others_may_read_is_warned_of_and_used(anywhere: Command) -> None:
+    path = anywhere.directory / "tidings.toml"
+    path.write_text(f'admin_key = "{PASSWORD}"')
+    path.chmod(0o644)
+
+    ended = anywhere("db", "stop", "--json")
+
+    assert (ended.status, ended.json) == (0, {"stopped": False})
+    assert ended.err == f"tidings: warning: {path} holds secrets and others may read it; run chmod 600 {path}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "expected"),
     [

@@ -109,7 +109,7 @@ async def test_removing_asks_first_and_names_what_would_go(tidings: Command, sea
 
     assert refused.status == 1
     assert "function 'send-email' in workspace 'eu' of tenant 'acme'\n" in refused.err
-    assert "Remove the secrets of these 2?" in refused.err
+    assert "Remove the stored secret of these 2 functions?" in refused.err
     async with opened(sealed, RIGHT) as engine:
         assert [one.has_secret for one in await engine.functions.list(ACME)] == [True]
 

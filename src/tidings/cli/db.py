@@ -90,7 +90,8 @@ def forget_secrets(
         for one in found:
             errors.print(printable(str(one)), markup=False, highlight=False, soft_wrap=True)
         if found:
-            typer.confirm(f"Remove the secrets of these {len(found)}?", abort=True, err=True)
+            whose = f"these {len(found)} functions" if len(found) > 1 else "this function"
+            typer.confirm(f"Remove the stored secret of {whose}?", abort=True, err=True)
     gone = with_engine(config, lambda engine: engine.functions.forget_unopened(actor))
     if as_json:
         print_json(
