@@ -66,19 +66,18 @@ app = App(functions={"send-email": send_email, "slack": slack})
 
 async def main() -> None:
     """Open an engine on a database of its own, or on the one that is given."""
-    if url := os.environ.get("DATABASE_URL"):
-        await use(Config(database_url=url))
+    if "DATABASE_URL" in os.environ:
+        await use(await open_engine(app=app))  # with every setting of the environment and tidings.toml
         return
     with tempfile.TemporaryDirectory() as directory:
         try:
-            await use(Config(data_dir=Path(directory)))
+            await use(await open_engine(Config(data_dir=Path(directory)), app))
         finally:
             await remove_server(Path(directory))
 
 
-async def use(config: Config) -> None:
+async def use(engine: Engine) -> None:
     """Run the example on one engine."""
-    engine = await open_engine(config, app)
     try:
         await tell(engine)
     finally:

@@ -1,8 +1,8 @@
 """Tidings: a durable engine for messages to people, on PostgreSQL.
 
-from tidings import Config, Trigger, open_engine
+from tidings import open_engine
 
-engine = await open_engine(Config())
+engine = await open_engine()  # DATABASE_URL, TIDINGS_… and tidings.toml; else the embedded PostgreSQL
 await engine.define("welcome", {...})
 await engine.trigger("welcome", {"email": "ada@example.com"}, idempotency_key="signup-1")
 """

@@ -1,10 +1,15 @@
 """One frozen Config: a setting is a flag, an environment variable or a key in tidings.toml; the first given wins."""
 
+import os
+import re
+import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +18,23 @@ from tidings.domain.errors import ConfigInvalid
 from tidings.domain.queue import Lane
 
 Choice = TypeVar("Choice", bound=StrEnum)
+
+PREFIX = "TIDINGS_"
+OTHER_VARIABLES = frozenset(
+    {
+        *("TIDINGS_URL", "TIDINGS_KEY"),  # the Python client's
+        "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
+        *("TIDINGS_TEST_API", "TIDINGS_TEST_RUN"),  # the test suite's
+    }
+)
+"""Every variable with our prefix that is not a setting."""
+
+# What Kubernetes tells each pod about a Service whose name begins with "tidings".
+_INJECTED = re.compile(
+    r"TIDINGS(_[A-Z0-9_]+)?_"
+    r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+_INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 class LogFormat(StrEnum):
@@ -52,26 +74,78 @@ class Config:
     log_format: LogFormat = LogFormat.CONSOLE
 
 
+def read_config(**flags: object) -> Config:
+    """Return the settings of this process: these flags, its environment, and tidings.toml in its working directory."""
+    return load_config(flags, os.environ, Path.cwd())
+
+
 def load_config(flags: Mapping[str, object], environ: Mapping[str, str], directory: Path) -> Config:
     """Gather every setting from where it was given first, and refuse what cannot be used."""
-    file = _read_file(directory / "tidings.toml")
-    known = {one.name for one in fields(Config)}
-    unknown = sorted(file.keys() - known)
-    if unknown:
-        raise ConfigInvalid(
-            f"tidings.toml has {unknown[0]!r}, which is no setting; use one of {', '.join(sorted(known))}"
-        )
+    path = directory / "tidings.toml"
+    file = _read_file(path)
+    environ = {name: value for name, value in environ.items() if not _is_injected(name, value)}
+    _require_known(file, environ)
     given: dict[str, Any] = {}
-    for name in known:
+    for name in _READERS:
         for source, value in _sources(name, flags, environ, file):
             given[name] = _READERS[name](source, value)
             break
+    if any(_is_secret(name, value) for name, value in file.items()):
+        _warn_if_others_may_read(path)
     return Config(**given)
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting; the database's is the one every platform sets."""
-    return "DATABASE_URL" if name == "database_url" else f"TIDINGS_{name.upper()}"
+    """Return the environment variable of a setting; the database's is the one every platform sets."""
+    return "DATABASE_URL" if name == "database_url" else f"{PREFIX}{name.upper()}"
+
+
+def _is_injected(name: str, value: str) -> bool:
+    """Whether Kubernetes set this variable; TIDINGS_PORT is its own or ours, as its value shows."""
+    if name.startswith(PREFIX) and name.endswith("_PORT") and _INJECTED_ADDRESS.match(value):
+        return True
+    return _INJECTED.fullmatch(name) is not None
+
+
+def _require_known(file: Iterable[str], environ: Iterable[str]) -> None:
+    """Refuse a key or a variable that nobody reads: a misspelt one would be silent."""
+    for key in sorted(set(file) - _READERS.keys()):
+        raise ConfigInvalid(f"tidings.toml has {key!r}, which is not a setting; {_meant(key, str)}")
+    known = OTHER_VARIABLES.union(map(variable, _READERS))
+    for name in sorted(set(environ) - known):
+        if name.upper().startswith(PREFIX):  # on most systems tidings_port is another variable than TIDINGS_PORT
+            raise ConfigInvalid(f"{name} is not a setting; {_meant(name[len(PREFIX) :], variable)}")
+
+
+def _meant(given: str, written: Callable[[str], str]) -> str:
+    nearest = get_close_matches(given.lower(), _READERS, n=1)
+    if nearest:
+        return f"did you mean {written(nearest[0])}?"
+    return f"use one of {', '.join(written(name) for name in sorted(_READERS))}"
+
+
+def _is_secret(name: str, value: object) -> bool:
+    """Whether a value must not be read by others: a key, or a URL with a password."""
+    if _READERS[name] is not _secret:
+        return False
+    if not name.endswith("_url"):
+        return True
+    login = str(value).partition("?")[0].rpartition("@")[0].partition("://")[2]
+    return ":" in login or "password" in str(value).lower()
+
+
+@cache  # once in each process, however many engines it opens
+def _warn_if_others_may_read(path: Path) -> None:
+    if os.name != "posix":
+        return  # elsewhere the mode says nothing about who may read
+    found = path.stat()
+    is_ours = found.st_uid == os.geteuid()
+    # A group that may read another's file is how a service is given one; of our own file it is an oversight.
+    if found.st_mode & (0o044 if is_ours else 0o004):
+        owner = "" if is_ours else "make the user that runs Tidings its owner and "
+        sys.stderr.write(
+            f"tidings: warning: {path} holds secrets and others may read it; {owner}run chmod 600 {path}\n"
+        )
 
 
 def _sources(
@@ -87,7 +161,7 @@ def _sources(
 
 def _read_file(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -96,20 +170,30 @@ def _read_file(path: Path) -> Mapping[str, object]:
 
 def _text(source: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ConfigInvalid(f"{source} is {value!r}; write a text")
-    return value
+        raise ConfigInvalid(f"{source} is {value!r}; write a string, in quotes")
+    return _not_empty(source, value)
 
 
 def _secret(source: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ConfigInvalid(f"{source} is no text; write it in quotes")  # not quoted: it is a secret all the same
+        raise ConfigInvalid(f"{source} is not a string; write it in quotes")  # its value may be a secret all the same
+    return _not_empty(source, value)
+
+
+def _not_empty(source: str, value: str) -> str:
+    """Refuse what a shell makes of a variable that is not set: the default would be used silently instead."""
+    if not value.strip():
+        raise ConfigInvalid(f"{source} is empty; write a value, or leave it out")
     return value
 
 
 def _path(source: str, value: object) -> Path:
-    if not str(value):
-        raise ConfigInvalid(f"{source} is empty; write a path")
-    return Path(str(value)).expanduser()
+    if not isinstance(value, str | Path):
+        raise ConfigInvalid(f"{source} is {value!r}; write a path, in quotes")
+    try:
+        return Path(_not_empty(source, str(value))).expanduser()
+    except RuntimeError as error:  # nobody is called so, or this user has no home
+        raise ConfigInvalid(f"{source} is {str(value)!r}, which begins with an unknown home; write it out") from error
 
 
 def _flag(source: str, value: object) -> bool:
@@ -120,27 +204,24 @@ def _flag(source: str, value: object) -> bool:
     return found
 
 
-def _number(least: float, most: float) -> Callable[[str, object], float]:
+def _number(least: float, most: float, *, whole: bool = False) -> Callable[[str, object], float]:
+    kind = "whole number" if whole else "number"
+
     def read(source: str, value: object) -> float:
         try:
             number = float(str(value))
         except ValueError:
             number = least - 1
-        if not least <= number <= most:
-            raise ConfigInvalid(f"{source} is {value!r}; write a number from {least:g} to {most:g}")
+        if not least <= number <= most or (whole and not number.is_integer()):
+            raise ConfigInvalid(f"{source} is {value!r}; write a {kind} from {least:.10g} to {most:.10g}")
         return number
 
     return read
 
 
 def _whole(least: int, most: int) -> Callable[[str, object], int]:
-    def read(source: str, value: object) -> int:
-        number = _number(least, most)(source, value)
-        if number != int(number):
-            raise ConfigInvalid(f"{source} is {value!r}; write a whole number")
-        return int(number)
-
-    return read
+    read = _number(least, most, whole=True)
+    return lambda source, value: int(read(source, value))
 
 
 def _choice(kind: type[Choice]) -> Callable[[str, object], Choice]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from tidings.config import Config, variable
+from tidings.config import Config, read_config, variable
 from tidings.domain.errors import ConfigInvalid, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
@@ -21,8 +21,9 @@ from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.render import Renderer
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
+from tidings.storage.address import checked_address, without_password
 from tidings.storage.clock import Clock, DatabaseClock
-from tidings.storage.database import Database, without_password
+from tidings.storage.database import Database
 from tidings.storage.directory import FunctionDirectory
 from tidings.storage.migrate import (
     migrate,
@@ -33,7 +34,8 @@ from tidings.storage.migrate import (
     reset,
     schema_state,
 )
-from tidings.storage.vault import Vault, key_kept_in, read_keys
+from tidings.storage.sealed import require_opened
+from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
 
 LONGEST_MARGIN = timedelta(seconds=1)
 SHARE_OF_A_LEASE = 0.8
@@ -99,14 +101,19 @@ async def open_database(config: Config) -> Database:
 
 
 async def open_engine(
-    config: Config,
+    config: Config | None = None,
     app: App | None = None,
     *,
     clock: Clock | None = None,
     may_migrate: bool = True,
     for_worker: bool = False,
 ) -> Engine:
-    """An engine on a current database; brings its tables up to date unless told only to look."""
+    """Open an engine on a current database; bring its tables up to date unless told only to look.
+
+    Without a Config the settings are those of the environment and tidings.toml, as every command reads them. A Config
+    made by hand holds only what it is given.
+    """
+    config = config or read_config()
     # A bad setting is told before anything is written.
     app = app or App()
     fallbacks = _fallbacks(app)
@@ -119,20 +126,26 @@ async def open_engine(
         _require_limited_providers(config, providers)
     db = await open_database(config)
     try:
-        if may_migrate:
-            await migrate(db, shards=config.shards)
-        else:
-            await require_current(db)
+        await _require_tables(config, db, may_migrate=may_migrate)
         shards = await read_shard_count(db)
-        await require_every_row(db)
         vault = Vault(keys or _own_keys(config))
+        if may_migrate:  # a command that only looks opens no secret
+            await _require_key(config, db, vault, for_worker=for_worker)
     except BaseException:
         await db.close()
         raise
     directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
-    known = frozenset(fallbacks)
-    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, known))
+    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks)))
+
+
+async def _require_tables(config: Config, db: Database, *, may_migrate: bool) -> None:
+    """Bring the tables up to date, or require that they are, and that their rows can be seen."""
+    if may_migrate:
+        await migrate(db, shards=config.shards)
+    else:
+        await require_current(db)
+    await require_every_row(db)
 
 
 def _limits(config: Config) -> Limits:
@@ -161,6 +174,17 @@ def _require_limited_providers(config: Config, providers: Mapping[str, Provider]
 def _own_keys(config: Config) -> list[bytes]:
     """The embedded server's files have a key beside them; with a database elsewhere there is none unless given."""
     return [] if config.database_url else [key_kept_in(data_dir(config))]
+
+
+async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker: bool) -> None:
+    """Refuse a key that does not open the stored secrets, and a worker without one that needs it.
+
+    Another process may have no key, but not a wrong one: what it seals with that, no worker opens.
+    """
+    if vault.has_key or for_worker:
+        is_set = config.secret_key or config.database_url
+        source = variable("secret_key") if is_set else f"the key in {data_dir(config) / KEY_FILE}"
+        await require_opened(db, vault, source)
 
 
 def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
@@ -268,7 +292,7 @@ async def reset_database(config: Config) -> None:
 
 async def shown_database_url(config: Config) -> str:
     """The address without its password."""
-    return without_password(await database_url(config))
+    return without_password(checked_address(await database_url(config)))
 
 
 async def stop_embedded(config: Config) -> bool:

@@ -18,10 +18,14 @@ CLOSED_PORT = 1
         f"mysql://ann:{PASSWORD}@localhost/app",
         f"postgresql://ann:{PASSWORD}@localhost:port/app",
         f"ann:{PASSWORD}@localhost",
+        f"postgresql://ann:{PASSWORD}",
+        f"postgresql://ann:12?{PASSWORD}@localhost/app",
+        f"postgresql:/ann:{PASSWORD}@localhost/app",
     ],
 )
-def test_a_bad_database_url_is_refused_without_its_password(anywhere: Command, url: str) -> None:
-    complaint = anywhere("db", "status", DATABASE_URL=url).complaint
+@pytest.mark.parametrize("arguments", [["db", "status"], ["db", "reset"], ["up"], ["verify"]])
+def test_a_bad_database_url_is_refused_without_its_password(anywhere: Command, url: str, arguments: list[str]) -> None:
+    complaint = anywhere(*arguments, DATABASE_URL=url).complaint
 
     assert "write it like postgresql://user:password@host:5432/database" in complaint
     assert PASSWORD not in complaint
@@ -48,9 +52,9 @@ def test_a_server_that_may_forget_is_refused(tidings: Command) -> None:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ('databse_url = "x"', "tidings.toml has 'databse_url', which is no setting; use one of "),
+        ('databse_url = "x"', "tidings.toml has 'databse_url', which is not a setting; did you mean database_url?"),
         ("lease_seconds = ", "tidings.toml cannot be read: "),
-        ("batch = 0", "tidings.toml: batch is 0; write a number from 1 to 10000"),
+        ("batch = 0", "tidings.toml: batch is 0; write a whole number from 1 to 10000"),
         ("lanes = []", "tidings.toml: lanes is empty; use some of transactional, "),
     ],
 )
@@ -61,12 +65,30 @@ def test_a_bad_settings_file_is_refused(anywhere: Command, file: str, expected: 
     assert not (anywhere.directory / "data").exists()
 
 
+def test_a_settings_file_with_secrets_that_others_may_read_is_warned_of_and_used(anywhere: Command) -> None:
+    path = anywhere.directory / "tidings.toml"
+    path.write_text(f'admin_key = "{PASSWORD}"')
+    path.chmod(0o644)
+
+    ended = anywhere("db", "stop", "--json")
+
+    assert (ended.status, ended.json) == (0, {"stopped": False})
+    assert ended.err == f"tidings: warning: {path} holds secrets and others may read it; run chmod 600 {path}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "expected"),
     [
         (["worker", "--lanes", "campaigns,fast"], {}, "--lanes has 'fast'; use some of transactional, sequences, "),
-        (["worker", "--processes", "0"], {}, "--processes is 0; write a number from 1 to 256"),
+        (["worker", "--processes", "0"], {}, "--processes is 0; write a whole number from 1 to 256"),
         (["worker"], {"TIDINGS_BATCH": "1.5"}, "TIDINGS_BATCH is '1.5'; write a whole number"),
+        (
+            ["worker"],
+            {"TIDINGS_SMTP_ULR": PASSWORD},
+            "TIDINGS_SMTP_ULR is not a setting; did you mean TIDINGS_SMTP_URL?",
+        ),
+        (["runs", "list"], {"TIDINGS_XYZZY": PASSWORD}, "TIDINGS_XYZZY is not a setting; use one of "),
+        (["db", "reset", "--yes", "--database-url", ""], {}, "--database-url is empty; write a value, or leave it out"),
         (["up"], {"TIDINGS_DOUBT_POLICY": "guess"}, "TIDINGS_DOUBT_POLICY is 'guess'; use one of hold, "),
         (["worker"], {"TIDINGS_SMTP_URL": f"smtp://ann:{PASSWORD}@host:25"}, "add ?from=you@example.com"),
         (["worker", "--app", "no.such:thing"], {}, "--app 'no.such:thing' cannot be loaded"),

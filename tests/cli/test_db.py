@@ -95,6 +95,23 @@ async def test_reset_makes_the_tables_anew(
     assert await count(sql, "migrations") == len(NAMES)
 
 
+async def test_a_schema_of_somebody_else_is_one_line_and_left_alone(tidings: Command, empty: str) -> None:
+    sql = await asyncpg.connect(empty)
+    await sql.execute(
+        "create schema tidings; create table tidings.migrations (id integer); insert into tidings.migrations values (1)"
+    )
+    starts = [["db", "migrate"], ["db", "status"], ["db", "reset", "--yes"], ["worker"], ["serve"], ["up"], ["verify"]]
+
+    for arguments in starts:
+        complaint = tidings(*arguments, DATABASE_URL=empty).complaint
+        assert "the database has a schema tidings that Tidings did not make" in complaint
+        assert "use another database, or rename that schema" in complaint
+
+    assert await sql.fetchval("select sum(id) from tidings.migrations") == 1
+    assert await sql.fetchval("select count(*) from pg_class where relnamespace = 'tidings'::regnamespace") == 1
+    await sql.close()
+
+
 async def test_a_database_newer_than_the_code_is_left_alone(
     tidings: Command, sql: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:

@@ -150,6 +150,47 @@ async def test_reset_removes_everything_and_migrating_again_starts_anew(db: Data
     assert await migrate(db) == NAMES
 
 
+# A schema of our name that is not ours
+
+FOREIGN = [
+    ("create table tidings.letters (id integer)", "table .*letters"),
+    ("create table tidings.migrations (id integer primary key)", "table .*migrations"),
+    ("create function tidings.shard_count() returns integer language sql return 4", r"function .*shard_count\(\)"),
+    ("create type tidings.mood as enum ('glad')", "type .*mood"),
+    ("create view tidings.letters as select 1 as id", "view .*letters"),
+    ("create sequence tidings.counter", "sequence .*counter"),
+]
+CONTENTS = """
+select pg_describe_object(classid, objid, 0)
+  from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = to_regnamespace('tidings') order by 1
+"""
+
+
+@pytest.mark.parametrize(("made", "named"), FOREIGN, ids=[made.split()[1] + "_" + made[-9:] for made, _ in FOREIGN])
+async def test_a_schema_of_somebody_else_is_refused_and_left_alone(
+    empty: Database, empty_dsn: str, made: str, named: str
+) -> None:
+    sql = await asyncpg.connect(empty_dsn)
+    await sql.execute(f"create schema tidings; {made}")
+    before = await sql.fetch(CONTENTS)
+
+    for refused in (migrate, schema_state, require_current, reset):
+        with pytest.raises(SchemaMismatch, match=f"a schema tidings that Tidings did not make: it holds {named}; use "):
+            await refused(empty)
+
+    assert before == await sql.fetch(CONTENTS) != []
+    await sql.close()
+
+
+async def test_an_empty_schema_that_was_made_for_us_is_used(empty: Database, empty_dsn: str) -> None:
+    sql = await asyncpg.connect(empty_dsn)
+    await sql.execute("create schema tidings")
+    await sql.close()
+
+    assert (await schema_state(empty)).applied == ()
+    assert await migrate(empty) == NAMES
+
+
 # Servers that must not be used
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tidings.cli.opened import Actor, Yes, with_engine
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
 
 app = typer.Typer(help="The database: its tables and where it is.", no_args_is_help=True)
@@ -67,6 +68,43 @@ def reset(
         print_json({"reset": True})
     else:
         print_line("the tables are new and empty")
+
+
+@app.command("forget-secrets")
+def forget_secrets(
+    yes: Yes = False,
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove the stored secrets that TIDINGS_SECRET_KEY does not open: the key that sealed them is lost. Asks first.
+
+    Their functions stay and are called without a secret until they are given a new one.
+    """
+    from tidings.cli.output import errors, print_json, print_line, printable
+
+    config = config_from(database_url=database_url, data_dir=data_dir)
+    if not yes:
+        found = with_engine(config, lambda engine: engine.functions.unopened())
+        for one in found:
+            errors.print(printable(str(one)), markup=False, highlight=False, soft_wrap=True)
+        if found:
+            whose = f"these {len(found)} functions" if len(found) > 1 else "this function"
+            typer.confirm(f"Remove the stored secret of {whose}?", abort=True, err=True)
+    gone = with_engine(config, lambda engine: engine.functions.forget_unopened(actor))
+    if as_json:
+        print_json(
+            [
+                {"tenant": one.workspace.tenant, "workspace": one.workspace.name, "function": one.function}
+                for one in gone
+            ]
+        )
+        return
+    for one in gone:
+        print_line(f"removed the secret of {one}")
+    if not gone:
+        print_line("every stored secret can be opened; none was removed")
 
 
 @app.command()

@@ -1,14 +1,13 @@
 """Options that several commands share, and the Config they make."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from tidings.config import Config, load_config
+from tidings.config import Config, read_config
 
 Result = TypeVar("Result")
 
@@ -25,7 +24,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 def config_from(**flags: object) -> Config:
     """The settings, with these flags first."""
-    config = load_config(flags, os.environ, Path.cwd())
+    config = read_config(**flags)
     configure_logs(config)
     return config
 

@@ -3,12 +3,14 @@
 storage/directory.py looks them up when one is called. The name `*` is the base of all that have no address of theirs.
 """
 
+import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import NotFound
+from tidings.domain.errors import ConfigInvalid, NotFound
 from tidings.domain.function import Endpoint, check_name
 from tidings.domain.ids import Workspace, make_id
 from tidings.kernel.audit import Deed, write_audit
@@ -16,7 +18,8 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import functions, resolve
 from tidings.storage.database import Tx
 from tidings.storage.directory import place_of
-from tidings.storage.functions import ListedFunction
+from tidings.storage.functions import ListedFunction, SealedSecret
+from tidings.storage.sealed import unopened
 
 __all__ = ["Functions", "ListedFunction"]
 
@@ -65,6 +68,31 @@ class Functions:
             await self._audit(tx, entry, caller, name, "deleted", {"name": name}, now)
 
         await self._kernel.db.persist(write)
+
+    async def unopened(self) -> Sequence[SealedSecret]:
+        """Return every secret, of all workspaces, that none of this engine's keys opens."""
+        if not self._kernel.vault.has_key:
+            raise ConfigInvalid("without a key no secret opens: set TIDINGS_SECRET_KEY to the key to use from now on")
+        return await unopened(self._kernel.db, self._kernel.vault, most=sys.maxsize)
+
+    async def forget_unopened(self, actor: str) -> Sequence[SealedSecret]:
+        """Remove every secret that none of this engine's keys opens; return what was removed."""
+        return [one for one in await self.unopened() if await self._forget(one, actor)]
+
+    async def _forget(self, secret: SealedSecret, actor: str) -> bool:
+        caller, name = Caller(secret.workspace, actor), secret.function
+        now = await self._kernel.clock.now()
+        entry = self._entry(caller.workspace, name, now)
+
+        async def write(tx: Tx) -> bool:
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
+                return True  # done, by a commit whose answer was lost
+            if not await functions.forget_secret(tx, secret, now=now):
+                return False
+            await self._audit(tx, entry, caller, name, "secret_forgotten", {"name": name}, now)
+            return True
+
+        return await self._kernel.db.persist(write)
 
     def _entry(self, workspace: Workspace, name: str, now: datetime) -> UUID:
         return self._kernel.new_id(workspace.bucket_of(name), now)

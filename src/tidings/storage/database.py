@@ -1,18 +1,17 @@
 """The way to PostgreSQL: a pool, transactions, and errors sorted into "try again" and "never"."""
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
 import asyncpg
 import structlog
 
-from tidings.domain.errors import ConfigInvalid, StorageUnavailable
+from tidings.domain.errors import StorageUnavailable
+from tidings.storage.address import checked_address, malformed, without_password
 from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
 from tidings.storage.statements import Statement
 
@@ -28,7 +27,6 @@ _LONGEST_BACKOFF_SECONDS = 2.0
 REPLAN_SECONDS = 5.0
 TRANSACTION_SECONDS = 20
 """The longest a transaction of the kernel may take: none needs a second, but a frozen worker's would last for ever."""
-_PASSWORD = re.compile(r"(password\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
 
 _in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
 
@@ -99,7 +97,7 @@ class Database:
     @classmethod
     async def open(cls, dsn: str, *, connections: int = 10, statement_timeout_seconds: float = 30) -> "Database":
         """Connect, or say why not in one line."""
-        check_dsn(dsn)
+        dsn = checked_address(dsn)
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -117,6 +115,9 @@ class Database:
                 f"cannot connect to {without_password(dsn)}: {_one_line(error)}; "
                 "check DATABASE_URL and that the server runs"
             ) from error
+        except (ValueError, LookupError):
+            # What the driver cannot read it quotes, so its error is not passed on.
+            raise malformed("cannot be read") from None
         return cls(pool, dsn)
 
     @asynccontextmanager
@@ -213,28 +214,6 @@ async def set_codecs(connection: Any) -> None:
 
 async def _forget_old_plans(connection: Any) -> None:
     await connection.forget_old_plans()
-
-
-def check_dsn(dsn: str) -> None:
-    """Refuse what is not a PostgreSQL address before anything is tried."""
-    try:
-        parts = urlsplit(dsn)
-        hosts = parts.netloc.rpartition("@")[2].split(",")
-        valid = parts.scheme in {"postgres", "postgresql"} and (len(hosts) > 1 or (parts.port or 1) > 0)
-    except ValueError:
-        valid = False
-    if not valid:
-        raise ConfigInvalid(
-            f"DATABASE_URL {without_password(dsn)!r} is not a PostgreSQL address; "
-            "write it like postgresql://user:password@host:5432/database"
-        )
-
-
-def without_password(dsn: str) -> str:
-    """The address as it may be shown, even when it is no address."""
-    head, at, tail = _PASSWORD.sub(r"\1…", dsn).rpartition("@")
-    scheme, slashes, user = head.partition("://") if "://" in head else ("", "", head)
-    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{tail}"
 
 
 class _sorted_errors:  # noqa: N801 – reads as what it does

@@ -78,6 +78,7 @@ async def _migrate(db: Database, shards: int) -> list[str]:
     applied: list[str] = []
     async with db.transaction(may_be_long=True) as tx:
         await tx.run_script(_SQL["lock_migrations"].text)  # as long as another's migration takes
+        await _is_initialised(tx)
         await tx.fetch(_SQL["create_schema"])
         await tx.fetch(_SQL["create_migrations"])
         await tx.fetch(_SQL["set_shard_count"], shards=str(shards))
@@ -98,8 +99,7 @@ async def _migrate(db: Database, shards: int) -> list[str]:
 async def schema_state(db: Database) -> SchemaState:
     """Compare a database with this code; changes nothing."""
     async with db.transaction(may_be_long=True) as tx:
-        row = await tx.fetch_one(_SQL["find_schema"])
-        if row is None or not row["initialised"]:
+        if not await _is_initialised(tx):
             return SchemaState((), tuple(migrations()))
         return await _compare(tx)
 
@@ -151,7 +151,21 @@ async def reset(db: Database) -> None:
     """Remove everything Tidings owns in this database."""
     async with db.transaction(may_be_long=True) as tx:
         await tx.fetch(_SQL["lock_migrations"])
+        await _is_initialised(tx)
         await tx.fetch(_SQL["drop_schema"])
+
+
+async def _is_initialised(tx: Tx) -> bool:
+    """Whether Tidings made the schema of its name; refuse one that somebody else made."""
+    row = await tx.fetch_one(_SQL["find_schema"])
+    if row is None:
+        raise AssertionError("a select from one row has one row")
+    if row["another_s"]:
+        raise SchemaMismatch(
+            f"the database has a schema tidings that Tidings did not make: it holds {row['another_s']}; "
+            "use another database, or rename that schema"
+        )
+    return bool(row["initialised"])
 
 
 async def _compare(tx: Tx) -> SchemaState:

@@ -28,6 +28,19 @@ class Vault:
     def __repr__(self) -> str:
         return f"Vault({len(self._keys)} keys)"
 
+    @property
+    def has_key(self) -> bool:
+        """Whether anything can be sealed or opened."""
+        return bool(self._keys)
+
+    def opens(self, sealed: bytes, place: tuple[str, ...]) -> bool:
+        """Whether one of our keys sealed this secret for this place."""
+        try:
+            self.open(sealed, place)
+        except ConfigInvalid:
+            return False
+        return True
+
     def seal(self, secret: str, place: tuple[str, ...]) -> bytes:
         """Make a secret fit to be stored at its place; refuse when there is no key."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 – few have secrets

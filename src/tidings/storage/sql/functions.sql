@@ -22,6 +22,23 @@ delete from functions
  where tenant_id = :tenant and workspace_id = :workspace and name = :name
 returning name;
 
+-- name: list_sealed
+-- The oldest and the newest sealed secrets of all workspaces, up to :most of each: what a key that was dropped has sealed
+-- is among the oldest, what a wrong key has sealed among the newest.
+(select tenant_id, workspace_id, name, secret from functions where secret is not null
+  order by updated_at, tenant_id, workspace_id, name limit :most)
+ union
+(select tenant_id, workspace_id, name, secret from functions where secret is not null
+  order by updated_at desc, tenant_id, workspace_id, name limit :most)
+ order by tenant_id, workspace_id, name;
+
+-- name: forget_secret
+-- Removes a secret, unless it has been set anew since it was read.
+update functions
+   set secret = null, updated_at = :now
+ where tenant_id = :tenant and workspace_id = :workspace and name = :name and secret = :secret
+returning name;
+
 -- name: find_function
 -- The row of a function, or else of the workspace's base ('*').
 select name, url, secret

@@ -34,8 +34,18 @@ end
 $$;
 
 -- name: find_schema
--- Whether the database was ever initialised.
-select to_regclass('tidings.migrations') is not null as initialised;
+-- Whether the database was ever initialised, and one of the things in a schema of our name that somebody else made. An
+-- empty schema is nobody's: whoever administers the database may have made it for us.
+select ours as initialised,
+       case when not ours then (
+           select pg_describe_object(classid, objid, 0)
+             from pg_depend
+            where refclassid = 'pg_namespace'::regclass and refobjid = to_regnamespace('tidings')
+            order by 1
+            limit 1
+       ) end as another_s
+  from (select to_regclass('tidings.migrations') is not null
+               and to_regprocedure('tidings.shard_count()') is not null as ours) as looked;
 
 -- name: applied_migrations
 -- What this database has.
