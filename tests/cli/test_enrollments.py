@@ -40,7 +40,7 @@ def test_contacts_are_counted_enrolled_shown_and_stopped(tidings: Command) -> No
 
     assert "is a draft" in draft.complaint
     assert counted.out == "2 would be enrolled\n"
-    assert (done["enrolled"], done["skipped"]) == (2, 0)
+    assert (done["enrolledCount"], done["skippedCount"]) == (2, 0)
     assert again.out == "1 enrolled\n2 in the sequence already\n"
     assert {one["status"] for one in listed} == {"active"}
     assert len(listed) == 3

@@ -19,7 +19,11 @@ def main() -> None:
     try:
         app()
     except TidingsError as error:
+        import typer.main
+
+        from tidings.cli.flags import running_command, with_flags
         from tidings.cli.output import fail
 
-        fail(error)
+        arguments = sys.argv[1:]
+        fail(with_flags(error, running_command(typer.main.get_command(app), arguments), arguments))
         sys.exit(1)

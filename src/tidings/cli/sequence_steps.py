@@ -71,7 +71,7 @@ def add(
     async def work(engine: "Engine") -> "Step":
         return await engine.sequences.add_step(by, await _id_of(engine, by.workspace, sequence), given)
 
-    _print([on_database(database_url, data_dir, work)], as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -99,7 +99,7 @@ def change(
         id, step_id = await _step_of(engine, by.workspace, sequence, step)
         return await engine.sequences.update_step(by, id, step_id, given)
 
-    _print([on_database(database_url, data_dir, work)], as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -185,13 +185,14 @@ async def _step_of(engine: "Engine", room: Workspace, sequence: str, step: str) 
     return id, UUID(found[0].id)
 
 
-def _print(steps: "Sequence[Step]", *, as_json: bool) -> None:
+def _print(found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json
+    from tidings.domain.sequence_form import Step
 
     if as_json:
-        print_json([step.to_json() for step in steps])
+        print_json(found)
     else:
-        print_steps(steps, title="steps")
+        print_steps([found] if isinstance(found, Step) else found, title="steps")
 
 
 def _row(step: "Step") -> dict[str, object]:

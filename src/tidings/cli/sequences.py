@@ -239,7 +239,7 @@ def _print_status(found: "ShownSequence", *, as_json: bool) -> None:
 
 
 def _flight(one: "InFlight") -> dict[str, object]:
-    return {"version": one.version, "step": one.step_order, "contacts": one.count, "id": one.step_id}
+    return {"version": one.version, "order": one.step_order, "contacts": one.count, "id": one.step_id}
 
 
 def _row(sequence: "ShownSequence") -> dict[str, object]:
