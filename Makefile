@@ -7,7 +7,9 @@ CONTACTS ?= 20000
 .PHONY: help install demo up test test-storage test-api check format chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2}'
+	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
+		grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
+		awk -F ':.*## ' -v on="$$on" -v off="$$off" '{printf "  %s%-14s%s %s\n", on, $$1, off, $$2}'
 
 install: $(VENV)/.installed ## Create .venv with the tidings command
 

@@ -36,7 +36,7 @@ def rows(count: int) -> Iterator[tuple[object, ...]]:
         yield (
             *(shard_of(id, SHARDS), id, WORKSPACE.tenant, WORKSPACE.name, external_id, f"Person {number}"),
             *(f"p{number}@example.com", f"+4420{7_000_0000 + number:08d}", f"Company {number % 1000}", "Europe/London"),
-            *('{"Plan": "pro"}', at, at),
+            *('{"plan": "pro"}', at, at),
         )
 
 

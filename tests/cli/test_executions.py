@@ -32,7 +32,7 @@ async def welcome(engine: Engine, clock: ManualClock) -> None:
 
 
 def start(tidings: Command, *more: str) -> str:
-    started: str = tidings("trigger", "welcome", "--data", ANN, "--json", *more).json["execution"]["id"]
+    started: str = tidings("trigger", "welcome", "--data", ANN, "--json", *more).json["id"]
     return started
 
 
@@ -81,8 +81,8 @@ def test_data_comes_from_a_file_or_standard_input(tidings: Command) -> None:
     from_file = tidings("trigger", "welcome", "--data", "@ann.json", "--json")
     from_input = tidings("trigger", "welcome", "--data", "@-", "--json", typed=ANN)
 
-    assert from_file.json["execution"]["input_payload"] == json.loads(ANN)
-    assert from_input.json["execution"]["input_payload"] == json.loads(ANN)
+    assert from_file.json["inputPayload"] == json.loads(ANN)
+    assert from_input.json["inputPayload"] == json.loads(ANN)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_an_execution_is_shown_with_what_each_node_did(
     assert "hello" in shown.out
     assert "ann@example.com" in shown.out
     assert "hello" in [line["node"] for line in answer["log"]]
-    assert answer["execution"]["status"] == "processing"
+    assert answer["status"] == "processing"
 
 
 async def test_watching_ends_by_itself(tidings: Command, engine: Engine, clock: ManualClock) -> None:
@@ -189,7 +189,7 @@ async def test_an_execution_is_paused_resumed_and_cancelled(
 
     paused = tidings("executions", "pause", started, "--json").json
     await work(engine, clock)
-    held = tidings("executions", "show", started, "--json").json["execution"]
+    held = tidings("executions", "show", started, "--json").json
     resumed = tidings("executions", "resume", started)
     cancelled = tidings("executions", "cancel", started)
     await work(engine, clock)
@@ -197,7 +197,7 @@ async def test_an_execution_is_paused_resumed_and_cancelled(
     assert (paused["status"], held["status"]) == ("paused", "paused")
     assert "goes on" in resumed.out
     assert "is told to end" in cancelled.out
-    assert tidings("executions", "show", started, "--json").json["execution"]["status"] == "cancelled"
+    assert tidings("executions", "show", started, "--json").json["status"] == "cancelled"
 
 
 async def test_a_failed_execution_is_started_again(
@@ -211,7 +211,7 @@ async def test_a_failed_execution_is_started_again(
 
     assert again.status == 0, again.err
     assert "is started again" in again.out
-    assert tidings("executions", "show", failed, "--json").json["execution"]["status"] == "processing"
+    assert tidings("executions", "show", failed, "--json").json["status"] == "processing"
     assert failed in tidings("executions", "retry", failed).complaint
 
 
@@ -228,7 +228,7 @@ async def test_dead_letters_are_replayed_after_a_dry_run(
     assert [one["id"] for one in listed] == [failed]
     assert "1 would be started again" in dry.out
     assert failed in dry.out
-    assert (replayed["replay"]["count"], replayed["replay"]["executions"]) == (1, [failed])
+    assert (replayed["count"], replayed["executions"]) == (1, [failed])
     assert [one["id"] for one in tidings("dead-letters", "list", "--json").json] == [other]
 
 
@@ -266,10 +266,10 @@ async def test_work_is_started_for_a_contact_and_found_by_it(
         "contacts", "create", "--json", "--data", '{"externalId": "crm-1", "email": "a@example.com", "name": "A"}'
     )
 
-    started = tidings("trigger", "hi", "--contact", "crm-1", "--json").json["execution"]
+    started = tidings("trigger", "hi", "--contact", "crm-1", "--json").json
     await work(engine, clock)
 
-    assert started["contact_id"] == made.json["id"]
+    assert started["contactId"] == made.json["id"]
     assert [call.payload["body"] for call in provider.calls] == ["Welcome, A"]
     listed = tidings("executions", "list", "--contact", "crm-1", "--json").json
     assert [one["id"] for one in listed] == [started["id"]]

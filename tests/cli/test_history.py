@@ -33,6 +33,6 @@ def test_an_event_is_found_by_its_contact(tidings: Command) -> None:
     listed = tidings("events", "list", "--contact", ada, "--json").json
 
     [item] = sent["decisions"][0]["items"]
-    assert (item["recipient"], item["contact_id"]) == ("ada@example.com", ada)
+    assert (item["recipient"], item["contactId"]) == ("ada@example.com", ada)
     assert sent["id"] in [one["id"] for one in listed]
     assert len(listed) == 2

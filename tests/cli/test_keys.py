@@ -34,7 +34,7 @@ def test_keys_are_listed_without_their_secrets(tidings: Command) -> None:
 
     assert "app" in shown.out
     assert secret not in shown.out + answer.out
-    assert [(key["name"], key["role"], key["revoked_at"]) for key in answer.json] == [("app", "systemAdmin", None)]
+    assert [(key["name"], key["role"], key["revokedAt"]) for key in answer.json] == [("app", "systemAdmin", None)]
 
 
 def test_what_is_wrong_is_said(tidings: Command) -> None:

@@ -12,7 +12,7 @@ def test_providers_are_listed_with_class_and_limit(tidings: Command) -> None:
 
     assert shown.status == 0, shown.err
     assert "0 of 50 given out" in shown.out
-    assert (found["functions"]["provider_class"], found["functions_once"]["provider_class"]) == ("keyed", "blind")
+    assert (found["functions"]["providerClass"], found["functions_once"]["providerClass"]) == ("keyed", "blind")
     assert (found["functions"]["limit"], found["functions"]["workers"]) == (None, [])
 
 

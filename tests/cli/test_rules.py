@@ -76,7 +76,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line_and_nothing_is_applied(fi
     assert applied.status == validated.status == 1
     assert "wrong.yaml:8: quote_sent/email/lead: steps[0].template.body" in applied.out
     assert "wrong.yaml:9: quote_sent/email/lead: steps[0].recipientConfig.customEmails[0]" in applied.out
-    assert [one["line"] for one in validated.json["problems"]] == [8, 9]
+    assert [one["line"] for one in validated.json["errors"]] == [8, 9]
     assert files("rules", "list").out == "there is no such rule\n"
     assert files("rules", "validate", "rules.yaml").out == "2 rules, nothing wrong\n"
 
@@ -107,7 +107,7 @@ def test_a_key_on_the_command_line_is_another_event(files: Command) -> None:
 
     sent = [files("events", "send", "event.yaml", *more, "--json").json for more in ((), ("--key", "quote-18"))]
 
-    assert [one["idempotency_key"] for one in sent] == ["quote-17", "quote-18"]
+    assert [one["idempotencyKey"] for one in sent] == ["quote-17", "quote-18"]
 
 
 @pytest.mark.parametrize(

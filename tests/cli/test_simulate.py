@@ -57,7 +57,7 @@ def test_a_definition_in_a_file_is_simulated_as_it_would_be_with_json_for_script
 
     hours = [(hour["day"], hour["hour"], hour["step"], hour["channel"], hour["count"]) for hour in found["calendar"]]
     assert hours == [("2026-03-03", 0, "hello", "email", 2), ("2026-03-10", 0, "nudge", "sms", 2)]
-    assert (found["complete"], found["ended"], found["time_zone"]) == (True, {"completed": 2}, "Europe/Berlin")
+    assert (found["complete"], found["ended"], found["timeZone"]) == (True, {"completed": 2}, "Europe/Berlin")
     assert found["version"] is None
 
 

@@ -91,7 +91,7 @@ def test_validation_says_every_problem_with_file_line_and_place(anywhere: Comman
     )
 
     assert (said.status, answer.status) == (1, 1)
-    places = [problem["place"] for problem in answer.json["problems"]]
+    places = [problem["place"] for problem in answer.json["errors"]]
     assert {"entryNodeId", "nodes[0].to", "nodes[1].duration", "edges[0].to"} <= set(places)
     assert len(said.out.splitlines()) == len(places)
     assert "wrong.yaml:6: wrong: nodes[1].duration: " in said.out
@@ -116,7 +116,7 @@ def test_a_workflow_is_drawn_with_its_versions(tidings: Command, welcome: Path) 
     assert "◷ wait  delay  PT2H" in shown.out
     assert "Says hello" in shown.out
     assert sorted(version["number"] for version in answer["versions"]) == [1, 2]
-    assert tidings("workflows", "show", answer["workflow"]["id"], "--json").json == answer
+    assert tidings("workflows", "show", answer["id"], "--json").json == answer
 
 
 def test_workflows_are_listed_and_filtered(tidings: Command, welcome: Path) -> None:

@@ -39,10 +39,33 @@ def test_columns_are_known_by_their_names_however_they_are_written() -> None:
             "phone": "+44",
             "time_zone": "UTC",
             "tags": ["vip", "new", "x"],
-            "attributes": {"Plan": "pro", "seats": "3"},
+            "attributes": {"plan": "pro", "seats": "3"},
             "consent": {"email": "granted"},
         }
     ]
+
+
+@pytest.mark.parametrize("column", ["External ID", "external_id", "externalId", "EXTERNAL-ID", "externalid"])
+def test_a_field_is_known_in_any_spelling(column: str) -> None:
+    assert records(f"{column}\n7\n".encode()) == [{"external_id": "7"}]
+
+
+@pytest.mark.parametrize(
+    ("column", "attribute"),
+    [
+        *(("First Name", "firstName"), ("first_name", "firstName"), ("firstName", "firstName")),
+        *(("FIRST-NAME", "firstName"), ("Company Size", "companySize"), ("plan", "plan"), ("CRM ID", "crmId")),
+        *(("HTMLBody", "htmlBody"), ("Umsatz Q1 (€)", "umsatzQ1"), ("Größe", "größe"), ("2024 revenue", "2024Revenue")),
+    ],
+)
+def test_any_other_column_is_an_attribute_in_camel_case(column: str, attribute: str) -> None:
+    assert records(f'"{column}"\nx\n'.encode()) == [{"attributes": {attribute: "x"}}]
+
+
+def test_an_attribute_that_is_named_keeps_its_spelling() -> None:
+    found = records(b"attributes.First Name,Size\nAda,9\n", "Size=attributes.Company Size")
+
+    assert found == [{"attributes": {"First Name": "Ada", "Company Size": "9"}}]
 
 
 def test_columns_are_mapped_and_left_out() -> None:
@@ -65,7 +88,10 @@ def test_a_mapping_that_is_none_is_refused(wrong: str) -> None:
         (b"", "empty"),
         (b"\n\n", "empty"),
         (b"a,b\n", "no column gone"),
-        (b"email,E-Mail\n", "two columns are email"),
+        (b"email,E-Mail\n", "the columns 'email' and 'E-Mail' are the same: email; map all but one .* as in E-Mail="),
+        (b"First Name,first_name\n", "'First Name' and 'first_name' are the same: attributes.firstName"),
+        (b"External ID,external_id\n", "are the same: externalId"),
+        (b"email,%\n", "'%' has no letter"),
         ("naïve\n".encode("latin-1"), "first line"),
         ("email\n".encode("utf-16"), "UTF-16"),
         (b"," * 600 + b"\n", "600|601"),

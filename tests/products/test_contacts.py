@@ -339,7 +339,7 @@ async def test_a_file_is_stored_and_again_it_changes_nothing(engine: Engine, cal
         "lines": 5_000, "created": 5_000, "updated": 0, "unchanged": 0, "repeated": 0, "rejected": 0
     }  # fmt: skip
     assert (again.created, again.updated, again.unchanged) == (0, 0, 5_000)
-    assert await sql.fetchval('select count(*) from contacts where attributes = \'{"Plan": "pro"}\'') == 5_000
+    assert await sql.fetchval('select count(*) from contacts where attributes = \'{"plan": "pro"}\'') == 5_000
     assert await sql.fetchval("select count(*) from contact_tags") == 5_000
     assert await sql.fetchval("select count(*) from audit_log where event = 'imported'") == 2
 

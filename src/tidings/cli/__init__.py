@@ -3,6 +3,7 @@
 Heavy modules are imported inside the commands, so that `--help` answers at once.
 """
 
+import os
 import sys
 
 from tidings.domain.errors import TidingsError
@@ -10,12 +11,19 @@ from tidings.domain.errors import TidingsError
 
 def main() -> None:
     """Run a command; an error that a person can mend is one line and a non-zero exit status."""
+    # Help and usage errors are typer's, which takes GitHub's runners for terminals wherever the output goes.
+    if not any(os.environ.get(name) for name in ("FORCE_COLOR", "PY_COLORS")) and not sys.stdout.isatty():
+        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
     from tidings.cli.app import app
 
     try:
         app()
     except TidingsError as error:
+        import typer.main
+
+        from tidings.cli.flags import running_command, with_flags
         from tidings.cli.output import fail
 
-        fail(error)
+        arguments = sys.argv[1:]
+        fail(with_flags(error, running_command(typer.main.get_command(app), arguments), arguments))
         sys.exit(1)

@@ -1,6 +1,6 @@
 """The commands, put together."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from tidings.cli import (
     workflows,
 )
 from tidings.cli.options import AsJson, config_from
+
+if TYPE_CHECKING:
+    from tidings.demo.summary import Summary
 
 app = typer.Typer(
     name="tidings",
@@ -83,4 +86,15 @@ def demo(
     """Send to some thousands, kill a worker half-way, and prove that nobody was written to twice or left out."""
     from tidings.demo import run_demo
 
-    raise typer.Exit(run_demo(people, as_json=as_json, pg_bin=config_from().pg_bin))
+    raise typer.Exit(run_demo(people, write=_print_summary if as_json else None, pg_bin=config_from().pg_bin))
+
+
+def _print_summary(summary: "Summary") -> None:
+    from tidings.cli.answers import camel
+    from tidings.cli.output import print_json
+
+    ledgers: dict[str, object] = {
+        name: {"planned": ledger.planned, "parts": {camel(part): count for part, count in ledger.parts.items()}}
+        for name, ledger in (("campaign", summary.campaign), ("workflow", summary.workflow))
+    }
+    print_json(summary, agrees=summary.agrees, **ledgers)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from rich.table import Table
 from rich.text import Text
 
-from tidings.cli.output import console, print_line, print_table, printable
+from tidings.cli.output import console, print_content, print_line, print_table, printable
 from tidings.domain.simulation import Findings, Hour, Outgoing, Simulated, Step
 
 BAR_CELLS = 32
@@ -131,6 +131,4 @@ def _print_message(one: Outgoing, zone: ZoneInfo) -> None:
         f"{one.at.astimezone(zone):%Y-%m-%d %H:%M %Z}  {one.channel} to {one.recipient or 'nobody'}  {what}",
         style="bold",
     )
-    for name, text in one.payload.items():
-        for place, line in enumerate(text.splitlines() or [""]):
-            print_line(f"    {f'{name}:' if place == 0 else ' ' * len(f'{name}:')} {line}")
+    print_content(one.payload, indent=4)

@@ -1,5 +1,6 @@
 """`tidings campaigns`: say what, to whom and when; try it out; deploy it."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -167,7 +168,7 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Show what a contact would get; exits 1 if it cannot be rendered for them."""
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import print_content, print_json, print_line
     from tidings.products.campaigns import Previews
 
     room = Workspace(tenant, workspace)
@@ -179,12 +180,11 @@ def preview(
     if as_json:
         print_json(found)
     for one in () if as_json else found:
-        print_line(f"to       {', '.join(one.recipients) or '–'}")
-        for name, text in one.content.items():
-            print_line(f"{name:9}{text}")
+        print_line(f"to: {', '.join(one.recipients) or '–'}")
+        print_content(one.content)
         for name, reason in (("skipped", one.skipped), ("error", one.error)):
             if reason:
-                print_line(f"{name:9}{reason}", style="yellow")
+                print_line(f"{name}: {reason}", style="yellow")
     raise typer.Exit(1 if any(one.error for one in found) else 0)
 
 
@@ -252,13 +252,13 @@ async def _find(engine: "Engine", room: Workspace, campaign: str) -> "ShownCampa
 
 
 def _row(campaign: "ShownCampaign") -> dict[str, object]:
-    from json import dumps
+    from tidings.cli.output import in_words
 
     return {
         "id": campaign.id,
         "name": campaign.name,
         "channel": campaign.channel,
-        "audience": dumps(campaign.audience) if campaign.audience else "",
+        "audience": in_words(campaign.audience or ""),
         "rate": campaign.rate,
         "version": campaign.version,
         "updated": campaign.updated_at,
@@ -266,25 +266,40 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
 
 
 def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import print_fields, print_json, print_line
 
     if as_json:
         print_json(campaign)
         return
-    print_line(str(campaign.id))
-    for name, value in asdict(campaign).items():
-        if name != "id" and value not in (None, {}, []):
-            print_line(f"{name.replace('_', ' '):14}{value}")
+    print_line(f"{campaign.name}  {campaign.channel} · version {campaign.version} · {campaign.id}", style="bold")
+    _print_content(campaign.content)
+    hour = None if campaign.send_hour is None else f"{campaign.send_hour}:00"
+    shown = {
+        "audience": campaign.audience,
+        "data": campaign.data,
+        "send hour": hour,
+        "time zone": campaign.time_zone,
+        "rate": f"{campaign.rate:,} a minute" if campaign.rate else None,
+        "may be late": campaign.max_lateness,
+        "created": campaign.created_at,
+        "updated": campaign.updated_at,
+    }
+    print_fields(shown)
+
+
+def _print_content(content: Mapping[str, object]) -> None:
+    """What it says: the parts of a message, or one post after the other."""
+    from tidings.cli.output import print_content
+
+    posts = content.get("posts")
+    for one in posts if isinstance(posts, list) else [content]:
+        print_content(one, indent=2)
 
 
 def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = False) -> None:
-    from dataclasses import asdict
-
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json({**asdict(run), "duplicate": duplicate})
+        print_json(run, duplicate=duplicate)
     else:
         print_line(f"{run.id}  {words}")

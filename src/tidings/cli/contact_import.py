@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from tidings.cli.output import errors, print_json, print_line, print_table
 from tidings.domain.caller import Caller
-from tidings.domain.contact_file import ContactFile, FileFormat, read_columns
+from tidings.domain.contact_file import Columns, ContactFile, FileFormat, read_columns
 from tidings.domain.errors import InputInvalid
 from tidings.engine import Engine
 from tidings.products.contacts import Import, ImportReport, Rejected
@@ -23,8 +23,8 @@ _NDJSON = (".ndjson", ".jsonl")
 
 async def run_import(
     engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
-) -> ImportReport:
-    """Import a file, showing how far it is and writing down every line that is rejected."""
+) -> tuple[ImportReport, Columns]:
+    """Import a file, showing how far it is and writing down what is rejected; tell also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
     with ExitStack() as stack:
@@ -38,7 +38,8 @@ async def run_import(
                 yield piece
                 progress.update(task, advance=len(piece), description=_words(watcher.report))
 
-        return await engine.contacts.import_file(caller, file, pieces(), watcher)
+        report = await engine.contacts.import_file(caller, file, pieces(), watcher)
+    return report, file.fields
 
 
 def _open(stack: ExitStack, path: Path) -> tuple[BinaryIO, int | None]:
@@ -77,13 +78,16 @@ def _words(report: ImportReport) -> str:
     return f"{report.lines:,} lines, {report.rejected:,} rejected"
 
 
-def print_report(report: ImportReport, written: Path | None, *, as_json: bool) -> None:
+def print_report(report: ImportReport, columns: Columns, written: Path | None, *, as_json: bool) -> None:
     """Say what became of the lines, and what is wrong with the first of those that were rejected."""
     if as_json:
         print_json(report)
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in report.counts().items() if count or name == "created")
     print_line(counts, style="red" if report.rejected else "green")
+    own = [f"{column} → {field}" for column, field in columns.items() if field.startswith("attributes.")]
+    if own:
+        print_line(f"attributes: {', '.join(own)}")
     rows = [
         {"line": one.line, "field": problem.place, "reason": problem.message}
         for one in report.rejected_lines[:MOST_PRINTED]

@@ -155,14 +155,18 @@ def import_contacts(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored."""
+    """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored.
+
+    Columns of a CSV file are known in any spelling (External ID, external_id, externalId); any other becomes an
+    attribute in camelCase: Company Size is contact.attributes.companySize. Two that become the same are refused.
+    """
     from tidings.cli.contact_import import print_report, run_import
 
     by = caller(tenant, workspace, actor)
-    report = on_database(
+    report, became = on_database(
         database_url, data_dir, lambda engine: run_import(engine, by, file, columns or [], ndjson, rejected)
     )
-    print_report(report, rejected, as_json=as_json)
+    print_report(report, became, rejected, as_json=as_json)
     raise typer.Exit(1 if report.rejected else 0)
 
 
@@ -181,14 +185,13 @@ def _row(contact: "ShownContact") -> dict[str, object]:
 
 
 def _print(contact: "ShownContact", change: "Change | None" = None, *, as_json: bool) -> None:
-    from dataclasses import asdict
+    from dataclasses import fields
 
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import print_fields, print_json, print_line
 
     if as_json:
-        print_json(contact if change is None else {**asdict(contact), "change": change})
+        print_json(contact, **({"change": change} if change else {}))
         return
     print_line(f"{contact.id}  {change or ''}".rstrip())
-    for name, value in asdict(contact).items():
-        if name != "id" and value not in (None, [], {}):
-            print_line(f"{name.replace('_', ' '):14}{', '.join(value) if isinstance(value, list) else value}")
+    shown = {field.name.replace("_", " "): getattr(contact, field.name) for field in fields(contact)}
+    print_fields({name: value for name, value in shown.items() if name != "id"})

@@ -79,7 +79,7 @@ def _print(result: "Replay", *, dry_run: bool, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line, print_table
 
     if as_json:
-        print_json({"dry_run": dry_run, "replay": result})
+        print_json(result, dry_run=dry_run)
         return
     if result.by_error:
         rows = [{"error": name, "executions": count} for name, count in result.by_error.items()]

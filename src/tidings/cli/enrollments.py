@@ -76,8 +76,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show an enrollment and what its steps did."""
-    from dataclasses import asdict
-
     from tidings.cli.output import print_json, print_table
 
     room = Workspace(tenant, workspace)
@@ -88,7 +86,7 @@ def show(
 
     found, logs = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({**asdict(found), "logs": logs})
+        print_json(found, logs=logs)
         return
     _print(found)
     print_table("steps so far", [_log_row(line) for line in logs], empty="nothing was sent yet")
@@ -119,7 +117,7 @@ def why(
         return
     print_line(found.reason)
     rows = [
-        {"step": one.step_index, "channel": one.channel, "fate": one.fate, "at": one.at, "reason": one.reason}
+        {"step": one.step_index + 1, "channel": one.channel, "fate": one.fate, "at": one.at, "reason": one.reason}
         for one in found.steps
     ]
     print_table("steps", rows, empty="the sequence has no steps")
@@ -238,7 +236,7 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
         "contact": one.contact_id,
         "sequence": one.sequence_name,
         "version": one.sequence_version,
-        "step": one.current_step_index,
+        "step": one.current_step_index + 1,
         "next step at": one.next_step_at,
         "status": one.status,
         "enrolled at": one.enrolled_at,
@@ -248,7 +246,7 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
 
 def _log_row(line: "StepLog") -> dict[str, object]:
     return {
-        "step": line.step_id,
+        "step id": line.step_id,
         "channel": line.channel,
         "to": line.recipient,
         "status": "in doubt" if line.in_doubt else line.status,
@@ -259,9 +257,7 @@ def _log_row(line: "StepLog") -> dict[str, object]:
 
 
 def _print(one: "ShownEnrollment") -> None:
-    from tidings.cli.output import print_line
+    from tidings.cli.output import print_fields, print_line
 
     print_line(f"{one.id}  {one.status}")
-    for name, value in _row(one).items():
-        if name not in {"id", "status"} and value is not None:
-            print_line(f"{name:14}{value}")
+    print_fields({name: value for name, value in _row(one).items() if name not in {"id", "status"}})

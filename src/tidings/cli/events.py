@@ -147,7 +147,7 @@ def _print_event(event: "ShownEvent", *, as_json: bool) -> None:
 
 
 def _print_decisions(decisions: "Sequence[ShownDecision]") -> None:
-    from tidings.cli.output import print_line, print_table
+    from tidings.cli.output import content_cell, print_line, print_table
 
     if not decisions:
         print_line("no rule and no fallback knows this trigger: nothing is sent")
@@ -164,7 +164,7 @@ def _print_decisions(decisions: "Sequence[ShownDecision]") -> None:
                         "at": item.run_at,
                         "attempts": f"{item.attempts} of {item.max_attempts}",
                         "error": item.error,
-                        "message": item.payload or "",
+                        "message": content_cell(item.payload or {}),
                     }
                     for item in one.items
                 ],

@@ -75,7 +75,7 @@ def show(
 
     execution, log = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({"execution": execution, "log": log})
+        print_json(execution, log=log)
         return
     console.print(timeline(execution, log))
     for name, value in (("input", execution.input_payload), ("vars", execution.vars)):

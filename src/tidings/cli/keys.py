@@ -37,7 +37,7 @@ def create(
     ends = expires.replace(tzinfo=UTC) if expires else None
     made = on_database(database_url, data_dir, lambda engine: engine.access.create_key(by, name, role, expires_at=ends))
     if as_json:
-        print_json({**_row(made.key), "secret": made.secret})
+        print_json(made.key, secret=made.secret)
         return
     errors.print(f"key {made.key.id} may do what a {role} may; its secret is shown this once:", style="dim")
     typer.echo(made.secret)
@@ -57,11 +57,10 @@ def list_keys(
 
     by = caller(tenant, workspace, "cli")
     page = on_database(database_url, data_dir, lambda engine: engine.access.list_keys(by, limit=limit))
-    rows = [_row(key) for key in page.items]
     if as_json:
-        print_json(rows)
+        print_json(page.items)
     else:
-        print_table("keys", rows, empty="there is no key")
+        print_table("keys", [_row(key) for key in page.items], empty="there is no key")
 
 
 @app.command()
@@ -80,7 +79,7 @@ def revoke(
     by = caller(tenant, workspace, actor)
     on_database(database_url, data_dir, lambda engine: engine.access.revoke_key(by, key_id))
     if as_json:
-        print_json({"revoked": key_id})
+        print_json({"id": key_id, "revoked": True})
     else:
         print_line(f"key {key_id} opens nothing any more")
 
@@ -92,8 +91,8 @@ def _row(key: "ShownKey") -> dict[str, object]:
         "role": key.role,
         "workspace": key.workspace.name,
         "prefix": key.prefix,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
+        "created": key.created_at,
+        "expires": key.expires_at,
+        "last used": key.last_used_at,
+        "revoked": key.revoked_at,
     }

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, TextIO, TypeVar
 
 import typer
 
@@ -42,7 +42,9 @@ def configure_logs(config: Config) -> None:
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     as_json = config.log_format is LogFormat.JSON
     # The fine tracebacks of the default show local variables, and so the key of whoever asked.
-    for_people = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    for_people = structlog.dev.ConsoleRenderer(
+        colors=_shows_colour(sys.stderr), exception_formatter=structlog.dev.plain_traceback
+    )
     renderer = structlog.processors.JSONRenderer(default=str) if as_json else for_people
     structlog.configure(
         processors=[
@@ -56,6 +58,14 @@ def configure_logs(config: Config) -> None:
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _shows_colour(stream: TextIO) -> bool:
+    """Whether log lines are coloured: rich decides, as everywhere, by the terminal, NO_COLOR and FORCE_COLOR."""
+    from rich.console import Console
+
+    console = Console(file=stream)
+    return console.color_system is not None and not console.no_color
 
 
 def run(work: Callable[[], Awaitable[Result]]) -> Result:

@@ -5,11 +5,12 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, with_engine
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.domain.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.engine import FoundItem
+    from tidings.products.outbox import ItemDetail, ShownItem
 
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
 
@@ -18,43 +19,43 @@ ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
 
 @app.command("in-doubt")
 def in_doubt(
-    limit: Limit = 50, database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False
+    limit: Limit = 50,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List the items in doubt, oldest first: the process died between the first byte and the answer."""
+    """List the items in doubt, newest first: the process died between the first byte and the answer."""
     from tidings.cli.output import print_json, print_table
+    from tidings.products.outbox import OutboxFilter
 
-    config = config_from(database_url=database_url, data_dir=data_dir)
-    items = with_engine(config, lambda engine: engine.in_doubt(limit=limit))
+    room, where = Workspace(tenant, workspace), OutboxFilter(in_doubt=True)
+    page = on_database(database_url, data_dir, lambda engine: engine.outbox.list(room, where, limit=limit))
     if as_json:
-        print_json(items)
+        print_json(page.items)
     else:
-        print_table("in doubt", [_shown(item) for item in items], empty="nothing is in doubt")
+        print_table("in doubt", [_row(item) for item in page.items], empty="nothing is in doubt")
 
 
 @app.command()
-def show(item_id: ItemId, database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Show one item: its failed attempts, and what people did about it."""
-    from tidings.cli.output import print_json, print_table
+def show(
+    item_id: ItemId,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one item: what was sent, its failed attempts, and what people did about it."""
+    from tidings.cli.output import print_json
 
-    config = config_from(database_url=database_url, data_dir=data_dir)
-    item, attempts, history = with_engine(config, lambda engine: engine.item(item_id))
+    room = Workspace(tenant, workspace)
+    found = on_database(database_url, data_dir, lambda engine: engine.outbox.get(room, item_id))
     if as_json:
-        print_json({"item": item, "attempts": attempts, "history": history})
-        return
-    print_table("item", [_shown(item)], empty="")
-    print_table(
-        "attempts that did not succeed",
-        [
-            {"attempt": one.attempt, "outcome": one.outcome, "error": one.error, "at": one.started_at}
-            for one in attempts
-        ],
-        empty="no attempt failed",
-    )
-    print_table(
-        "history",
-        [{"at": one.at, "event": one.event, "by": one.actor, "detail": one.detail} for one in history],
-        empty="nobody has touched it",
-    )
+        print_json(found)
+    else:
+        _print(found)
 
 
 @app.command()
@@ -64,6 +65,8 @@ def resolve(
     sent: Annotated[bool, typer.Option("--sent", help="It arrived.")] = False,
     resend: Annotated[bool, typer.Option("--resend", help="It did not arrive: send it once more.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="It did not arrive, and shall not.")] = False,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
     actor: Actor = "cli",
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
@@ -76,15 +79,35 @@ def resolve(
     chosen = [kind for kind, given in zip(Resolution, (sent, resend, failed), strict=True) if given]
     if len(chosen) != 1:
         raise typer.BadParameter("choose one of --sent, --resend and --failed")
-    config = config_from(database_url=database_url, data_dir=data_dir)
-    with_engine(config, lambda engine: engine.resolve(item_id, chosen[0], note, actor))
+    by = caller(tenant, workspace, actor)
+    found = on_database(database_url, data_dir, lambda engine: engine.outbox.resolve(by, item_id, chosen[0], note))
     if as_json:
-        print_json({"id": item_id, "resolution": chosen[0]})
+        print_json(found)
     else:
         print_line(f"{item_id} is no longer in doubt: {chosen[0]}")
 
 
-def _shown(item: "FoundItem") -> dict[str, object]:
+def _print(found: "ItemDetail") -> None:
+    from tidings.cli.output import print_content, print_table
+
+    print_table("item", [_row(found.item)], empty="")
+    print_content(found.item.payload or {})
+    print_table(
+        "attempts that did not succeed",
+        [
+            {"attempt": one.attempt, "outcome": one.outcome, "error": one.error, "at": one.started_at}
+            for one in found.failed_attempts
+        ],
+        empty="no attempt failed",
+    )
+    print_table(
+        "history",
+        [{"at": one.at, "event": one.event, "by": one.actor, "note": one.detail.get("note")} for one in found.history],
+        empty="nobody has touched it",
+    )
+
+
+def _row(item: "ShownItem") -> dict[str, object]:
     return {
         "id": item.id,
         "status": "in doubt" if item.in_doubt else item.status,
@@ -92,6 +115,6 @@ def _shown(item: "FoundItem") -> dict[str, object]:
         "provider": item.provider,
         "recipient": item.recipient,
         "attempts": item.attempts,
-        "marked at": item.marked_at,
+        "first called": item.first_called_at,
         "error": item.error,
     }

@@ -3,30 +3,38 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidings.domain.errors import TidingsError
+from tidings.cli.answers import answer_of, camel, fields_of
 
 WIDTH_OF_A_PIPE = 160
+FIRST_PARTS = frozenset(["subject", "title"])
+"""Of a message; the database keeps its parts in an order of its own."""
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
 errors = Console(stderr=True)
 
 
-def print_json(value: object) -> None:
-    """Print a value for scripts."""
-    sys.stdout.write(json.dumps(value, default=_plain, indent=2) + "\n")
+def print_json(value: object, **beside: object) -> None:
+    """Print a value for scripts as the API would answer it; `beside` are fields that a record gets beside its own."""
+    if beside:
+        value = fields_of(value) | {camel(name): more for name, more in beside.items()}
+    sys.stdout.write(json.dumps(value, default=answer_of, indent=2) + "\n")
 
 
 def print_json_line(value: object) -> None:
     """Print a value as one line at once, for scripts that read a stream."""
-    sys.stdout.write(json.dumps(value, default=_plain) + "\n")
+    sys.stdout.write(json_line(value))
     sys.stdout.flush()
+
+
+def json_line(value: object) -> str:
+    """A value as one line for scripts."""
+    return json.dumps(value, default=answer_of) + "\n"
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
@@ -38,8 +46,14 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
     for name in rows[0]:
         table.add_column(name, overflow="fold", no_wrap=name == "id")  # an id is there to be copied
     for row in rows:
-        table.add_row(*(Text("" if value is None else printable(str(value))) for value in row.values()))
+        table.add_row(*(_cell(value) for value in row.values()))
     console.print(table)
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
+    return Text("" if value is None else printable(in_words(value)))
 
 
 def print_line(text: str, style: str = "") -> None:
@@ -47,16 +61,67 @@ def print_line(text: str, style: str = "") -> None:
     console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
+def print_content(content: Mapping[str, object], indent: int = 0) -> None:
+    """Print what a message says: each of its parts under its name, line by line as it was written."""
+    for line in content_lines(content):
+        print_line(f"{'':{indent}}{line}")
+
+
+def content_cell(content: Mapping[str, object]) -> Text:
+    """What a message says, in a cell of a table."""
+    return lines_cell("\n".join(content_lines(content)))
+
+
+def lines_cell(text: str) -> Text:
+    """A text of several lines in a cell of a table, each on its own."""
+    return Text("\n".join(printable(line) for line in text.splitlines()))
+
+
+def content_lines(content: Mapping[str, object]) -> Iterator[str]:
+    """The lines of a message; those after a part's first stand below it."""
+    width = max((len(name) for name in content), default=0) + 2
+    for name, value in sorted(content.items(), key=lambda part: part[0] not in FIRST_PARTS):
+        lines = in_words(value).splitlines() or [""]
+        yield from (f"{f'{name}:' if place == 0 else '':{width}}{line}" for place, line in enumerate(lines))
+
+
+def print_fields(shown: Mapping[str, object]) -> None:
+    """Print what is given of a record, each field on a line of its own."""
+    print_content({name: value for name, value in shown.items() if value not in (None, "", {}, [])})
+
+
+def in_words(value: object) -> str:
+    """A value as a person writes it on a line: `tag=vip, company=Acme`."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+        case timedelta():
+            from tidings.domain.timing import format_duration
+
+            return format_duration(value)
+        case Mapping():
+            return ", ".join(_named(name, inner) for name, inner in value.items())
+        case list() | tuple():
+            return ", ".join(in_words(inner) for inner in value)
+        case _:
+            return "–" if value is None else str(value)
+
+
+def _named(name: str, value: object) -> str:
+    if value is True:
+        return name
+    nested = isinstance(value, Mapping | list | tuple)
+    return f"{name} ({in_words(value)})" if nested else f"{name}={in_words(value)}"
+
+
 def printable(text: str) -> str:
     """What users wrote, with whatever could steer a terminal escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def fail(error: TidingsError) -> None:
+def fail(words: str) -> None:
     """Say in one line what is wrong."""
-    line = Text.assemble(("tidings:", "bold red"), " ", printable(" ".join(str(error).split())))
+    line = Text.assemble(("tidings:", "bold red"), " ", printable(words))
     errors.print(line, soft_wrap=True)
-
-
-def _plain(value: Any) -> object:
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

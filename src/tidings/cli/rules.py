@@ -1,8 +1,8 @@
 """`tidings rules`: what is sent when something happens, in files and in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -61,7 +61,7 @@ def validate(files: Files, as_json: AsJson = False) -> None:
 
     given = _checked(files, as_json=as_json)
     if as_json:
-        print_json({"valid": True, "problems": []})
+        print_json({"valid": True, "errors": []})
     else:
         print_line(f"{len(given)} rule{'' if len(given) == 1 else 's'}, nothing wrong")
 
@@ -195,7 +195,7 @@ def _refuse(problems: "Sequence[FileProblem]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json({"valid": False, "problems": problems})
+        print_json({"valid": False, "errors": problems})
     for problem in problems if not as_json else []:
         print_line(str(problem), style="red")
     raise typer.Exit(1)
@@ -240,18 +240,35 @@ def _print(rule: "ShownRule", *, as_json: bool) -> None:
         print_json(rule)
         return
     print_line(f"{rule.key}  {'enabled' if rule.enabled else 'disabled'} · {rule.id}", style="bold")
-    print_table(
-        "steps",
-        [
-            {
-                "order": step["stepOrder"],
-                "enabled": "yes" if step["enabled"] else "no",
-                "template": step["template"],
-                "delay": step["delay"] or step["sendBefore"] or "",
-                "recipients": step["recipientConfig"] or f"the {rule.audience}",
-                "id": step["id"],
-            }
-            for step in rule.steps
-        ],
-        empty="it has no steps",
-    )
+    print_table("steps", [_step(step, rule) for step in rule.steps], empty="it has no steps")
+
+
+def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
+    from tidings.cli.output import content_cell, in_words
+
+    said = {**step["template"], "attachments": step.get("attachments")}
+    return {
+        "order": step["stepOrder"],
+        "enabled": in_words(step["enabled"]),
+        "message": content_cell({name: value for name, value in said.items() if value}),
+        "when": _when(step),
+        "recipients": _recipients(step["recipientConfig"], rule),
+        "id": step["id"],
+    }
+
+
+def _recipients(config: Mapping[str, Any] | None, rule: "ShownRule") -> str:
+    if config is None:
+        return f"the {rule.audience}"
+    people = {"includeLeadContact": "the lead", "includePartner": "the partner", "includeAgent": "the agent"}
+    named = [words for field, words in people.items() if config[field]]
+    return ", ".join([*named, *config["customPhones"], *config["customEmails"]])
+
+
+def _when(step: Mapping[str, Any]) -> str:
+    from tidings.domain.timing import format_duration, parse_duration
+
+    before = step["sendBefore"]
+    if before:
+        return f"{format_duration(parse_duration(before['by']))} before {before['time']}"
+    return f"after {format_duration(parse_duration(step['delay']))}" if step["delay"] else "at once"

@@ -2,12 +2,11 @@
 
 import sys
 from contextlib import ExitStack
-from dataclasses import asdict
-from json import dumps
 from pathlib import Path
 from typing import TextIO
 from uuid import UUID
 
+from tidings.cli.output import json_line
 from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
 from tidings.engine import Engine
@@ -24,9 +23,7 @@ async def run_export(
         out = _open(stack, to)
         out.write("" if as_json else csv_header())
         async for lines in engine.runs.trace(room, id, where):
-            out.write(
-                "".join(f"{dumps(asdict(line), default=str)}\n" for line in lines) if as_json else csv_lines(lines)
-            )
+            out.write("".join(json_line(line) for line in lines) if as_json else csv_lines(lines))
 
 
 def _open(stack: ExitStack, path: Path | None) -> TextIO:

@@ -71,7 +71,7 @@ def show(
 
     run, jobs, history = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({"run": run, "jobs": jobs, "history": history})
+        print_json(run, first_jobs=jobs, history=history)
         return
     console.print(screen(run, jobs, 0.0))
     rows = [{"at": one.at, "event": one.event, "by": one.actor} for one in history]
@@ -202,15 +202,14 @@ def retry(
     chosen = read_where(where) if where else RetryFilter()
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "tuple[ShownRun | None, RetryPlan]":
+    async def work(engine: "Engine") -> "tuple[ShownRun | None, RetryPlan, bool]":
         if dry_run:
-            return None, await engine.runs.plan_retry(by.workspace, run_id, chosen)
-        run, plan, _ = await engine.runs.retry(by, run_id, chosen, idempotency_key=key)
-        return run, plan
+            return None, await engine.runs.plan_retry(by.workspace, run_id, chosen), False
+        return await engine.runs.retry(by, run_id, chosen, idempotency_key=key)
 
-    run, plan = on_database(database_url, data_dir, work)
+    run, plan, duplicate = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({"dry_run": dry_run, "plan": plan, "run": run})
+        print_json(plan, dry_run=dry_run, run=run, duplicate=duplicate)
         return
     if plan.by_error:
         print_table("errors", [{"error": name, "items": count} for name, count in plan.by_error.items()], empty="")

@@ -32,14 +32,14 @@ def list_segments(
     as_json: AsJson = False,
 ) -> None:
     """List segments, newest first."""
-    from tidings.cli.output import print_json, print_table
+    from tidings.cli.output import in_words, print_json, print_table
 
     room = Workspace(tenant, workspace)
     page = on_database(database_url, data_dir, lambda engine: engine.segments.list(room, limit=limit))
     if as_json:
         print_json(page.items)
     else:
-        rows = [{"id": one.id, "name": one.name, "audience": one.audience} for one in page.items]
+        rows = [{"id": one.id, "name": one.name, "audience": in_words(one.audience)} for one in page.items]
         print_table("segments", rows, empty="there is no segment")
 
 
@@ -53,9 +53,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a segment and how many are in it at this moment."""
-    from dataclasses import asdict
-
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import in_words, print_json, print_line
 
     room = Workspace(tenant, workspace)
 
@@ -65,9 +63,9 @@ def show(
 
     found, matching = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({**asdict(found), "matching": matching})
+        print_json(found, matching=matching)
     else:
-        print_line(f"{found.id}  {found.name}: {matching:,} contacts by {found.audience}")
+        print_line(f"{found.id}  {found.name}: {matching:,} contacts by {in_words(found.audience)}")
 
 
 @app.command()
@@ -119,6 +117,8 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Remove a segment; one that a campaign names is refused."""
+    from tidings.cli.output import print_json, print_line
+
     if not yes:
         typer.confirm(f"Delete segment {segment}?", abort=True)
     by = caller(tenant, workspace, actor)
@@ -128,7 +128,11 @@ def delete(
         await engine.segments.delete(by, found.id)
         return found
 
-    _print(on_database(database_url, data_dir, work), "is deleted", as_json=as_json)
+    gone = on_database(database_url, data_dir, work)
+    if as_json:
+        print_json({"id": gone.id, "deleted": True})
+    else:
+        print_line(f"{gone.id}  {gone.name} is deleted")
 
 
 async def _find(engine: "Engine", room: Workspace, segment: str) -> "ShownSegment":

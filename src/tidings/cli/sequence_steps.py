@@ -71,7 +71,7 @@ def add(
     async def work(engine: "Engine") -> "Step":
         return await engine.sequences.add_step(by, await _id_of(engine, by.workspace, sequence), given)
 
-    _print([on_database(database_url, data_dir, work)], as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -99,7 +99,7 @@ def change(
         id, step_id = await _step_of(engine, by.workspace, sequence, step)
         return await engine.sequences.update_step(by, id, step_id, given)
 
-    _print([on_database(database_url, data_dir, work)], as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -130,11 +130,11 @@ def delete(
         print_line(f"step {gone} is removed from the draft")
 
 
-def print_steps(steps: "Sequence[Step]", *, title: str) -> None:
-    """Steps for people."""
+def print_steps(steps: "Sequence[Step]", *, title: str, whole: bool = False) -> None:
+    """Steps for people: their content from its beginning, or the whole of it."""
     from tidings.cli.output import print_table
 
-    print_table(title, [_row(step) for step in steps], empty="there is no step yet")
+    print_table(title, [_row(step, whole) for step in steps], empty="there is no step yet")
 
 
 def _given(
@@ -185,24 +185,26 @@ async def _step_of(engine: "Engine", room: Workspace, sequence: str, step: str) 
     return id, UUID(found[0].id)
 
 
-def _print(steps: "Sequence[Step]", *, as_json: bool) -> None:
+def _print(found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json
+    from tidings.domain.sequence_form import Step
 
     if as_json:
-        print_json([step.to_json() for step in steps])
+        print_json(found)
     else:
-        print_steps(steps, title="steps")
+        print_steps([found] if isinstance(found, Step) else found, title="steps", whole=True)
 
 
-def _row(step: "Step") -> dict[str, object]:
-    shown = step.to_json()
+def _row(step: "Step", whole: bool) -> dict[str, object]:
+    from tidings.cli.output import lines_cell
+
     return {
         "order": step.order,
         "day": step.day_offset,
         "hour": "as enrolled" if step.send_hour is None else f"{step.send_hour}:00",
         "channel": step.channel,
         "subject": step.subject,
-        "content": step.content if len(step.content) <= 60 else f"{step.content[:59]}…",
-        "may be late": shown.get("maxLateness"),
+        "content": lines_cell(step.content if whole or len(step.content) <= 60 else f"{step.content[:59]}…"),
+        "may be late": step.max_lateness,
         "id": step.id,
     }

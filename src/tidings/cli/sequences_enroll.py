@@ -85,12 +85,10 @@ async def _enroll(
 
 
 def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
-    from dataclasses import asdict
-
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json({"dry_run": dry_run, **asdict(done), "skipped": done.skipped})
+        print_json(_counts(done, dry_run=dry_run))
         return
     print_line(f"{done.enrolled:,} {'would be enrolled' if dry_run else 'enrolled'}", style="green")
     reasons = {
@@ -101,3 +99,13 @@ def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
     for reason, count in reasons.items():
         if count:
             print_line(f"{count:,} {reason}")
+
+
+def _counts(done: "Enrolling", *, dry_run: bool) -> dict[str, object]:
+    """As the API answers them."""
+    why = {
+        "alreadyEnrolled": done.already_enrolled,
+        "completedBefore": done.completed_before,
+        "notFound": done.not_found,
+    }
+    return {"enrolledCount": done.enrolled, "skippedCount": done.skipped, "skipped": why, "dryRun": dry_run}

@@ -212,13 +212,10 @@ def _print(found: "Simulated", *, as_json: bool) -> None:
     from tidings.cli.calendar import print_simulated
     from tidings.cli.output import print_json
 
-    if not as_json:
+    if as_json:
+        print_json(found)
+    else:
         print_simulated(found)
-        return
-    import msgspec
-
-    told = msgspec.to_builtins(found)
-    print_json({**told.pop("findings"), **told, "complete": found.is_complete})
 
 
 def _audience(filters: list[str] | None) -> "Audience | None":

@@ -97,7 +97,7 @@ def _print(started: "Triggered", execution: "ShownExecution", *, waited: bool, a
     from tidings.cli.timeline import STYLES, ended_words
 
     if as_json:
-        print_json({"execution": execution, "duplicate": started.duplicate})
+        print_json(execution, duplicate=started.duplicate)
         return
     again = " (this key had started it before)" if started.duplicate else ""
     print_line(f"{execution.id}  {execution.workflow_name} version {execution.workflow_version}{again}")

@@ -76,7 +76,7 @@ def validate(files: Files, as_json: AsJson = False) -> None:
     if problems:
         _refuse(problems, as_json=as_json)
     if as_json:
-        print_json({"valid": True, "workflows": [document.name for document in documents], "problems": []})
+        print_json({"valid": True, "workflows": [document.name for document in documents], "errors": []})
     else:
         print_line(f"valid: {', '.join(document.name for document in documents)}", style="green")
 
@@ -125,7 +125,7 @@ def show(
 
     found, versions = on_database(database_url, data_dir, work)
     if as_json:
-        print_json({"workflow": found, "versions": versions})
+        print_json(found, versions=versions)
     else:
         _print_workflow(found, versions)
 
@@ -216,7 +216,7 @@ def _refuse(problems: Sequence[FileProblem], *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json({"valid": False, "problems": problems})
+        print_json({"valid": False, "errors": problems})
     for problem in problems if not as_json else []:
         print_line(str(problem), style="red")
     raise typer.Exit(1)

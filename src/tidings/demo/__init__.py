@@ -5,11 +5,9 @@ and what), screen.py (what a person sees meanwhile) and summary.py (what must ag
 """
 
 import asyncio
-import json
 import logging
 import signal
-import sys
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -24,9 +22,9 @@ from tidings.domain.errors import TidingsError
 EXIT_STOPPED = 130
 
 
-def run_demo(people: int, *, as_json: bool = False, pg_bin: Path | None = None) -> int:
-    """Play the demo; 0 only if the ledger, the sink and `verify` agree. With `as_json` the story goes to stderr."""
-    screen = Screen(Console(stderr=as_json, highlight=False))
+def run_demo(people: int, *, write: Callable[[Summary], None] | None = None, pg_bin: Path | None = None) -> int:
+    """Play the demo; 0 only if the ledger, the sink and `verify` agree. With `write` the story goes to stderr."""
+    screen = Screen(Console(stderr=write is not None, highlight=False))
     # The story says what matters; the workers' own log lines are in files.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
@@ -37,8 +35,8 @@ def run_demo(people: int, *, as_json: bool = False, pg_bin: Path | None = None) 
     except (DemoFailed, TidingsError) as error:
         screen.fail(str(error))
         return 1
-    if as_json:
-        sys.stdout.write(json.dumps(asdict(summary) | {"agrees": summary.agrees}, indent=2) + "\n")
+    if write:
+        write(summary)
     else:
         print_summary(screen.console, summary)
     return 0 if summary.agrees else 1

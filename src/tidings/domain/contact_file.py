@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LISTS = frozenset(["tags", "push_tokens"])
 _LIST_SEPARATORS = re.compile(r"[,;|]")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALIASES: Mapping[str, str] = {
     **{_NOT_A_LETTER.sub("", name): name for name in SPELLINGS.values() if name not in MERGED_FIELDS},
     "emailaddress": "email",
@@ -83,12 +85,27 @@ def _is_inner(field: str) -> bool:
     return outer in MERGED_FIELDS and bool(inner)
 
 
+def attribute_of(column: str) -> str:
+    """The attribute of a column that is no field: its words in camelCase, so that a template can name it."""
+    words = [word.lower() for part in _NOT_A_LETTER.split(column) for word in _HUMP.split(part) if word]
+    if not words:
+        raise InputInvalid(
+            f"the column {column!r} has no letter in its name; map it to a field or leave it out: {column}="
+        )
+    return words[0] + "".join(word.capitalize() for word in words[1:])
+
+
 class ContactFile:
     """Feed it the bytes of a file; it gives the records that are complete."""
 
     def __init__(self, kind: FileFormat, columns: Columns | None = None) -> None:
         self._lines = _Lines()
         self._records = _Csv(columns or {}) if kind is FileFormat.CSV else _Ndjson()
+
+    @property
+    def fields(self) -> Columns:
+        """What each column of the header became, once that is read; a file of objects has none."""
+        return self._records.fields
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """The records that end in this piece of the file."""
@@ -156,6 +173,8 @@ class _Lines:
 class _Ndjson:
     """A JSON object on each line."""
 
+    fields: Columns = MappingProxyType({})
+
     def read(self, line: _Text) -> Iterator[Line]:
         if line.reason:
             yield Line(line.number, None, line.reason)
@@ -184,6 +203,7 @@ class _Csv:
         self._header: list[str] | None = None
         self._delimiter = ","
         self._open: list[_Text] = []
+        self.fields: Columns = {}
 
     def read(self, line: _Text) -> Iterator[Line]:
         if self._open and (line.reason or len(self._open) >= MOST_LINES_OF_A_RECORD or self._is_too_long()):
@@ -249,19 +269,31 @@ class _Csv:
         missing = self._columns.keys() - {name.strip().casefold() for name in names}
         if missing:
             raise InputInvalid(f"the file has no column {', '.join(sorted(missing))}; it has {', '.join(names)}"[:1000])
-        repeated = {field for field in header if field and header.count(field) > 1}
-        if repeated:
-            raise InputInvalid(f"two columns are {', '.join(sorted(repeated))}; map all but one to nothing, as in Old=")
+        for field in header:
+            self._refuse_repeated(
+                field, [name.strip() for name, one in zip(names, header, strict=True) if one == field]
+            )
         self._header = header
+        self.fields = {name.strip(): field for name, field in zip(names, header, strict=True)}
+
+    @staticmethod
+    def _refuse_repeated(field: str, columns: Sequence[str]) -> None:
+        if field and len(columns) > 1:
+            named = " and ".join(repr(column) for column in columns)
+            shown = next((name for name, one in SPELLINGS.items() if one == field and "_" not in name), field)
+            raise InputInvalid(
+                f"the columns {named} are the same: {shown}; map all but one to another field, or to nothing as in "
+                f"{columns[-1]}="
+            )
 
     def _field(self, column: str) -> str:
-        """The field of a column: as mapped, by its name, or else an attribute of that name."""
+        """The field of a column: as mapped, by its name, or else an attribute."""
         mapped = self._columns.get(column.casefold())
         if mapped is not None:
             return mapped
         if not column or _is_inner(column):
             return column
-        return _ALIASES.get(_NOT_A_LETTER.sub("", column.casefold())) or f"attributes.{column}"
+        return _ALIASES.get(_NOT_A_LETTER.sub("", column.casefold())) or f"attributes.{attribute_of(column)}"
 
     def _record(self, number: int, values: list[str]) -> Line:
         header = self._header or []

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
 from tidings.http.shapes import AT, ID, Attempt, Given, Json, Shape, example
+from tidings.products import outbox
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
 Label = Annotated[str, Field(min_length=1, max_length=100)]
@@ -410,3 +411,14 @@ class Trace(Shape):
     """A whole run, streamed."""
 
     data: list[TraceLine]
+
+
+def show_item(found: outbox.ItemDetail) -> ItemDetail:
+    """An item with what belongs to it beside its own fields."""
+    payload = None if found.item.payload is None else dict(found.item.payload)
+    return ItemDetail(
+        **Item.model_validate(found.item).model_dump(),
+        payload=payload,
+        failed_attempts=[Attempt.model_validate(one) for one in found.failed_attempts],
+        history=[HistoryLine.model_validate(one) for one in found.history],
+    )

@@ -1,6 +1,6 @@
 """/v1/api-keys: who may come in."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends
@@ -8,26 +8,9 @@ from fastapi import APIRouter, Depends
 from tidings.http.access import Administrator
 from tidings.http.bodies import body_of
 from tidings.http.openapi import Cursor, Limit, takes
-from tidings.http.shapes import CreatedKey, GivenKey, Key, List
-from tidings.products.access import ShownKey
+from tidings.http.shapes import CreatedKey, GivenKey, Key, List, show_key
 
 router = APIRouter(tags=["Administration"])
-
-
-def _fields(key: ShownKey) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "role": key.role,
-        "tenant": key.workspace.tenant,
-        "workspace": key.workspace.name,
-        "prefix": key.prefix,
-        "created_at": key.created_at,
-        "created_by": key.created_by,
-        "expires_at": key.expires_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
-    }
 
 
 @router.post("/v1/api-keys", status_code=201, openapi_extra=takes(GivenKey))
@@ -36,14 +19,14 @@ async def create_key(visit: Administrator, body: Annotated[GivenKey, Depends(bod
     made = await visit.engine.access.create_key(
         visit.caller, body.name, body.role, workspace=body.workspace, expires_at=body.expires_at
     )
-    return CreatedKey.model_validate({**_fields(made.key), "secret": made.secret})
+    return CreatedKey(**show_key(made.key).model_dump(), secret=made.secret)
 
 
 @router.get("/v1/api-keys")
 async def list_keys(visit: Administrator, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
     """The keys of the tenant, newest first, revoked ones too."""
     page = await visit.engine.access.list_keys(visit.caller, limit=limit, cursor=cursor)
-    return List(data=[Key.model_validate(_fields(one)) for one in page.items], next_cursor=page.next_cursor)
+    return List(data=[show_key(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.delete("/v1/api-keys/{id:uuid}", status_code=204)

@@ -27,11 +27,11 @@ from tidings.http.campaign_shapes import (
     Run,
     Trace,
     TraceLine,
+    show_item,
 )
 from tidings.http.edge import give_time
 from tidings.http.openapi import Cursor, Limit, takes
-from tidings.http.shapes import Attempt, Everything, List
-from tidings.products import outbox
+from tidings.http.shapes import Everything, List
 from tidings.products.outbox import OutboxFilter
 from tidings.products.run_trace import csv_header, csv_lines
 from tidings.products.runs import RetryFilter, TraceFilter
@@ -227,7 +227,7 @@ async def list_contact_items(visit: WorkReader, id: UUID, limit: Limit = 50, cur
 @router.get("/v1/outbox/{id:uuid}", tags=["Outbox"])
 async def get_item(visit: WorkReader, id: UUID) -> ItemDetail:
     """One item with what was sent, what went wrong with it, and what people did about it."""
-    return _detail(await visit.engine.outbox.get(visit.workspace, id))
+    return show_item(await visit.engine.outbox.get(visit.workspace, id))
 
 
 @router.post("/v1/outbox/{id:uuid}/resolve", tags=["Outbox"], openapi_extra=takes(GivenResolution))
@@ -235,23 +235,13 @@ async def resolve_item(
     visit: Operator, id: UUID, body: Annotated[GivenResolution, Depends(body_of(GivenResolution))]
 ) -> ItemDetail:
     """End the doubt about an item: it was sent, is to be sent again, or failed."""
-    return _detail(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
+    return show_item(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
 
 
 def _where(given: GivenRetryFilter | None) -> RetryFilter:
     if given is None:
         return RetryFilter()
     return RetryFilter(given.error, None if given.ids is None else tuple(given.ids))
-
-
-def _detail(found: outbox.ItemDetail) -> ItemDetail:
-    payload = None if found.item.payload is None else dict(found.item.payload)
-    return ItemDetail(
-        **Item.model_validate(found.item).model_dump(),
-        payload=payload,
-        failed_attempts=[Attempt.model_validate(one) for one in found.failed_attempts],
-        history=[HistoryLine.model_validate(one) for one in found.history],
-    )
 
 
 def _stream(pieces: AsyncIterator[str], media_type: str) -> StreamingResponse:

@@ -6,10 +6,12 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tidings.domain import sequence_form
 from tidings.domain.graph import OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
 from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.products.sequence_shown import Published, ShownSequence
 
 EXAMPLE_STEP: Json = {
     "dayOffset": 3,
@@ -187,3 +189,39 @@ def status_in(body: ChangedSequence) -> SequenceStatus | None:
 def choice_in(body: ChangedSequence) -> InFlightChoice | None:
     """What is to become of those on the way."""
     return InFlightChoice(body.in_flight) if body.in_flight else None
+
+
+def show(sequence: ShownSequence) -> Sequence:
+    """A sequence with the settings of its draft beside its own fields."""
+    return Sequence.model_validate(
+        {
+            "id": sequence.id,
+            "name": sequence.name,
+            "status": sequence.status,
+            **sequence.settings.to_json(),
+            "steps": [show_step(step) for step in sequence.steps],
+            "hasDraft": sequence.has_draft,
+            "published": show_version(sequence.published) if sequence.published else None,
+            "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
+            "moved": sequence.moved,
+            "createdAt": sequence.created_at,
+            "updatedAt": sequence.updated_at,
+        }
+    )
+
+
+def show_step(step: sequence_form.Step) -> Step:
+    """A step with its optional fields, given or not."""
+    return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json())
+
+
+def show_version(published: Published) -> PublishedVersion:
+    """What was published under one number."""
+    return PublishedVersion.model_validate(
+        {
+            "version": published.version,
+            **published.settings.to_json(),
+            "steps": [show_step(step) for step in published.steps],
+            "publishedAt": published.published_at,
+        }
+    )

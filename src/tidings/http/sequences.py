@@ -5,7 +5,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from tidings.domain import sequence_form
 from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of, read_object
@@ -20,10 +19,13 @@ from tidings.http.sequence_shapes import (
     Sequence,
     Step,
     choice_in,
+    show,
+    show_step,
+    show_version,
     status_in,
 )
 from tidings.http.shapes import Everything, List
-from tidings.products.sequences import Published, ShownSequence
+from tidings.products.sequences import Published
 
 router = APIRouter(tags=["Sequences"])
 
@@ -35,42 +37,6 @@ async def given_step(request: Request) -> dict[str, Any]:
 
 Given = Annotated[dict[str, Any], Depends(given_step)]
 StepId = Annotated[UUID, Path(alias="stepId")]
-
-
-def show(sequence: ShownSequence) -> Sequence:
-    """A sequence with the settings of its draft beside its own fields."""
-    return Sequence.model_validate(
-        {
-            "id": sequence.id,
-            "name": sequence.name,
-            "status": sequence.status,
-            **sequence.settings.to_json(),
-            "steps": [show_step(step) for step in sequence.steps],
-            "hasDraft": sequence.has_draft,
-            "published": show_version(sequence.published) if sequence.published else None,
-            "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
-            "moved": sequence.moved,
-            "createdAt": sequence.created_at,
-            "updatedAt": sequence.updated_at,
-        }
-    )
-
-
-def show_step(step: sequence_form.Step) -> Step:
-    """A step with its optional fields, given or not."""
-    return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json())
-
-
-def show_version(published: Published) -> PublishedVersion:
-    """What was published under one number."""
-    return PublishedVersion.model_validate(
-        {
-            "version": published.version,
-            **published.settings.to_json(),
-            "steps": [show_step(step) for step in published.steps],
-            "publishedAt": published.published_at,
-        }
-    )
 
 
 @router.post("/v1/sequences", status_code=201, openapi_extra=takes(GivenSequence))

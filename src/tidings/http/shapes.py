@@ -1,5 +1,6 @@
 """What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
@@ -9,6 +10,8 @@ from pydantic.alias_generators import to_camel
 
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
+from tidings.products.access import ShownKey
+from tidings.products.shown import ShownWorkflow
 
 Json = dict[str, Any]
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
@@ -199,7 +202,7 @@ class Execution(Shape):
     workflow_name: str
     workflow_version: int
     cursor: str | None
-    current_step: int
+    current_step: int = Field(description="How many nodes it has passed, so from 0; at the end, the last.")
     total_steps: int
     available_at: datetime | None
     attempts: int
@@ -407,3 +410,25 @@ class Health(Shape):
     model_config = example({"status": "healthy", "version": "0.1.0"})
     status: Literal["healthy", "unhealthy"]
     version: str
+
+
+def show_workflow(workflow: ShownWorkflow) -> Workflow:
+    """A workflow with its definition's fields beside its own."""
+    own = {
+        "id": workflow.id,
+        "name": workflow.name,
+        "description": workflow.description,
+        "active": workflow.active,
+        "version": workflow.version,
+        "form": workflow.form,
+        "definition": dict(workflow.definition),
+        "createdAt": workflow.created_at,
+        "updatedAt": workflow.updated_at,
+    }
+    return Workflow.model_validate({**workflow.definition, **own})
+
+
+def show_key(key: ShownKey) -> Key:
+    """A key with its tenant beside its workspace."""
+    named = {"tenant": key.workspace.tenant, "workspace": key.workspace.name}
+    return Key.model_validate({field.name: getattr(key, field.name) for field in fields(key)} | named)

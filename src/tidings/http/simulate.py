@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 
 from tidings.domain.audience import Audience, read_audience
 from tidings.domain.errors import SimulationUnavailable
-from tidings.domain.simulation import Scenario, Simulated
+from tidings.domain.simulation import Scenario
 from tidings.http.access import ContactKeeper, api_of
 from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
@@ -21,6 +21,7 @@ from tidings.http.simulation_shapes import (
     GivenSimulation,
     GivenWorkflowSimulation,
     Simulation,
+    show,
 )
 from tidings.http.simulator import Simulates, Still
 
@@ -105,11 +106,3 @@ def _audience(given: Mapping[str, Any] | None) -> Audience | None:
 def _still(request: Request) -> Still:
     """A simulation has a limit of its own; while it works, the request's deadline begins anew."""
     return lambda: give_time(request.scope)
-
-
-def show(found: Simulated) -> Simulation:
-    """Everything in one object."""
-    findings = found.findings
-    own = {name: getattr(found, name) for name in found.__struct_fields__ if name != "findings"}
-    told = {name: getattr(findings, name) for name in findings.__struct_fields__}
-    return Simulation.model_validate({**own, "complete": found.is_complete, **told})

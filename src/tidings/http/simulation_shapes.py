@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN
+from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN, Simulated
 from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, Given, Json, Shape, example
 
 Seed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
@@ -167,3 +167,11 @@ class Simulation(Shape):
     skipped_because: list[SimulatedReason]
     failed_because: list[SimulatedReason]
     messages: list[SimulatedMessage]
+
+
+def show(found: Simulated) -> Simulation:
+    """Everything in one object."""
+    findings = found.findings
+    own = {name: getattr(found, name) for name in found.__struct_fields__ if name != "findings"}
+    told = {name: getattr(findings, name) for name in findings.__struct_fields__}
+    return Simulation.model_validate({**own, "complete": found.is_complete, **told})

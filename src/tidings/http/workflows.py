@@ -20,8 +20,8 @@ from tidings.http.shapes import (
     Validated,
     Version,
     Workflow,
+    show_workflow,
 )
-from tidings.products.shown import ShownWorkflow
 
 router = APIRouter(tags=["Workflows"])
 READ_ONLY = frozenset(["id", "version", "form", "createdAt", "updatedAt", "created_at", "updated_at"])
@@ -38,22 +38,6 @@ def definition_of(body: GivenDefinition) -> dict[str, Any]:
     return body.definition
 
 
-def show(workflow: ShownWorkflow) -> Workflow:
-    """A workflow with its definition's fields beside its own."""
-    own = {
-        "id": workflow.id,
-        "name": workflow.name,
-        "description": workflow.description,
-        "active": workflow.active,
-        "version": workflow.version,
-        "form": workflow.form,
-        "definition": dict(workflow.definition),
-        "createdAt": workflow.created_at,
-        "updatedAt": workflow.updated_at,
-    }
-    return Workflow.model_validate({**workflow.definition, **own})
-
-
 @router.post("/v1/workflows", status_code=201, openapi_extra=takes(GivenWorkflow))
 async def create_workflow(
     visit: Definer, body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow))], response: Response
@@ -63,7 +47,7 @@ async def create_workflow(
         visit.caller, body.name, definition_of(body), description=body.description, active=body.active
     )
     response.headers["Location"] = f"/v1/workflows/{made.id}"
-    return show(made)
+    return show_workflow(made)
 
 
 @router.get("/v1/workflows")
@@ -76,7 +60,7 @@ async def list_workflows(
 ) -> List[Workflow]:
     """The workflows of the workspace."""
     page = await visit.engine.workflows.list(visit.workspace, name=name, active=active, limit=limit, cursor=cursor)
-    return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
+    return List(data=[show_workflow(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/v1/workflows/validate", openapi_extra=takes(GivenDefinition))
@@ -94,7 +78,7 @@ async def validate_workflow(
 @router.get("/v1/workflows/{id:uuid}")
 async def get_workflow(visit: DefinitionReader, id: UUID) -> Workflow:
     """One workflow with the definition of its newest version."""
-    return show(await visit.engine.workflows.get(visit.workspace, id))
+    return show_workflow(await visit.engine.workflows.get(visit.workspace, id))
 
 
 @router.put("/v1/workflows/{id:uuid}", openapi_extra=takes(ChangedWorkflow))
@@ -109,7 +93,7 @@ async def update_workflow(
     if body.active is not None and body.active != changed.active:
         switch = workflows.activate if body.active else workflows.deactivate
         changed = await switch(visit.caller, id)
-    return show(changed)
+    return show_workflow(changed)
 
 
 @router.delete("/v1/workflows/{id:uuid}", status_code=204)
@@ -121,13 +105,13 @@ async def delete_workflow(visit: Definer, id: UUID) -> None:
 @router.post("/v1/workflows/{id:uuid}/activate")
 async def activate_workflow(visit: Definer, id: UUID) -> Workflow:
     """Let it be triggered."""
-    return show(await visit.engine.workflows.activate(visit.caller, id))
+    return show_workflow(await visit.engine.workflows.activate(visit.caller, id))
 
 
 @router.post("/v1/workflows/{id:uuid}/deactivate")
 async def deactivate_workflow(visit: Definer, id: UUID) -> Workflow:
     """Let it be triggered no more; what was started goes on."""
-    return show(await visit.engine.workflows.deactivate(visit.caller, id))
+    return show_workflow(await visit.engine.workflows.deactivate(visit.caller, id))
 
 
 @router.get("/v1/workflows/{id:uuid}/versions")

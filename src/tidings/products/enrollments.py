@@ -288,14 +288,16 @@ def _shown(found: StoredEnrollment, graph: Graph) -> ShownEnrollment:
         status=status,
         enrolled_at=found.created_at,
         completed_at=found.ended_at,
-        reason=_reason(found),
+        reason=_reason(found, steps),
     )
 
 
-def _reason(found: StoredEnrollment) -> str | None:
+def _reason(found: StoredEnrollment, steps: Sequence[str]) -> str | None:
     match found.status:
         case ShownStatus.FAILED:
-            return f"step {found.error_node} failed: {found.error}"
+            failed = (found.error_node or "").removeprefix(WAIT)
+            which = f"step {steps.index(failed) + 1} of {len(steps)}" if failed in steps else "a step"
+            return f"{which} failed: {found.error}"
         case ShownStatus.CANCELLED:
             return found.error or "it was cancelled"
         case ShownStatus.PAUSED:

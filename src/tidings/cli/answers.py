@@ -1,0 +1,73 @@
+"""What `--json` prints: the API's answers, in its words and spelling.
+
+A record is printed field by field, in camelCase; a mapping inside it is a user's own, and is printed as it is. A record
+whose answer is not its fields goes through the function that the API itself uses.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from tidings.http.shapes import Shape
+
+
+def answer_of(value: object) -> object:
+    """A value that JSON does not know, as the API writes it."""
+    match value:
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case timedelta():
+            from tidings.domain.timing import format_duration
+
+            return format_duration(value)
+        case UUID() | date() | Path():
+            return str(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            return fields_of(value)
+
+
+def fields_of(record: object) -> dict[str, object]:
+    """A record as the API answers it."""
+    show = _shows().get(type(record))
+    if show:
+        return show(record).model_dump(mode="json", by_alias=True)
+    if not is_dataclass(record) or isinstance(record, type):
+        raise TypeError(f"a {type(record).__name__} is no answer: print a record, or what JSON knows")
+    return {camel(field.name): getattr(record, field.name) for field in fields(record)}
+
+
+def camel(name: str) -> str:
+    """A field's name as the API spells it."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+@cache
+def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
+    """The records that the API does not answer field by field."""
+    from tidings.domain.sequence_form import Step
+    from tidings.domain.simulation import Simulated
+    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
+    from tidings.products.access import ShownKey
+    from tidings.products.outbox import ItemDetail, ShownItem
+    from tidings.products.runs import JobEntry
+    from tidings.products.sequences import ShownSequence
+    from tidings.products.shown import ShownWorkflow
+
+    return {
+        JobEntry: campaign_shapes.JobHistoryLine.model_validate,
+        ItemDetail: campaign_shapes.show_item,
+        ShownItem: campaign_shapes.Item.model_validate,
+        ShownKey: shapes.show_key,
+        ShownSequence: sequence_shapes.show,
+        ShownWorkflow: shapes.show_workflow,
+        Simulated: simulation_shapes.show,
+        Step: sequence_shapes.show_step,
+    }
