@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
@@ -29,6 +30,8 @@ def list_contacts(
         str | None, typer.Option(help="A part of the name, an address, the company …", show_default=False)
     ] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -39,9 +42,12 @@ def list_contacts(
     from tidings.cli.output import print_json, print_table
     from tidings.products.contacts import ContactFilter
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
     where = ContactFilter(company=company, tag=tag, status=status, text=text)
-    page = on_database(database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit))
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit, created=created)
+    )
     if as_json:
         print_json(page.items)
     else:

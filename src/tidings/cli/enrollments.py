@@ -6,6 +6,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequences_enroll import SequenceReference, find_sequence
@@ -39,6 +40,8 @@ def list_enrollments(
     status: WithStatus = None,
     step: AtStep = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -50,14 +53,15 @@ def list_enrollments(
 
     if (sequence is None) == (contact is None):
         raise typer.BadParameter("name a --sequence or a --contact")
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
 
     async def work(engine: "Engine") -> "Page[ShownEnrollment]":
         if contact is not None:
             found = await find_contact(engine, room, contact)
-            return await engine.enrollments.list_of_contact(room, found.id, status=status, limit=limit)
+            return await engine.enrollments.list_of_contact(room, found.id, status=status, limit=limit, created=created)
         id = await find_sequence(engine, room, sequence or "")
-        return await engine.enrollments.list(room, id, status=status, step_id=step, limit=limit)
+        return await engine.enrollments.list(room, id, status=status, step_id=step, limit=limit, created=created)
 
     page = on_database(database_url, data_dir, work)
     if as_json:

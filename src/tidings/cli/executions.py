@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, find_contact, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
@@ -31,6 +32,8 @@ def list_executions(
         str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
     ] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -40,12 +43,13 @@ def list_executions(
     """List executions, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room, of = Workspace(tenant, workspace), reference(workflow) if workflow else None
 
     async def find(engine: "Engine") -> "Page[ShownExecution]":
         person = await find_contact(engine, room, contact) if contact else None
         return await engine.executions.list(
-            room, workflow=of, status=status, contact_id=person.id if person else None, limit=limit
+            room, workflow=of, status=status, contact_id=person.id if person else None, limit=limit, created=created
         )
 
     page = on_database(database_url, data_dir, find)

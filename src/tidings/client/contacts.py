@@ -9,7 +9,7 @@ import msgspec
 
 from tidings.client.answers import Contact, Imported, UpsertedContact
 from tidings.client.campaign_answers import Item
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/contacts"
@@ -52,11 +52,13 @@ class Contacts:
         tag: str | None = None,
         status: str | None = None,
         text: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Contact]:
         """Contacts, newest first, page by page as the iterator is used."""
         query = {"company": company, "tag": tag, "status": status, "text": text, "limit": page_size}
-        return pages(self._transport, PATH, query, Contact)
+        return pages(self._transport, PATH, query, Contact, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:
         """The contact with what is given changed; None clears a field."""
@@ -87,9 +89,13 @@ class Contacts:
         )
         return await self._transport.ask(request, Imported)
 
-    def items(self, id: UUID | str, *, page_size: int = 50) -> AsyncIterator[Item]:
+    def items(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[Item]:
         """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-        return pages(self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item)
+        return pages(
+            self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
+        )
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""

@@ -14,7 +14,7 @@ from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed, FieldsInvalid
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter
 
@@ -81,12 +81,13 @@ def asked_for(
 @router.get("/v1/contacts")
 async def list_contacts(
     visit: ContactKeeper,
+    created: CreatedIn,
     where: Annotated[ContactFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Contact]:
     """The contacts of the workspace, newest first; whatever is asked for must hold."""
-    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, cursor=cursor)
+    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Contact.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 

@@ -24,7 +24,7 @@ from tidings.http.enrollment_shapes import (
     Why,
 )
 from tidings.http.errors import FieldsInvalid
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
 
@@ -77,6 +77,7 @@ async def batch_enroll(
 @router.get("/v1/sequences/{id:uuid}/enrollments")
 async def list_enrollments(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     status: EnrollmentStatus | None = None,
     step_id: Annotated[
@@ -87,7 +88,7 @@ async def list_enrollments(
 ) -> List[Enrollment]:
     """Who is or was in a sequence, newest first."""
     page = await visit.engine.enrollments.list(
-        visit.workspace, id, status=status, step_id=step_id, limit=limit, cursor=cursor
+        visit.workspace, id, status=status, step_id=step_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -111,19 +112,23 @@ async def explain_enrollment(visit: WorkReader, id: UUID, contact_id: ContactId)
 @router.get("/v1/sequences/{id:uuid}/steps/{stepId:uuid}/logs")
 async def list_step_logs(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     stepId: UUID,  # noqa: N803 – its name in the path
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[StepLog]:
     """What a step did for everyone, newest first; `limit` counts messages, each with all of its attempts."""
-    page = await visit.engine.enrollments.logs.of_step(visit.workspace, id, str(stepId), limit=limit, cursor=cursor)
+    page = await visit.engine.enrollments.logs.of_step(
+        visit.workspace, id, str(stepId), limit=limit, created=created, cursor=cursor
+    )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments")
 async def list_enrollments_of_contact(
     visit: WorkReader,
+    created: CreatedIn,
     contact_id: ContactId,
     status: EnrollmentStatus | None = None,
     limit: Limit = 50,
@@ -131,7 +136,7 @@ async def list_enrollments_of_contact(
 ) -> List[Enrollment]:
     """The sequences that a contact is or was in, newest first."""
     page = await visit.engine.enrollments.list_of_contact(
-        visit.workspace, contact_id, status=status, limit=limit, cursor=cursor
+        visit.workspace, contact_id, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -159,7 +164,11 @@ async def get_enrollment_logs(visit: WorkReader, id: UUID) -> Everything[StepLog
 
 
 @router.get("/v1/contacts/{id:uuid}/logs")
-async def list_contact_logs(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[StepLog]:
+async def list_contact_logs(
+    visit: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
+) -> List[StepLog]:
     """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
-    page = await visit.engine.enrollments.logs.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
+    page = await visit.engine.enrollments.logs.of_contact(
+        visit.workspace, id, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

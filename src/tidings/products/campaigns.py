@@ -18,7 +18,7 @@ from tidings.domain.definition import HTML_FIELDS
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.item import Channel
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.template import RenderFailed
 from tidings.domain.timing import LONGEST_WAIT
 from tidings.kernel.audience import every_chunk
@@ -136,6 +136,7 @@ class Campaigns:
         name: str | None = None,
         channel: Channel | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownCampaign]:
         """Campaigns, newest first."""
@@ -146,7 +147,7 @@ class Campaigns:
             workspace=workspace.name,
             name=name,
             channel=channel,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)

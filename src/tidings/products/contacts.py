@@ -21,7 +21,7 @@ from tidings.domain.contact import LONGEST_EXTERNAL_ID, LONGEST_TEXT, ContactCha
 from tidings.domain.contact_file import ContactFile
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -54,9 +54,7 @@ class ContactFilter:
 
 
 class _ListInShard(Protocol):
-    async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
-    ) -> Found: ...
+    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int) -> Found: ...
 
 
 class Contacts:
@@ -143,16 +141,18 @@ class Contacts:
         where: ContactFilter | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownContact]:
         """Contacts, newest first: one query in each shard, merged by id."""
         where = _checked(where or ContactFilter())
         check_limit(limit)
-        before = read_cursor(cursor)
+        span = newest_first(cursor, created)
         if where.external_id is not None:
-            return Page(await self._only(workspace, where), None)
+            found = await self._only(workspace, where)
+            return Page([one for one in found if span.since <= one.id < span.before], None)
         find = partial(
-            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, before=before, limit=limit + 1
+            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, span=span, limit=limit + 1
         )
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())

@@ -16,7 +16,18 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, EnrollmentInvalid, NotFound, Problem
 from tidings.domain.graph import Graph
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, LARGEST_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    EVERYTHING,
+    LARGEST_LIMIT,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    page_of,
+)
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.sequence_form import WAIT, SequenceStatus
 from tidings.domain.words import WORDS, ShownStatus
@@ -35,7 +46,7 @@ from tidings.products.shown_enrollments import (
     StepLog,
     Why,
 )
-from tidings.products.step_logs import NEWEST, StepLogs, know_graphs
+from tidings.products.step_logs import StepLogs, know_graphs
 from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
@@ -118,6 +129,7 @@ class Enrollments:
         status: EnrollmentStatus | None = None,
         step_id: str | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEnrollment]:
         """The enrollments in a sequence, newest first: one query in each shard, merged by id."""
@@ -130,7 +142,7 @@ class Enrollments:
             workflow_id=sequence_id,
             statuses=status and status.stored(),
             cursors=_cursors(step_id),
-            before=read_cursor(cursor) or NEWEST,
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -147,11 +159,12 @@ class Enrollments:
         sequence_id: UUID | None = None,
         status: EnrollmentStatus | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEnrollment]:
         """A contact's enrollments, in whatever sequence, newest first."""
         check_limit(limit)
-        find = self._of_contact(workspace, contact_id, sequence_id, status, read_cursor(cursor) or NEWEST, limit + 1)
+        find = self._of_contact(workspace, contact_id, sequence_id, status, newest_first(cursor, created), limit + 1)
         found = await self._kernel.db.persist(find, alone=True)
         return page_of(await self._shown(found), limit, lambda one: one.id)
 
@@ -201,7 +214,7 @@ class Enrollments:
         """
         sequence = await self._sequences.get(workspace, sequence_id, in_flight=False)
         shard = self._kernel.shard_of(contact_id)
-        find = self._of_contact(workspace, contact_id, sequence_id, None, NEWEST, LARGEST_LIMIT)
+        find = self._of_contact(workspace, contact_id, sequence_id, None, EVERYTHING, LARGEST_LIMIT)
         found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
         if found is None and not await enroll.find_people(self._kernel, shard, workspace, [contact_id]):
             raise NotFound(f"there is no contact {contact_id}")
@@ -245,7 +258,7 @@ class Enrollments:
         contact_id: UUID,
         sequence_id: UUID | None,
         status: EnrollmentStatus | None,
-        before: UUID,
+        span: Span,
         limit: int,
     ) -> Find:
         return partial(
@@ -256,7 +269,7 @@ class Enrollments:
             contact_id=contact_id,
             workflow_id=sequence_id,
             statuses=status and status.stored(),
-            before=before,
+            span=span,
             limit=limit,
         )
 

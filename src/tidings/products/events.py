@@ -16,7 +16,7 @@ from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem
 from tidings.domain.event import Event, read_event
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import ItemStatus
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.retry import RULE
 from tidings.domain.routing import check_event, intents_of, template_of
@@ -93,7 +93,7 @@ class _ListInShard(Protocol):
         tenant: str,
         workspace: str,
         trigger: str | None,
-        before: UUID | None,
+        span: Span,
         limit: int,
     ) -> list[StoredEvent]: ...
 
@@ -139,6 +139,7 @@ class Events:
         trigger: str | None = None,
         contact_id: UUID | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEvent]:
         """Events, newest first: of one trigger, or about one contact."""
@@ -151,7 +152,7 @@ class Events:
             tenant=workspace.tenant,
             workspace=workspace.name,
             trigger=trigger,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shares = [

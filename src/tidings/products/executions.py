@@ -15,7 +15,17 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.ids import Shard, Workspace
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    EVERYTHING,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    page_of,
+)
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.words import ShownStatus
 from tidings.kernel import resolve
@@ -97,6 +107,7 @@ class Executions:
         status: ShownStatus | None = None,
         contact_id: UUID | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownExecution]:
         """Executions, newest first."""
@@ -107,19 +118,19 @@ class Executions:
                 status=status,
                 workflow_id=await self._workflow_id(workspace, workflow),
             )
-            return await self._page(workspace, of_contact, limit, cursor)
+            return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
         if status is ShownStatus.FAILED:
-            return await self.dead_letters(workspace, workflow=workflow, limit=limit, cursor=cursor)
+            return await self.dead_letters(workspace, workflow=workflow, limit=limit, created=created, cursor=cursor)
         workflow_id = await self._workflow_id(workspace, workflow)
         if status is not None and not status.has_ended:
             return await self._page(
                 workspace,
                 partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
                 limit,
-                cursor,
+                newest_first(cursor, created),
             )
         list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
-        return await self._page(workspace, list_in_shard, limit, cursor)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
         """What each node did, in the order of time."""
@@ -175,11 +186,12 @@ class Executions:
         error: str | None = None,
         node: str | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownExecution]:
         """Failed executions, newest first."""
         list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
-        return await self._page(workspace, list_in_shard, limit, cursor)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def replay(self, caller: Caller, where: DeadLetterFilter, *, dry_run: bool = False) -> Replay:
         """Reopen every failed execution that matches, or only say what that would do; a batch at a time."""
@@ -210,7 +222,7 @@ class Executions:
         return found[0]
 
     async def _page(
-        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, cursor: str | None
+        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, span: Span
     ) -> Page[ShownExecution]:
         """One query in each shard, merged by id."""
         check_limit(limit)
@@ -218,7 +230,7 @@ class Executions:
             list_in_shard,
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=span,
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -231,21 +243,21 @@ class Executions:
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
     ) -> AsyncIterator[Sequence[FoundExecution]]:
         """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
-        before: UUID | None = None
+        span = EVERYTHING
         while True:
             find = partial(
                 list_in_shard,
                 shard=shard,
                 tenant=workspace.tenant,
                 workspace=workspace.name,
-                before=before,
+                span=span,
                 limit=REPLAY_BATCH,
             )
             batch = await self._kernel.db.persist(find, alone=True)
             if not batch:
                 return
             yield batch
-            before = batch[-1].id
+            span = Span(before=batch[-1].id)
 
     async def _failed(self, workspace: Workspace, where: DeadLetterFilter) -> FindInShard:
         return partial(

@@ -11,7 +11,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import find_nobody
 from tidings.kernel.resolve import Resolution, resolve_item
@@ -64,7 +64,7 @@ class _State(TypedDict):
 
 class _ListInShard(Protocol):
     async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
+        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int
     ) -> list[ShownItem]: ...
 
 
@@ -80,6 +80,7 @@ class Outbox:
         where: OutboxFilter | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownItem]:
         """Items, newest first: one query in each shard, merged by id."""
@@ -91,7 +92,7 @@ class Outbox:
             _list_in_shard(where),
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -101,10 +102,18 @@ class Outbox:
         return page_of(found[: limit + 1], limit, lambda one: one.id)
 
     async def of_contact(
-        self, workspace: Workspace, contact_id: UUID, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        contact_id: UUID,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[ShownItem]:
         """Everything meant for a contact, newest first, whatever product sends it; for one that was deleted, too."""
-        page = await self.list(workspace, OutboxFilter(contact_id=contact_id), limit=limit, cursor=cursor)
+        page = await self.list(
+            workspace, OutboxFilter(contact_id=contact_id), limit=limit, created=created, cursor=cursor
+        )
         if not page.items and await find_nobody(self._kernel, workspace, [contact_id]):
             raise NotFound(f"there is no contact {contact_id}")
         return page

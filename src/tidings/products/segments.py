@@ -9,7 +9,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.campaign import LONGEST_NAME
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -84,7 +84,12 @@ class Segments:
         return await self._show(workspace, None, name, repr(name))
 
     async def list(
-        self, workspace: Workspace, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[ShownSegment]:
         """Segments, newest first."""
         check_limit(limit)
@@ -92,7 +97,7 @@ class Segments:
             campaigns.list_segments,
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
