@@ -27,8 +27,12 @@ Given = Annotated[
     typer.Option("--data", metavar="JSON", help="The fields as a JSON object, @file.json, or @- for standard input."),
 ]
 ForContact = Annotated[
-    UUID | None,
-    typer.Option("--contact", help="The contact; without one, the first of the audience.", show_default=False),
+    str | None,
+    typer.Option(
+        "--contact",
+        help="The contact: its id or external id; without one, the first of the audience.",
+        show_default=False,
+    ),
 ]
 
 

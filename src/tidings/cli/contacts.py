@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
 from tidings.domain.ids import Workspace
@@ -65,7 +65,7 @@ def show(
 ) -> None:
     """Show everything about a contact."""
     room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: find_contact(engine, room, contact)), as_json=as_json)
+    _print(on_database(database_url, data_dir, lambda engine: engine.contacts.get(room, contact)), as_json=as_json)
 
 
 @app.command()
@@ -97,12 +97,8 @@ def update(
 ) -> None:
     """Change what is given of a contact; null clears a field."""
     given, by = read_data(data), caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownContact":
-        found = await find_contact(engine, by.workspace, contact)
-        return await engine.contacts.update(by, found.id, given)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
+    changed = on_database(database_url, data_dir, lambda engine: engine.contacts.update(by, contact, given))
+    _print(changed, as_json=as_json)
 
 
 @app.command()
@@ -124,7 +120,7 @@ def delete(
     by = caller(tenant, workspace, actor)
 
     async def work(engine: "Engine") -> "ShownContact":
-        found = await find_contact(engine, by.workspace, contact)
+        found = await engine.contacts.get(by.workspace, contact)
         await engine.contacts.delete(by, found.id)
         return found
 

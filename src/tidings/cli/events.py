@@ -66,7 +66,9 @@ def explain(
 @app.command("list")
 def list_events(
     trigger: Annotated[str | None, typer.Option(help="Only those of it.", show_default=False)] = None,
-    contact: Annotated[UUID | None, typer.Option(help="Only those that name this contact.", show_default=False)] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Only those that name this contact: its id or external id.", show_default=False)
+    ] = None,
     limit: Limit = 50,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,

@@ -6,13 +6,12 @@ from uuid import UUID
 import typer
 
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, find_contact, on_database, reference
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
-    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.products.shown import LogLine, ShownExecution
 
@@ -45,14 +44,13 @@ def list_executions(
 
     created = created_in(created_after, created_before)
     room, of = Workspace(tenant, workspace), reference(workflow) if workflow else None
-
-    async def find(engine: "Engine") -> "Page[ShownExecution]":
-        person = await find_contact(engine, room, contact) if contact else None
-        return await engine.executions.list(
-            room, workflow=of, status=status, contact_id=person.id if person else None, limit=limit, created=created
-        )
-
-    page = on_database(database_url, data_dir, find)
+    page = on_database(
+        database_url,
+        data_dir,
+        lambda engine: engine.executions.list(
+            room, workflow=of, status=status, contact_id=contact, limit=limit, created=created
+        ),
+    )
     if as_json:
         print_json(page.items)
     else:

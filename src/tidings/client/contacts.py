@@ -36,8 +36,8 @@ class Contacts:
         return await self._transport.ask(request, Contact)
 
     async def get(self, id: UUID | str) -> Contact:
-        """One contact."""
-        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Contact)
+        """One contact, by its id or its external id, as everywhere a contact is named."""
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Contact)
 
     async def find(self, external_id: str) -> Contact | None:
         """The contact with this external id, or None."""
@@ -62,7 +62,7 @@ class Contacts:
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:
         """The contact with what is given changed; None clears a field."""
-        return await self._transport.ask(Request("PATCH", f"{PATH}/{id}", fields), Contact)
+        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Contact)
 
     async def upsert(self, contacts: Sequence[Fields]) -> Sequence[UpsertedContact]:
         """Up to 10,000 contacts brought to what is given, by external id; one without is new."""
@@ -99,7 +99,7 @@ class Contacts:
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""
-        await self._transport.send(Request("DELETE", f"{PATH}/{id}", repeatable=False))
+        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
 
 async def _content(file: File) -> AsyncIterator[bytes]:

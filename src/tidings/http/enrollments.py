@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.errors import Problem
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
@@ -24,12 +25,14 @@ from tidings.http.enrollment_shapes import (
     Why,
 )
 from tidings.http.errors import FieldsInvalid
-from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
 
 router = APIRouter(tags=["Enrollments"])
-ContactId = Annotated[UUID, Query(alias="contactId")]
+ContactId = Annotated[
+    str, Query(alias="contactId", min_length=1, max_length=LONGEST_EXTERNAL_ID, description="Its id or its externalId.")
+]
 
 
 async def given_audience(request: Request) -> dict[str, Any]:
@@ -163,9 +166,9 @@ async def get_enrollment_logs(visit: WorkReader, id: UUID) -> Everything[StepLog
     return Everything(data=[StepLog.model_validate(one) for one in found])
 
 
-@router.get("/v1/contacts/{id:uuid}/logs")
+@router.get("/v1/contacts/{id:path}/logs")
 async def list_contact_logs(
-    visit: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
+    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
 ) -> List[StepLog]:
     """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
     page = await visit.engine.enrollments.logs.of_contact(

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
-from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.rule_shapes import Decision, Event, Explained, GivenCancel, GivenEvent
 from tidings.http.shapes import List
 
@@ -56,7 +56,7 @@ async def list_events(
     limit: Limit = 50,
     cursor: Cursor = None,
     trigger: Annotated[str | None, Query(max_length=100)] = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those that name it.")] = None,
+    contact_id: OfContact = None,
 ) -> List[Event]:
     """The events of the workspace, newest first; their items without what was rendered."""
     page = await visit.engine.events.list(

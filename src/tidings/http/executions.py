@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
 from tidings.http.access import Operator, Visit, WorkReader, api_of
-from tidings.http.openapi import CreatedIn, Cursor, Limit
+from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.shapes import Everything, Execution, List, LogLine
 from tidings.http.streams import Streams
 from tidings.products.shown import ShownExecution
@@ -61,7 +61,7 @@ async def list_executions(
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Only those for this contact.")] = None,
+    contact_id: OfContact = None,
 ) -> List[Execution]:
     """The executions of the workspace, newest first."""
     page = await visit.engine.executions.list(

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Query
+from fastapi import Depends, FastAPI, Path, Query
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.http.campaign_shapes import (
     ChangedCampaign,
@@ -54,6 +55,18 @@ from tidings.http.simulation_shapes import (
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
+OfContact = Annotated[
+    str | None,
+    Query(
+        alias="contactId",
+        min_length=1,
+        max_length=LONGEST_EXTERNAL_ID,
+        description="Only what is for this contact, or about it: its id or its externalId.",
+    ),
+]
+ContactPath = Annotated[
+    str, Path(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="The contact's id or its externalId.")
+]
 Described = dict[str, Any]
 VERSION = version("tidings")
 

@@ -29,7 +29,7 @@ from tidings.http.campaign_shapes import (
     TraceLine,
 )
 from tidings.http.edge import give_time
-from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.shapes import Attempt, Everything, List
 from tidings.products import outbox
 from tidings.products.outbox import OutboxFilter
@@ -206,7 +206,7 @@ def items_of(
     run_id: Annotated[UUID | None, Query(alias="runId")] = None,
     execution_id: Annotated[UUID | None, Query(alias="executionId")] = None,
     event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those meant for it.")] = None,
+    contact_id: OfContact = None,
 ) -> OutboxFilter:
     """Which items."""
     return OutboxFilter(status, channel, in_doubt, run_id, execution_id, event_id, contact_id)
@@ -225,9 +225,9 @@ async def list_outbox(
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/v1/contacts/{id:uuid}/items", tags=["Contacts"])
+@router.get("/v1/contacts/{id:path}/items", tags=["Contacts"])
 async def list_contact_items(
-    visit: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
+    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
 ) -> List[Item]:
     """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
     page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, created=created, cursor=cursor)

@@ -12,6 +12,7 @@ from heapq import merge
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.ids import Shard, Workspace
@@ -33,6 +34,7 @@ from tidings.kernel.check import Trigger, find_workflow
 from tidings.kernel.intake import Door, Intake
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
+from tidings.kernel.references import find_contact
 from tidings.kernel.replay import replay_executions
 from tidings.products import bulk
 from tidings.products.execution_log import log_lines
@@ -73,7 +75,7 @@ class Executions:
         data: Json,
         idempotency_key: str | None = None,
         *,
-        contact_id: UUID | None = None,
+        contact_id: ContactReference | None = None,
         triggered_by: str = "api",
     ) -> Triggered:
         """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
@@ -105,7 +107,7 @@ class Executions:
         *,
         workflow: UUID | str | None = None,
         status: ShownStatus | None = None,
-        contact_id: UUID | None = None,
+        contact_id: ContactReference | None = None,
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
@@ -114,7 +116,7 @@ class Executions:
         if contact_id is not None:
             of_contact = partial(
                 executions.list_executions_of_contact,
-                contact_id=contact_id,
+                contact_id=await find_contact(self._kernel, workspace, contact_id),
                 status=status,
                 workflow_id=await self._workflow_id(workspace, workflow),
             )

@@ -10,14 +10,15 @@ from functools import partial
 from heapq import merge
 from uuid import UUID
 
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import SUCCESSES, ItemStatus
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.sequence_form import steps_in
-from tidings.kernel.enroll import find_people
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
+from tidings.kernel.references import find_contact
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import LogStatus, StepLog
 from tidings.storage import enrollments, load
@@ -59,7 +60,7 @@ class StepLogs:
     async def of_contact(
         self,
         workspace: Workspace,
-        contact_id: UUID,
+        contact_id: ContactReference,
         *,
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
@@ -67,20 +68,17 @@ class StepLogs:
     ) -> Page[StepLog]:
         """What the steps of every sequence did for a contact, newest first; for one that was deleted, too."""
         check_limit(limit)
-        shard = self._kernel.shard_of(contact_id)
+        id = await find_contact(self._kernel, workspace, contact_id)
         find = partial(
             enrollments.list_step_items_of_contact,
-            shard=shard,
+            shard=self._kernel.shard_of(id),
             tenant=workspace.tenant,
             workspace=workspace.name,
-            contact_id=contact_id,
+            contact_id=id,
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        found = await self._kernel.db.persist(find, alone=True)
-        if not found and not await find_people(self._kernel, shard, workspace, [contact_id]):
-            raise NotFound(f"there is no contact {contact_id}")
-        return await self._page(found, limit)
+        return await self._page(await self._kernel.db.persist(find, alone=True), limit)
 
     async def of_step(
         self,
