@@ -7,6 +7,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
@@ -27,14 +28,20 @@ Given = Annotated[
     typer.Option("--data", metavar="JSON", help="The fields as a JSON object, @file.json, or @- for standard input."),
 ]
 ForContact = Annotated[
-    UUID | None,
-    typer.Option("--contact", help="The contact; without one, the first of the audience.", show_default=False),
+    str | None,
+    typer.Option(
+        "--contact",
+        help="The contact: its id or external id; without one, the first of the audience.",
+        show_default=False,
+    ),
 ]
 
 
 @app.command("list")
 def list_campaigns(
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -44,8 +51,9 @@ def list_campaigns(
     """List campaigns, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.campaigns.list(room, limit=limit))
+    page = on_database(database_url, data_dir, lambda engine: engine.campaigns.list(room, limit=limit, created=created))
     if as_json:
         print_json(page.items)
     else:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
 from tidings.domain.ids import Workspace
@@ -29,6 +30,8 @@ def list_contacts(
         str | None, typer.Option(help="A part of the name, an address, the company …", show_default=False)
     ] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -39,9 +42,12 @@ def list_contacts(
     from tidings.cli.output import print_json, print_table
     from tidings.products.contacts import ContactFilter
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
     where = ContactFilter(company=company, tag=tag, status=status, text=text)
-    page = on_database(database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit))
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit, created=created)
+    )
     if as_json:
         print_json(page.items)
     else:
@@ -59,7 +65,7 @@ def show(
 ) -> None:
     """Show everything about a contact."""
     room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: find_contact(engine, room, contact)), as_json=as_json)
+    _print(on_database(database_url, data_dir, lambda engine: engine.contacts.get(room, contact)), as_json=as_json)
 
 
 @app.command()
@@ -91,12 +97,8 @@ def update(
 ) -> None:
     """Change what is given of a contact; null clears a field."""
     given, by = read_data(data), caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownContact":
-        found = await find_contact(engine, by.workspace, contact)
-        return await engine.contacts.update(by, found.id, given)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
+    changed = on_database(database_url, data_dir, lambda engine: engine.contacts.update(by, contact, given))
+    _print(changed, as_json=as_json)
 
 
 @app.command()
@@ -118,7 +120,7 @@ def delete(
     by = caller(tenant, workspace, actor)
 
     async def work(engine: "Engine") -> "ShownContact":
-        found = await find_contact(engine, by.workspace, contact)
+        found = await engine.contacts.get(by.workspace, contact)
         await engine.contacts.delete(by, found.id)
         return found
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.executions import OfWorkflow, row
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
@@ -25,6 +26,8 @@ def list_dead_letters(
     error: WithError = None,
     node: AtNode = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -34,11 +37,14 @@ def list_dead_letters(
     """List failed executions, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room, of = Workspace(tenant, workspace), reference(workflow) if workflow else None
     page = on_database(
         database_url,
         data_dir,
-        lambda engine: engine.executions.dead_letters(room, workflow=of, error=error, node=node, limit=limit),
+        lambda engine: engine.executions.dead_letters(
+            room, workflow=of, error=error, node=node, limit=limit, created=created
+        ),
     )
     if as_json:
         print_json(page.items)

@@ -6,7 +6,8 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, find_contact, on_database
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequences_enroll import SequenceReference, find_sequence
 from tidings.domain.caller import Caller
@@ -39,6 +40,8 @@ def list_enrollments(
     status: WithStatus = None,
     step: AtStep = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -50,14 +53,14 @@ def list_enrollments(
 
     if (sequence is None) == (contact is None):
         raise typer.BadParameter("name a --sequence or a --contact")
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
 
     async def work(engine: "Engine") -> "Page[ShownEnrollment]":
         if contact is not None:
-            found = await find_contact(engine, room, contact)
-            return await engine.enrollments.list_of_contact(room, found.id, status=status, limit=limit)
+            return await engine.enrollments.list_of_contact(room, contact, status=status, limit=limit, created=created)
         id = await find_sequence(engine, room, sequence or "")
-        return await engine.enrollments.list(room, id, status=status, step_id=step, limit=limit)
+        return await engine.enrollments.list(room, id, status=status, step_id=step, limit=limit, created=created)
 
     page = on_database(database_url, data_dir, work)
     if as_json:
@@ -109,7 +112,7 @@ def why(
 
     async def work(engine: "Engine") -> "Why":
         id = await find_sequence(engine, room, sequence)
-        return await engine.enrollments.why(room, id, (await find_contact(engine, room, contact)).id)
+        return await engine.enrollments.why(room, id, contact)
 
     found = on_database(database_url, data_dir, work)
     if as_json:
@@ -213,8 +216,7 @@ class _Wish:
 async def _do(engine: "Engine", by: Caller, wish: _Wish) -> "ShownEnrollment | int":
     if wish.enrollment is not None:
         return await engine.enrollments.set_status(by, wish.enrollment, wish.status)
-    ids = [(await find_contact(engine, by.workspace, one)).id for one in wish.contacts or []]
-    where = EnrollmentFilter(wish.everyone, None, wish.step, ids or None, wish.company, wish.tag)
+    where = EnrollmentFilter(wish.everyone, None, wish.step, wish.contacts or None, wish.company, wish.tag)
     id = await find_sequence(engine, by.workspace, wish.sequence or "")
     return await engine.enrollments.set_status_of_many(by, id, where, wish.status)
 

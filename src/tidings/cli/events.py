@@ -7,6 +7,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.worker import AppReference
@@ -65,8 +66,12 @@ def explain(
 @app.command("list")
 def list_events(
     trigger: Annotated[str | None, typer.Option(help="Only those of it.", show_default=False)] = None,
-    contact: Annotated[UUID | None, typer.Option(help="Only those that name this contact.", show_default=False)] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Only those that name this contact: its id or external id.", show_default=False)
+    ] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -76,11 +81,12 @@ def list_events(
     """List events, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
     page = on_database(
         database_url,
         data_dir,
-        lambda engine: engine.events.list(room, trigger=trigger, contact_id=contact, limit=limit),
+        lambda engine: engine.events.list(room, trigger=trigger, contact_id=contact, limit=limit, created=created),
     )
     if as_json:
         print_json(page.items)

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, find_contact, on_database, reference
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
+from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
-    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.products.shown import LogLine, ShownExecution
 
@@ -31,6 +31,8 @@ def list_executions(
         str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
     ] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -40,15 +42,15 @@ def list_executions(
     """List executions, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room, of = Workspace(tenant, workspace), reference(workflow) if workflow else None
-
-    async def find(engine: "Engine") -> "Page[ShownExecution]":
-        person = await find_contact(engine, room, contact) if contact else None
-        return await engine.executions.list(
-            room, workflow=of, status=status, contact_id=person.id if person else None, limit=limit
-        )
-
-    page = on_database(database_url, data_dir, find)
+    page = on_database(
+        database_url,
+        data_dir,
+        lambda engine: engine.executions.list(
+            room, workflow=of, status=status, contact_id=contact, limit=limit, created=created
+        ),
+    )
     if as_json:
         print_json(page.items)
     else:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.roles import Role
@@ -46,6 +47,8 @@ def create(
 @app.command("list")
 def list_keys(
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -55,8 +58,9 @@ def list_keys(
     """List the tenant's keys, newest first; never their secrets."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     by = caller(tenant, workspace, "cli")
-    page = on_database(database_url, data_dir, lambda engine: engine.access.list_keys(by, limit=limit))
+    page = on_database(database_url, data_dir, lambda engine: engine.access.list_keys(by, limit=limit, created=created))
     if as_json:
         print_json(page.items)
     else:

@@ -10,12 +10,10 @@ import typer
 from tidings.cli.options import config_from, run
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.errors import NotFound
 from tidings.domain.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.contacts import ShownContact
 
 Result = TypeVar("Result")
 
@@ -63,15 +61,3 @@ def reference(text: str) -> UUID | str:
         return UUID(text)
     except ValueError:
         return text
-
-
-async def find_contact(engine: "Engine", room: Workspace, contact: str) -> "ShownContact":
-    """A contact by its external id, which is the id of those that were given none, or else by its id."""
-    try:
-        return await engine.contacts.find(room, contact)
-    except NotFound:
-        try:
-            id = UUID(contact)
-        except ValueError:
-            raise NotFound(f"there is no contact {contact!r} in workspace {room.name!r}") from None
-        return await engine.contacts.get(room, id)

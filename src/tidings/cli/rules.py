@@ -7,6 +7,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.errors import InputInvalid
@@ -72,6 +73,8 @@ def list_rules(
     channel: Annotated[str | None, Only] = None,
     audience: Annotated[str | None, Only] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -82,8 +85,11 @@ def list_rules(
     from tidings.cli.output import print_json, print_table
     from tidings.products.rules import RuleFilter
 
+    created = created_in(created_after, created_before)
     room, where = Workspace(tenant, workspace), RuleFilter(trigger, channel, audience)
-    page = on_database(database_url, data_dir, lambda engine: engine.rules.list(room, where, limit=limit))
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.rules.list(room, where, limit=limit, created=created)
+    )
     if as_json:
         print_json(page.items)
     else:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
@@ -25,6 +26,8 @@ def list_runs(
     campaign: Annotated[UUID | None, typer.Option(help="Only those of this campaign.", show_default=False)] = None,
     status: OfStatus = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -37,11 +40,12 @@ def list_runs(
 
     if status is not None and status not in [*RunStatus]:
         raise typer.BadParameter(f"--status {status!r}: use {', '.join(RunStatus)}")
+    created = created_in(created_after, created_before)
     room, wanted = Workspace(tenant, workspace), RunStatus(status) if status else None
     page = on_database(
         database_url,
         data_dir,
-        lambda engine: engine.runs.list(room, campaign_id=campaign, status=wanted, limit=limit),
+        lambda engine: engine.runs.list(room, campaign_id=campaign, status=wanted, limit=limit, created=created),
     )
     if as_json:
         print_json(page.items)
@@ -83,6 +87,8 @@ def history(
     run_id: RunId,
     job: Annotated[UUID | None, typer.Option(help="Only of this job.", show_default=False)] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -92,9 +98,12 @@ def history(
     """Show every change of the state of a run's jobs, in the order it happened; the run's own is in `show`."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
     page = on_database(
-        database_url, data_dir, lambda engine: engine.runs.job_history(room, run_id, job_id=job, limit=limit)
+        database_url,
+        data_dir,
+        lambda engine: engine.runs.job_history(room, run_id, job_id=job, limit=limit, created=created),
     )
     if as_json:
         print_json(page.items)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
@@ -25,6 +26,8 @@ Given = Annotated[
 @app.command("list")
 def list_segments(
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -34,8 +37,9 @@ def list_segments(
     """List segments, newest first."""
     from tidings.cli.output import in_words, print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.segments.list(room, limit=limit))
+    page = on_database(database_url, data_dir, lambda engine: engine.segments.list(room, limit=limit, created=created))
     if as_json:
         print_json(page.items)
     else:

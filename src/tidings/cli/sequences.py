@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequence_steps import app as steps
@@ -27,6 +28,8 @@ Reference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence
 def list_sequences(
     status: Annotated[SequenceStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -36,8 +39,11 @@ def list_sequences(
     """List sequences, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.sequences.list(room, status=status, limit=limit))
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.sequences.list(room, status=status, limit=limit, created=created)
+    )
     if as_json:
         print_json(page.items)
     else:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, find_contact, on_database, reference
+from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
@@ -41,8 +41,7 @@ def enroll(
 
     async def work(engine: "Engine") -> "Enrolling":
         room = by.workspace
-        given["contactIds"] = await _ids(engine, room, contact or [])
-        given["excludeContactIds"] = await _ids(engine, room, exclude or [])
+        given["contactIds"], given["excludeContactIds"] = contact, exclude
         audience = {name: value for name, value in given.items() if value}
         return await _enroll(engine, by, await find_sequence(engine, room, sequence), audience, dry_run)
 
@@ -53,10 +52,6 @@ async def find_sequence(engine: "Engine", room: Workspace, sequence: str) -> UUI
     """The id of a sequence that is named by its name or id."""
     named = reference(sequence)
     return named if isinstance(named, UUID) else (await engine.sequences.find(room, named)).id
-
-
-async def _ids(engine: "Engine", room: Workspace, contacts: list[str]) -> list[str]:
-    return [str((await find_contact(engine, room, one)).id) for one in contacts]
 
 
 async def _enroll(

@@ -15,7 +15,6 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.domain.audience import Audience
     from tidings.domain.simulation import Scenario, Simulated
     from tidings.engine import Engine
     from tidings.simulation import Subject
@@ -84,15 +83,18 @@ class Asked:
 
     async def scenario(self, engine: "Engine", room: Workspace) -> "Scenario":
         """What is asked, with the contacts found whose messages are to be shown."""
-        from tidings.cli.opened import find_contact
         from tidings.domain.simulation import Scenario
+        from tidings.products.crowd import CrowdNames, read_crowd
 
+        contacts, messages_of = await read_crowd(
+            engine.kernel, room, _audience(self.contacts), self.shown or [], CrowdNames("--contacts", "--contact")
+        )
         return Scenario(
             days=self.days,
-            contacts=_audience(self.contacts),
+            contacts=contacts,
             sample=self.sample,
             seed=self.seed,
-            messages_of=tuple([(await find_contact(engine, room, one)).id for one in dict.fromkeys(self.shown or ())]),
+            messages_of=messages_of,
             start=_time(self.start, "--from"),
             time_zone=self.zone,
         )
@@ -218,10 +220,8 @@ def _print(found: "Simulated", *, as_json: bool) -> None:
         print_simulated(found)
 
 
-def _audience(filters: list[str] | None) -> "Audience | None":
-    """`all`, `tag=vip`, `id=…`: read as the API reads an audience."""
-    from tidings.domain.audience import read_audience
-
+def _audience(filters: list[str] | None) -> dict[str, Any] | None:
+    """`all`, `tag=vip`, `id=…`: an audience as the API reads it."""
     if not filters:
         return None
     given: dict[str, Any] = {}
@@ -237,10 +237,7 @@ def _audience(filters: list[str] | None) -> "Audience | None":
             raise InputInvalid(
                 f"--contacts {one!r}: write all, tag=…, company=…, status=…, id=… or exclude=…, each filter once"
             )
-    audience, problems = read_audience(given, "--contacts", segments=False)
-    if problems:
-        raise InputInvalid("; ".join(str(one) for one in problems))
-    return audience
+    return given
 
 
 def _read_many(text: str | None) -> tuple[Mapping[str, object], ...]:

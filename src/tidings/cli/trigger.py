@@ -14,7 +14,6 @@ from tidings.cli.opened import (
     WorkflowReference,
     WorkspaceName,
     caller,
-    find_contact,
     on_database,
     reference,
 )
@@ -55,9 +54,8 @@ def trigger(
     async def work(engine: "Engine") -> "tuple[Triggered, ShownExecution]":
         from tidings.cli.timeline import wait_for
 
-        person = await find_contact(engine, by.workspace, contact) if contact else None
         started = await engine.executions.trigger(
-            by, reference(workflow), given, key, contact_id=person.id if person else None, triggered_by="cli"
+            by, reference(workflow), given, key, contact_id=contact, triggered_by="cli"
         )
         if not wait:
             return started, started.execution

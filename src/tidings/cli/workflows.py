@@ -7,6 +7,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.definition_files import (
     SUFFIXES,
     Document,
@@ -86,6 +87,8 @@ def list_workflows(
     name: Annotated[str | None, typer.Option(help="Only the one of this name.", show_default=False)] = None,
     active: Annotated[bool | None, typer.Option("--active/--inactive", help="Only these.", show_default=False)] = None,
     limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
     database_url: DatabaseUrl = None,
@@ -95,9 +98,12 @@ def list_workflows(
     """List workflows, newest first."""
     from tidings.cli.output import print_json, print_table
 
+    created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
     page = on_database(
-        database_url, data_dir, lambda engine: engine.workflows.list(room, name=name, active=active, limit=limit)
+        database_url,
+        data_dir,
+        lambda engine: engine.workflows.list(room, name=name, active=active, limit=limit, created=created),
     )
     if as_json:
         print_json(page.items)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.client.campaign_answers import AudienceCount, Campaign, Deployed, Preview, Run, Segment
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
 
 PATH = "/v1/campaigns"
@@ -43,10 +43,23 @@ class Campaigns:
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Campaign)
 
     def list(
-        self, *, name: str | None = None, channel: str | None = None, page_size: int = 50
+        self,
+        *,
+        name: str | None = None,
+        channel: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Campaign]:
         """Campaigns, newest first, page by page as the iterator is used."""
-        return pages(self._transport, PATH, {"name": name, "channel": channel, "limit": page_size}, Campaign)
+        return pages(
+            self._transport,
+            PATH,
+            {"name": name, "channel": channel, "limit": page_size},
+            Campaign,
+            created_after,
+            created_before,
+        )
 
     async def update(self, id: UUID | str, **fields: Any) -> Campaign:
         """The campaign with what is given changed; runs under way keep what they have."""
@@ -103,9 +116,11 @@ class Segments:
         """One segment."""
         return await self._transport.ask(Request("GET", path_to(SEGMENTS, id)), Segment)
 
-    def list(self, *, page_size: int = 50) -> AsyncIterator[Segment]:
+    def list(
+        self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[Segment]:
         """Segments, newest first."""
-        return pages(self._transport, SEGMENTS, {"limit": page_size}, Segment)
+        return pages(self._transport, SEGMENTS, {"limit": page_size}, Segment, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Segment:
         """The segment with another name or audience."""

@@ -9,7 +9,7 @@ import msgspec
 
 from tidings.client.answers import Contact, Imported, UpsertedContact
 from tidings.client.campaign_answers import Item
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/contacts"
@@ -36,8 +36,8 @@ class Contacts:
         return await self._transport.ask(request, Contact)
 
     async def get(self, id: UUID | str) -> Contact:
-        """One contact."""
-        return await self._transport.ask(Request("GET", f"{PATH}/{id}"), Contact)
+        """One contact, by its id or its external id, as everywhere a contact is named."""
+        return await self._transport.ask(Request("GET", path_to(PATH, id)), Contact)
 
     async def find(self, external_id: str) -> Contact | None:
         """The contact with this external id, or None."""
@@ -52,15 +52,17 @@ class Contacts:
         tag: str | None = None,
         status: str | None = None,
         text: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Contact]:
         """Contacts, newest first, page by page as the iterator is used."""
         query = {"company": company, "tag": tag, "status": status, "text": text, "limit": page_size}
-        return pages(self._transport, PATH, query, Contact)
+        return pages(self._transport, PATH, query, Contact, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:
         """The contact with what is given changed; None clears a field."""
-        return await self._transport.ask(Request("PATCH", f"{PATH}/{id}", fields), Contact)
+        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Contact)
 
     async def upsert(self, contacts: Sequence[Fields]) -> Sequence[UpsertedContact]:
         """Up to 10,000 contacts brought to what is given, by external id; one without is new."""
@@ -87,13 +89,17 @@ class Contacts:
         )
         return await self._transport.ask(request, Imported)
 
-    def items(self, id: UUID | str, *, page_size: int = 50) -> AsyncIterator[Item]:
+    def items(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[Item]:
         """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-        return pages(self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item)
+        return pages(
+            self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
+        )
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""
-        await self._transport.send(Request("DELETE", f"{PATH}/{id}", repeatable=False))
+        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
 
 async def _content(file: File) -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepLog, Why
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
 
 PATH = "/v1/enrollments"
@@ -88,18 +88,33 @@ class Enrollments:
         *,
         status: str | None = None,
         step_id: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Enrollment]:
         """Who is or was in a sequence, newest first, page by page as the iterator is used."""
         query = {"status": status, "stepId": step_id, "limit": page_size}
-        return pages(self._transport, path_to(SEQUENCES, sequence_id, "enrollments"), query, Enrollment)
+        return pages(
+            self._transport,
+            path_to(SEQUENCES, sequence_id, "enrollments"),
+            query,
+            Enrollment,
+            created_after,
+            created_before,
+        )
 
     def list_of_contact(
-        self, contact_id: UUID | str, *, status: str | None = None, page_size: int = 50
+        self,
+        contact_id: UUID | str,
+        *,
+        status: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Enrollment]:
         """The sequences that a contact is or was in, newest first."""
         query = {"contactId": str(contact_id), "status": status, "limit": page_size}
-        return pages(self._transport, PATH, query, Enrollment)
+        return pages(self._transport, PATH, query, Enrollment, created_after, created_before)
 
     async def pause(self, id: UUID | str) -> Enrollment:
         """Let nothing more of it leave until it is resumed."""
@@ -127,14 +142,38 @@ class Enrollments:
         """What each step of an enrollment did, in the order of time."""
         return (await self._transport.ask(Request("GET", path_to(PATH, id, "logs")), _Logs)).data
 
-    def logs_of_contact(self, contact_id: UUID | str, *, page_size: int = 50) -> AsyncIterator[StepLog]:
+    def logs_of_contact(
+        self, contact_id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[StepLog]:
         """What the steps of every sequence did for a contact, newest first."""
-        return pages(self._transport, path_to("/v1/contacts", contact_id, "logs"), {"limit": page_size}, StepLog)
+        return pages(
+            self._transport,
+            path_to("/v1/contacts", contact_id, "logs"),
+            {"limit": page_size},
+            StepLog,
+            created_after,
+            created_before,
+        )
 
-    def logs_of_step(self, sequence_id: UUID | str, step_id: str, *, page_size: int = 50) -> AsyncIterator[StepLog]:
+    def logs_of_step(
+        self,
+        sequence_id: UUID | str,
+        step_id: str,
+        *,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
+    ) -> AsyncIterator[StepLog]:
         """What a step did for everyone, newest first."""
         steps = path_to(SEQUENCES, sequence_id, "steps")
-        return pages(self._transport, path_to(steps, step_id, "logs"), {"limit": page_size}, StepLog)
+        return pages(
+            self._transport,
+            path_to(steps, step_id, "logs"),
+            {"limit": page_size},
+            StepLog,
+            created_after,
+            created_before,
+        )
 
     async def why(self, sequence_id: UUID | str, contact_id: UUID | str) -> Why:
         """Why a contact did or did not get what a sequence sends."""

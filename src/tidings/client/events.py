@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.client.answers import Decision, Event
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/events"
@@ -66,11 +66,17 @@ class Events:
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
 
     def list(
-        self, *, trigger: str | None = None, contact_id: UUID | str | None = None, page_size: int = 50
+        self,
+        *,
+        trigger: str | None = None,
+        contact_id: UUID | str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Event]:
         """Events of a trigger or about a contact, newest first, page by page as the iterator is used."""
         query = {"trigger": trigger, "contactId": str(contact_id) if contact_id else None, "limit": page_size}
-        return pages(self._transport, PATH, query, Event)
+        return pages(self._transport, PATH, query, Event, created_after, created_before)
 
     async def cancel(self, id: UUID | str) -> Event:
         """Skip what it has not sent yet; Conflict when nothing is left."""

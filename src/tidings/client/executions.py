@@ -10,7 +10,7 @@ import msgspec
 
 from tidings.client.answers import Execution, LogLine, Replay
 from tidings.client.errors import ApiError
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, path_to, read
 
 PATH = "/v1/executions"
@@ -35,6 +35,8 @@ class Executions:
         workflow: UUID | str | None = None,
         status: str | None = None,
         contact_id: UUID | str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Execution]:
         """Executions, newest first, page by page as the iterator is used."""
@@ -44,7 +46,7 @@ class Executions:
             "contactId": None if contact_id is None else str(contact_id),
             "limit": page_size,
         }
-        return pages(self._transport, PATH, query, Execution)
+        return pages(self._transport, PATH, query, Execution, created_after, created_before)
 
     async def get(self, id: UUID | str) -> Execution:
         """One execution."""
@@ -123,12 +125,14 @@ class DeadLetters:
         workflow: UUID | str | None = None,
         error: str | None = None,
         node: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Execution]:
         """Failed executions, newest first, page by page as the iterator is used."""
         name = None if workflow is None else str(workflow)
         query = {"workflow": name, "error": error, "node": node, "limit": page_size}
-        return pages(self._transport, DEAD_LETTERS, query, Execution)
+        return pages(self._transport, DEAD_LETTERS, query, Execution, created_after, created_before)
 
     async def replay(self, where: Mapping[str, str | Sequence[UUID | str]], *, dry_run: bool = False) -> Replay:
         """Start again what failed, as `workflow`, `error`, `node` and `ids` choose; a dry run only tells."""

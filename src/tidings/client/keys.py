@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from tidings.client.answers import ApiKey, NewKey
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
 
 PATH = "/v1/api-keys"
@@ -27,9 +27,11 @@ class Keys:
         answer = await self._transport.send(Request("POST", PATH, body, repeatable=False))
         return NewKey(key=read(answer, ApiKey), secret=read(answer, dict[str, Any])["secret"])
 
-    def list(self, *, page_size: int = 50) -> AsyncIterator[ApiKey]:
+    def list(
+        self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[ApiKey]:
         """Every key of the workspace, without its secret."""
-        return pages(self._transport, PATH, {"limit": page_size}, ApiKey)
+        return pages(self._transport, PATH, {"limit": page_size}, ApiKey, created_after, created_before)
 
     async def revoke(self, id: UUID | str) -> None:
         """Let a key open nothing from now on."""

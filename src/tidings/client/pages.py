@@ -1,6 +1,7 @@
 """Lists that come in pages, as one iterator."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +10,8 @@ from tidings.client.errors import ApiError
 from tidings.client.transport import Query, Request, Transport, unreadable
 
 Item = TypeVar("Item")
+Time = datetime | str | None
+"""When something was created; a datetime without a time zone, and a date in a string, are UTC."""
 
 
 class _Page(msgspec.Struct, rename="camel"):
@@ -18,11 +21,19 @@ class _Page(msgspec.Struct, rename="camel"):
     next_cursor: str | None = None
 
 
-async def pages(transport: Transport, path: str, query: Query, kind: type[Item]) -> AsyncIterator[Item]:
+async def pages(
+    transport: Transport,
+    path: str,
+    query: Query,
+    kind: type[Item],
+    created_after: Time = None,
+    created_before: Time = None,
+) -> AsyncIterator[Item]:
     """Every item of a list; a page is asked for when the one before is used up."""
+    asked = {**query, "createdAfter": _written(created_after), "createdBefore": _written(created_before)}
     cursor: str | None = None
     while True:
-        page = await transport.ask(Request("GET", path, query={**query, "cursor": cursor}), _Page)
+        page = await transport.ask(Request("GET", path, query={**asked, "cursor": cursor}), _Page)
         for item in page.data:
             yield _item(item, kind)
         if page.next_cursor is None:
@@ -30,6 +41,10 @@ async def pages(transport: Transport, path: str, query: Query, kind: type[Item])
         if page.next_cursor == cursor:
             raise ApiError(200, "answer_unreadable", "the list does not end: a page names itself as the next")
         cursor = page.next_cursor
+
+
+def _written(time: Time) -> str | None:
+    return time.isoformat() if isinstance(time, datetime) else time
 
 
 def _item(item: object, kind: type[Item]) -> Item:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from tidings.client.answers import Rule
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/rules"
@@ -34,11 +34,13 @@ class Rules:
         channel: str | None = None,
         audience: str | None = None,
         enabled: bool | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Rule]:
         """Rules, newest first, page by page as the iterator is used."""
         query = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "limit": page_size}
-        return pages(self._transport, PATH, query, Rule)
+        return pages(self._transport, PATH, query, Rule, created_after, created_before)
 
     async def update(self, id: UUID | str, rule: Mapping[str, Any]) -> Rule:
         """The rule with all of it as given; what was read may be changed and given back."""

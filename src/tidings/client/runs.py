@@ -10,7 +10,7 @@ import msgspec
 
 from tidings.client.campaign_answers import HistoryLine, Item, Job, Resolved, Retry, Run, TraceLine
 from tidings.client.errors import WaitTimeout
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, unreadable
 
 PATH = "/v1/runs"
@@ -35,33 +35,58 @@ class Runs:
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Run)
 
     def list(
-        self, *, campaign_id: UUID | str | None = None, status: str | None = None, page_size: int = 50
+        self,
+        *,
+        campaign_id: UUID | str | None = None,
+        status: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Run]:
         """Runs, newest first, page by page as the iterator is used."""
         query = {"campaignId": str(campaign_id) if campaign_id else None, "status": status, "limit": page_size}
-        return pages(self._transport, PATH, query, Run)
+        return pages(self._transport, PATH, query, Run, created_after, created_before)
 
-    def jobs(self, id: UUID | str, *, page_size: int = 50) -> AsyncIterator[Job]:
+    def jobs(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[Job]:
         """The jobs of a run."""
-        return pages(self._transport, path_to(PATH, id, "jobs"), {"limit": page_size}, Job)
+        return pages(
+            self._transport, path_to(PATH, id, "jobs"), {"limit": page_size}, Job, created_after, created_before
+        )
 
     def items(
-        self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None, page_size: int = 50
+        self,
+        id: UUID | str,
+        *,
+        status: str | None = None,
+        in_doubt: bool | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Item]:
         """The items of a run, newest first."""
         query = {"status": status, "inDoubt": in_doubt, "limit": page_size}
-        return pages(self._transport, path_to(PATH, id, "items"), query, Item)
+        return pages(self._transport, path_to(PATH, id, "items"), query, Item, created_after, created_before)
 
     async def history(self, id: UUID | str) -> Sequence[HistoryLine]:
         """Every change of its state, and every person's action on it."""
         return (await self._transport.ask(Request("GET", path_to(PATH, id, "history")), _History)).data
 
     def job_history(
-        self, id: UUID | str, *, job_id: UUID | str | None = None, page_size: int = 50
+        self,
+        id: UUID | str,
+        *,
+        job_id: UUID | str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[HistoryLine]:
         """Every change of the state of its jobs, or of one of them, in the order it happened."""
         query = {"jobId": str(job_id) if job_id else None, "limit": page_size}
-        return pages(self._transport, path_to(PATH, id, "jobs", "history"), query, HistoryLine)
+        return pages(
+            self._transport, path_to(PATH, id, "jobs", "history"), query, HistoryLine, created_after, created_before
+        )
 
     async def trace(
         self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None
@@ -150,6 +175,8 @@ class Outbox:
         execution_id: UUID | str | None = None,
         event_id: UUID | str | None = None,
         contact_id: UUID | str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Item]:
         """Items, newest first, page by page as the iterator is used."""
@@ -163,7 +190,7 @@ class Outbox:
             "contactId": str(contact_id) if contact_id else None,
             "limit": page_size,
         }
-        return pages(self._transport, OUTBOX, query, Item)
+        return pages(self._transport, OUTBOX, query, Item, created_after, created_before)
 
     async def get(self, id: UUID | str) -> Item:
         """One item with what was sent, what went wrong with it, and what people did about it."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/sequences"
@@ -104,10 +104,23 @@ class Sequences:
         return None
 
     def list(
-        self, *, name: str | None = None, status: str | None = None, page_size: int = 50
+        self,
+        *,
+        name: str | None = None,
+        status: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[ShownSequence]:
         """Every sequence, page by page as the iterator is used."""
-        return pages(self._transport, PATH, {"name": name, "status": status, "limit": page_size}, ShownSequence)
+        return pages(
+            self._transport,
+            PATH,
+            {"name": name, "status": status, "limit": page_size},
+            ShownSequence,
+            created_after,
+            created_before,
+        )
 
     async def update(self, id: UUID | str, **fields: Any) -> ShownSequence:
         """The sequence with its name or the settings of its draft changed."""

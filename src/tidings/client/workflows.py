@@ -8,7 +8,7 @@ import msgspec
 
 from tidings.client.answers import Applied, Problem, Version, Workflow
 from tidings.client.errors import Conflict
-from tidings.client.pages import pages
+from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 
 PATH = "/v1/workflows"
@@ -52,10 +52,23 @@ class Workflows:
         return None
 
     def list(
-        self, *, name: str | None = None, active: bool | None = None, page_size: int = 50
+        self,
+        *,
+        name: str | None = None,
+        active: bool | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        page_size: int = 50,
     ) -> AsyncIterator[Workflow]:
         """Every workflow, page by page as the iterator is used."""
-        return pages(self._transport, PATH, {"name": name, "active": active, "limit": page_size}, Workflow)
+        return pages(
+            self._transport,
+            PATH,
+            {"name": name, "active": active, "limit": page_size},
+            Workflow,
+            created_after,
+            created_before,
+        )
 
     async def update(
         self, id: UUID | str, definition: Definition, *, name: str | None = None, description: str | None = None

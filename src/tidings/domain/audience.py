@@ -72,10 +72,13 @@ class Audience(msgspec.Struct, frozen=True):
         ), problems
 
 
-def read_audience(raw: object, place: str = "audience", *, segments: bool = True) -> tuple[Audience, list[Problem]]:
+def read_audience(
+    raw: object, place: str = "audience", *, segments: bool = True, may_be_empty: bool = False
+) -> tuple[Audience, list[Problem]]:
     """Whom is meant, and everything that is wrong with it; an audience with problems is not complete.
 
-    `place` is where it stood (empty for a whole body); without `segments` a segment is not known.
+    `place` is where it stood (empty for a whole body); without `segments` a segment is not known. One that
+    `may_be_empty` named somebody who is not there.
     """
     if not isinstance(raw, Mapping):
         return Audience(), [Problem(place or "body", "must be an object that says whom; for everyone {all: true}")]
@@ -94,11 +97,11 @@ def read_audience(raw: object, place: str = "audience", *, segments: bool = True
             found[name], wrong = _READERS[name](value)
             problems += [Problem(f"{prefix}{spelled}{one.place}", one.message) for one in wrong]
     audience = Audience(**{name: value for name, value in found.items() if value is not None})
-    return audience, problems or _wrong_together(audience, place, segments)
+    return audience, problems or _wrong_together(audience, place, segments, may_be_empty)
 
 
-def _wrong_together(audience: Audience, place: str, segments: bool) -> list[Problem]:
-    if not audience.has_filter and not audience.contact_ids:
+def _wrong_together(audience: Audience, place: str, segments: bool, may_be_empty: bool) -> list[Problem]:
+    if not audience.has_filter and not audience.contact_ids and not may_be_empty:
         what = f"names nobody: give one of {_known(segments)}; for everyone {{all: true}}"
         return [Problem(place or "body", what)]
     narrowing = [_SHOWN.get(name, name) for name in (*FILTERS, "segment_id") if getattr(audience, name) is not None]
@@ -161,7 +164,7 @@ def _ids(value: object) -> tuple[tuple[UUID, ...], list[Problem]]:
     return tuple(found), problems
 
 
-_NO_ID = Problem("", "must be an id, such as the id of a contact that the API answered")
+_NO_ID = Problem("", "must be the id or the external id of a contact, as a string")
 _READERS: Mapping[str, Callable[[object], tuple[Any, list[Problem]]]] = {
     "all": _flag,
     "company": _text(LONGEST_TEXT),

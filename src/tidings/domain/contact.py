@@ -33,6 +33,8 @@ CHANNELS = (Channel.EMAIL, Channel.SMS, Channel.WHATSAPP, Channel.PUSH, Channel.
 """The ways to reach one person."""
 LONGEST_TEXT = 500
 LONGEST_EXTERNAL_ID = 200
+ContactReference = UUID | str
+"""What names a contact: its id, or its external id. What is a contact's id is never taken for an external id."""
 LONGEST_LABEL = 100
 LONGEST_TOKEN = 4_096
 MOST_TAGS = 100

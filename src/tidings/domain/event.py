@@ -8,7 +8,15 @@ from uuid import UUID
 from tidings.domain.contact import Person as Contact
 from tidings.domain.definition_reader import Raw, snake_case
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.recipients import CONTACT_ID, Audience, Person, introduce, problem_of_contact, read_person
+from tidings.domain.recipients import (
+    CONTACT_ID,
+    Audience,
+    Person,
+    introduce,
+    named_contact,
+    problem_of_contact,
+    read_person,
+)
 from tidings.domain.rule import check_trigger
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
 
@@ -50,10 +58,27 @@ class Event:
         """The people who are contacts."""
         return [(who, person.contact_id) for who, person in self.people.items() if person.contact_id]
 
+    @property
+    def named_contacts(self) -> Mapping[Audience, str]:
+        """What names the contacts among the people: an id or an external id."""
+        return {who: named for who, person in self.people.items() if (named := named_contact(person.given))}
+
+    def with_contacts(self, ids: Mapping[Audience, UUID]) -> "Event":
+        """The same event, whose people name their contacts by id, whatever named them before."""
+        known = {
+            who: read_person({**_without_contact(self.people[who].given), CONTACT_ID: str(id)})
+            for who, id in ids.items()
+        }
+        return replace(self, people={**self.people, **known})
+
     def introduce(self, contacts: Mapping[UUID, Contact]) -> "Event":
         """The same event, whose people are known as the contacts they are."""
         known = {who: introduce(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
         return replace(self, people={**self.people, **known})
+
+
+def _without_contact(given: Raw) -> Raw:
+    return {name: value for name, value in given.items() if name not in (CONTACT_ID, snake_case(CONTACT_ID))}
 
 
 def read_event(raw: object) -> Event:

@@ -6,7 +6,7 @@ in SQL; tests/domain/vectors.json holds both to it.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import md5, sha256
 from typing import NewType
@@ -20,6 +20,9 @@ COUNTED_BITS = 22
 """How many ids may be counted up from a first one, in bits: 20 addresses of 10,000 contacts are fewer."""
 LONGEST_PART = 200
 """Bytes of a tenant's or a workspace's name: an entry of an index holds both, and the longest idempotency key."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 Bucket = NewType("Bucket", int)
 Shard = NewType("Shard", int)
@@ -82,8 +85,16 @@ def id_bits(bucket: Bucket, at: datetime, random_bits: int) -> int:
 
 @lru_cache(maxsize=16)
 def milliseconds_of(at: datetime) -> int:
-    """The first part of an id; ids of one batch share it."""
-    return int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+    """The first part of an id; ids of one batch share it.
+
+    In whole numbers, as new_id in storage/schema.sql has it: a float would be a millisecond short now and then.
+    """
+    return (at - EPOCH) // MILLISECOND & 0xFFFF_FFFF_FFFF
+
+
+def first_id_at(at: datetime) -> UUID:
+    """The smallest id that is made at this time or later; whatever was made before has a smaller one."""
+    return UUID(int=milliseconds_of(max(at, EPOCH)) << 80)
 
 
 def first_of_many(id: UUID) -> UUID:

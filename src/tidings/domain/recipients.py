@@ -145,9 +145,15 @@ def read_person(raw: Mapping[str, object]) -> Person:
 def problem_of_contact(raw: Mapping[str, object]) -> str | None:
     """What is wrong with the contact that a person says to be."""
     given = _given(raw, CONTACT_ID)
-    if given is None or _contact_id(raw):
+    if given is None or isinstance(given, str):
         return None
-    return f"{given!r} is no id of a contact: give the id that /v1/contacts answers, or leave it out"
+    return f"{given!r} names no contact: give its id or its externalId as a string, or leave it out"
+
+
+def named_contact(raw: Mapping[str, object]) -> str | None:
+    """What names the contact that a person says to be: an id or an external id."""
+    given = _given(raw, CONTACT_ID)
+    return given if isinstance(given, str) else None
 
 
 def introduce(person: Person, contact: Contact) -> Person:

@@ -40,8 +40,9 @@ from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, contacts, sequences, enrollments, simulate),
-    *(campaigns, runs, rules, events),
+    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    # An external id may hold a slash, so a contact's path takes the rest of the address: what is below it comes first.
+    *(campaigns, runs, rules, events, contacts),
     *(keys, functions, providers, audit, health, docs),
 )
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from tidings.http.access import Administrator
-from tidings.http.openapi import Cursor, Limit
+from tidings.http.openapi import CreatedIn, Cursor, Limit
 from tidings.http.shapes import AuditLine, List
 
 router = APIRouter(tags=["Administration"])
@@ -15,10 +15,11 @@ router = APIRouter(tags=["Administration"])
 @router.get("/v1/audit-log")
 async def list_audit_log(
     visit: Administrator,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     subject: Annotated[UUID | None, Query(description="The id of what it was done to.")] = None,
 ) -> List[AuditLine]:
     """Everything that people and keys did in the tenant, newest first."""
-    page = await visit.engine.access.audit(visit.caller, subject=subject, limit=limit, cursor=cursor)
+    page = await visit.engine.access.audit(visit.caller, subject=subject, limit=limit, created=created, cursor=cursor)
     return List(data=[AuditLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

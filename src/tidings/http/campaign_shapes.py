@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
-from tidings.http.shapes import AT, ID, Attempt, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Attempt, ContactReference, Given, Json, Shape, example
 from tidings.products import outbox
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
@@ -64,8 +64,8 @@ class GivenAudience(Given):
     company: str | None = Field(None, max_length=500)
     tag: Label | None = None
     status: Label | None = None
-    contact_ids: list[UUID] | None = Field(None, max_length=10_000)
-    exclude_contact_ids: list[UUID] | None = Field(None, max_length=10_000)
+    contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
+    exclude_contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
 
 
 class GivenCampaignAudience(GivenAudience):
@@ -146,7 +146,7 @@ class GivenPreview(Given):
     """For whom; without `contactId`, for the first of the audience."""
 
     model_config = example({"contactId": ID})
-    contact_id: UUID | None = None
+    contact_id: ContactReference | None = None
 
 
 class Preview(Shape):
@@ -164,7 +164,7 @@ class GivenTest(Given):
 
     model_config = example({"to": "me@example.com"})
     to: str = Field(min_length=1, max_length=500)
-    contact_id: UUID | None = None
+    contact_id: ContactReference | None = None
 
 
 class GivenDeploy(Given):

@@ -24,7 +24,7 @@ from tidings.http.campaign_shapes import (
     Segment,
     StartedRun,
 )
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.kernel.start import Started
 
@@ -53,6 +53,7 @@ async def create_campaign(visit: Definer, body: Body, response: Response) -> Cam
 @router.get("/v1/campaigns")
 async def list_campaigns(
     visit: DefinitionReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
@@ -60,7 +61,12 @@ async def list_campaigns(
 ) -> List[Campaign]:
     """The campaigns of the workspace, newest first."""
     page = await visit.engine.campaigns.list(
-        visit.workspace, name=name, channel=Channel(channel) if channel else None, limit=limit, cursor=cursor
+        visit.workspace,
+        name=name,
+        channel=Channel(channel) if channel else None,
+        limit=limit,
+        created=created,
+        cursor=cursor,
     )
     return List(data=[Campaign.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -133,9 +139,11 @@ async def create_segment(visit: Definer, body: Body, response: Response) -> Segm
 
 
 @router.get("/v1/segments")
-async def list_segments(visit: DefinitionReader, limit: Limit = 50, cursor: Cursor = None) -> List[Segment]:
+async def list_segments(
+    visit: DefinitionReader, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
+) -> List[Segment]:
     """The segments of the workspace, newest first."""
-    page = await visit.engine.segments.list(visit.workspace, limit=limit, cursor=cursor)
+    page = await visit.engine.segments.list(visit.workspace, limit=limit, created=created, cursor=cursor)
     return List(data=[Segment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
@@ -14,7 +13,7 @@ from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed, FieldsInvalid
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter
 
@@ -81,12 +80,13 @@ def asked_for(
 @router.get("/v1/contacts")
 async def list_contacts(
     visit: ContactKeeper,
+    created: CreatedIn,
     where: Annotated[ContactFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Contact]:
     """The contacts of the workspace, newest first; whatever is asked for must hold."""
-    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, cursor=cursor)
+    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Contact.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -120,22 +120,22 @@ async def import_contacts(
     return Imported.model_validate(report)
 
 
-@router.get("/v1/contacts/{id:uuid}")
-async def get_contact(visit: ContactKeeper, id: UUID) -> Contact:
+@router.get("/v1/contacts/{id:path}")
+async def get_contact(visit: ContactKeeper, id: ContactPath) -> Contact:
     """One contact."""
     return Contact.model_validate(await visit.engine.contacts.get(visit.workspace, id))
 
 
-@router.patch("/v1/contacts/{id:uuid}", openapi_extra=takes(GivenContact))
+@router.patch("/v1/contacts/{id:path}", openapi_extra=takes(GivenContact))
 async def update_contact(
-    visit: ContactKeeper, id: UUID, given: Annotated[dict[str, Any], Depends(given_contact)]
+    visit: ContactKeeper, id: ContactPath, given: Annotated[dict[str, Any], Depends(given_contact)]
 ) -> Contact:
     """Change what is given; `externalId` never changes."""
     return Contact.model_validate(await visit.engine.contacts.update(visit.caller, id, given))
 
 
-@router.delete("/v1/contacts/{id:uuid}", status_code=204)
-async def delete_contact(visit: ContactKeeper, id: UUID) -> None:
+@router.delete("/v1/contacts/{id:path}", status_code=204)
+async def delete_contact(visit: ContactKeeper, id: ContactPath) -> None:
     """Erase everything about a person; what was sent to them still counts."""
     await visit.engine.contacts.delete(visit.caller, id)
 

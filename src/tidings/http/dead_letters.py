@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of
 from tidings.http.executions import id_or_name, show
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Execution, GivenReplay, List, Replay
 from tidings.products.shown import DeadLetterFilter
 
@@ -17,6 +17,7 @@ router = APIRouter(tags=["Dead letters"])
 @router.get("/v1/dead-letters")
 async def list_dead_letters(
     visit: WorkReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
@@ -25,7 +26,13 @@ async def list_dead_letters(
 ) -> List[Execution]:
     """The executions that failed, newest first."""
     page = await visit.engine.executions.dead_letters(
-        visit.workspace, workflow=id_or_name(workflow), error=error, node=node, limit=limit, cursor=cursor
+        visit.workspace,
+        workflow=id_or_name(workflow),
+        error=error,
+        node=node,
+        limit=limit,
+        created=created,
+        cursor=cursor,
     )
     return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, ContactReference, Given, Json, Shape, example
 from tidings.products.shown_enrollments import EnrollmentStatus, Fate, LogStatus
 
 EXAMPLE_ENROLLMENT: Json = {
@@ -25,16 +25,14 @@ EXAMPLE_ENROLLMENT: Json = {
 }
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 Asked = Literal["active", "paused", "cancelled"]
-# A body is read strictly, where a text is no UUID; this one is.
-Id = Annotated[UUID, Field(strict=False)]
-Ids = Annotated[list[Id], Field(max_length=10_000)]
+Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
 
 
 class GivenEnrollment(Given):
     """Whom to enroll."""
 
     model_config = example({"contactId": ID})
-    contact_id: Id
+    contact_id: ContactReference
 
 
 class GivenEnrolling(Given):
@@ -45,11 +43,11 @@ class GivenEnrolling(Given):
 
     model_config = example({"tag": "trial", "excludeContactIds": [ID]})
     all: bool | None = None
-    contact_ids: Ids | None = None
+    contact_ids: Contacts | None = None
     company: Word | None = None
     tag: Word | None = None
     status: Word | None = None
-    exclude_contact_ids: Ids | None = None
+    exclude_contact_ids: Contacts | None = None
     dry_run: bool | None = Field(None, description="Only count what would be done.")
 
 
@@ -66,7 +64,7 @@ class GivenEnrollmentFilter(Given):
     all: bool = Field(False, description="Every one of the sequence; then nothing else is given.")
     status: Annotated[EnrollmentStatus, Field(strict=False)] | None = None
     step_id: Word | None = Field(None, description="Those that come to this step next.")
-    contact_ids: Ids | None = None
+    contact_ids: Contacts | None = None
     company: Word | None = None
     tag: Word | None = None
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.errors import Problem
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
@@ -24,12 +25,14 @@ from tidings.http.enrollment_shapes import (
     Why,
 )
 from tidings.http.errors import FieldsInvalid
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
 
 router = APIRouter(tags=["Enrollments"])
-ContactId = Annotated[UUID, Query(alias="contactId")]
+ContactId = Annotated[
+    str, Query(alias="contactId", min_length=1, max_length=LONGEST_EXTERNAL_ID, description="Its id or its externalId.")
+]
 
 
 async def given_audience(request: Request) -> dict[str, Any]:
@@ -77,6 +80,7 @@ async def batch_enroll(
 @router.get("/v1/sequences/{id:uuid}/enrollments")
 async def list_enrollments(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     status: EnrollmentStatus | None = None,
     step_id: Annotated[
@@ -87,7 +91,7 @@ async def list_enrollments(
 ) -> List[Enrollment]:
     """Who is or was in a sequence, newest first."""
     page = await visit.engine.enrollments.list(
-        visit.workspace, id, status=status, step_id=step_id, limit=limit, cursor=cursor
+        visit.workspace, id, status=status, step_id=step_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -111,19 +115,23 @@ async def explain_enrollment(visit: WorkReader, id: UUID, contact_id: ContactId)
 @router.get("/v1/sequences/{id:uuid}/steps/{stepId:uuid}/logs")
 async def list_step_logs(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     stepId: UUID,  # noqa: N803 – its name in the path
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[StepLog]:
     """What a step did for everyone, newest first; `limit` counts messages, each with all of its attempts."""
-    page = await visit.engine.enrollments.logs.of_step(visit.workspace, id, str(stepId), limit=limit, cursor=cursor)
+    page = await visit.engine.enrollments.logs.of_step(
+        visit.workspace, id, str(stepId), limit=limit, created=created, cursor=cursor
+    )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments")
 async def list_enrollments_of_contact(
     visit: WorkReader,
+    created: CreatedIn,
     contact_id: ContactId,
     status: EnrollmentStatus | None = None,
     limit: Limit = 50,
@@ -131,7 +139,7 @@ async def list_enrollments_of_contact(
 ) -> List[Enrollment]:
     """The sequences that a contact is or was in, newest first."""
     page = await visit.engine.enrollments.list_of_contact(
-        visit.workspace, contact_id, status=status, limit=limit, cursor=cursor
+        visit.workspace, contact_id, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -158,8 +166,12 @@ async def get_enrollment_logs(visit: WorkReader, id: UUID) -> Everything[StepLog
     return Everything(data=[StepLog.model_validate(one) for one in found])
 
 
-@router.get("/v1/contacts/{id:uuid}/logs")
-async def list_contact_logs(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[StepLog]:
+@router.get("/v1/contacts/{id:path}/logs")
+async def list_contact_logs(
+    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+) -> List[StepLog]:
     """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
-    page = await visit.engine.enrollments.logs.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
+    page = await visit.engine.enrollments.logs.of_contact(
+        visit.workspace, id, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.rule_shapes import Decision, Event, Explained, GivenCancel, GivenEvent
 from tidings.http.shapes import List
 
@@ -52,14 +52,15 @@ async def cancel_event_by_key(visit: Operator, body: Annotated[GivenCancel, Depe
 @router.get("/v1/events")
 async def list_events(
     visit: WorkReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     trigger: Annotated[str | None, Query(max_length=100)] = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those that name it.")] = None,
+    contact_id: OfContact = None,
 ) -> List[Event]:
     """The events of the workspace, newest first; their items without what was rendered."""
     page = await visit.engine.events.list(
-        visit.workspace, trigger=trigger, contact_id=contact_id, limit=limit, cursor=cursor
+        visit.workspace, trigger=trigger, contact_id=contact_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Event.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 

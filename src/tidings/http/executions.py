@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
 from tidings.http.access import Operator, Visit, WorkReader, api_of
-from tidings.http.openapi import Cursor, Limit
+from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.shapes import Everything, Execution, List, LogLine
 from tidings.http.streams import Streams
 from tidings.products.shown import ShownExecution
@@ -56,11 +56,12 @@ def show(execution: ShownExecution) -> Execution:
 @router.get("/v1/executions")
 async def list_executions(
     visit: WorkReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Only those for this contact.")] = None,
+    contact_id: OfContact = None,
 ) -> List[Execution]:
     """The executions of the workspace, newest first."""
     page = await visit.engine.executions.list(
@@ -69,6 +70,7 @@ async def list_executions(
         status=status,
         contact_id=contact_id,
         limit=limit,
+        created=created,
         cursor=cursor,
     )
     return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 
 from tidings.http.access import Administrator
 from tidings.http.bodies import body_of
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import CreatedKey, GivenKey, Key, List, show_key
 
 router = APIRouter(tags=["Administration"])
@@ -23,9 +23,9 @@ async def create_key(visit: Administrator, body: Annotated[GivenKey, Depends(bod
 
 
 @router.get("/v1/api-keys")
-async def list_keys(visit: Administrator, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
+async def list_keys(visit: Administrator, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
     """The keys of the tenant, newest first, revoked ones too."""
-    page = await visit.engine.access.list_keys(visit.caller, limit=limit, cursor=cursor)
+    page = await visit.engine.access.list_keys(visit.caller, limit=limit, created=created, cursor=cursor)
     return List(data=[show_key(one) for one in page.items], next_cursor=page.next_cursor)
 
 

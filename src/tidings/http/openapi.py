@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import Depends, FastAPI, Path, Query
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from tidings.domain.paging import LARGEST_LIMIT
+from tidings.domain.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.http.campaign_shapes import (
     ChangedCampaign,
     ChangedSegment,
@@ -54,6 +55,18 @@ from tidings.http.simulation_shapes import (
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
+OfContact = Annotated[
+    str | None,
+    Query(
+        alias="contactId",
+        min_length=1,
+        max_length=LONGEST_EXTERNAL_ID,
+        description="Only what is for this contact, or about it: its id or its externalId.",
+    ),
+]
+ContactPath = Annotated[
+    str, Path(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="The contact's id or its externalId.")
+]
 Described = dict[str, Any]
 VERSION = version("tidings")
 
@@ -79,6 +92,26 @@ Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextC
 `application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What
 starts work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
 """
+
+
+def created_in(
+    created_after: Annotated[
+        str | None,
+        Query(
+            alias="createdAfter",
+            max_length=100,
+            description="Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC.",
+        ),
+    ] = None,
+    created_before: Annotated[
+        str | None, Query(alias="createdBefore", max_length=100, description="Only what was created before this time.")
+    ] = None,
+) -> Created:
+    """Which times a list is asked for."""
+    return read_created(created_after, created_before)
+
+
+CreatedIn = Annotated[Created, Depends(created_in)]
 
 
 def reference(model: type[BaseModel]) -> Described:

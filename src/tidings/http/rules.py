@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import read_object
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.rule_shapes import GivenRule, Rule
 from tidings.http.shapes import List
 from tidings.products.rules import RuleFilter
@@ -41,12 +41,13 @@ def asked_for(
 @router.get("/v1/rules")
 async def list_rules(
     visit: DefinitionReader,
+    created: CreatedIn,
     where: Annotated[RuleFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Rule]:
     """The rules of the workspace."""
-    page = await visit.engine.rules.list(visit.workspace, where, limit=limit, cursor=cursor)
+    page = await visit.engine.rules.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Rule.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 

@@ -30,7 +30,7 @@ from tidings.http.campaign_shapes import (
     show_item,
 )
 from tidings.http.edge import give_time
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.outbox import OutboxFilter
 from tidings.products.run_trace import csv_header, csv_lines
@@ -45,6 +45,7 @@ CSV_DOCUMENTED = {"description": "CSV.", "content": {"text/csv": {"schema": {"ty
 @router.get("/v1/runs")
 async def list_runs(
     visit: WorkReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     campaign_id: Annotated[UUID | None, Query(alias="campaignId")] = None,
@@ -52,7 +53,7 @@ async def list_runs(
 ) -> List[Run]:
     """The runs of the workspace, newest first."""
     page = await visit.engine.runs.list(
-        visit.workspace, campaign_id=campaign_id, status=status, limit=limit, cursor=cursor
+        visit.workspace, campaign_id=campaign_id, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Run.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -64,15 +65,18 @@ async def get_run(visit: WorkReader, id: UUID) -> Run:
 
 
 @router.get("/v1/runs/{id:uuid}/jobs")
-async def list_jobs(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Job]:
+async def list_jobs(
+    visit: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
+) -> List[Job]:
     """The jobs of a run, in the order they were written."""
-    page = await visit.engine.runs.jobs(visit.workspace, id, limit=limit, cursor=cursor)
+    page = await visit.engine.runs.jobs(visit.workspace, id, limit=limit, created=created, cursor=cursor)
     return List(data=[Job.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/runs/{id:uuid}/items")
 async def list_run_items(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -81,7 +85,7 @@ async def list_run_items(
 ) -> List[Item]:
     """The items of a run, newest first."""
     where = OutboxFilter(status=status, in_doubt=in_doubt)
-    page = await visit.engine.runs.items(visit.workspace, id, where, limit=limit, cursor=cursor)
+    page = await visit.engine.runs.items(visit.workspace, id, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -95,13 +99,16 @@ async def get_run_history(visit: WorkReader, id: UUID) -> Everything[HistoryLine
 @router.get("/v1/runs/{id:uuid}/jobs/history")
 async def list_job_history(
     visit: WorkReader,
+    created: CreatedIn,
     id: UUID,
     limit: Limit = 50,
     cursor: Cursor = None,
     job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
 ) -> List[JobHistoryLine]:
     """Every change of the state of its jobs, in the order it happened."""
-    page = await visit.engine.runs.job_history(visit.workspace, id, job_id=job_id, limit=limit, cursor=cursor)
+    page = await visit.engine.runs.job_history(
+        visit.workspace, id, job_id=job_id, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[JobHistoryLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -199,7 +206,7 @@ def items_of(
     run_id: Annotated[UUID | None, Query(alias="runId")] = None,
     execution_id: Annotated[UUID | None, Query(alias="executionId")] = None,
     event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
-    contact_id: Annotated[UUID | None, Query(alias="contactId", description="Those meant for it.")] = None,
+    contact_id: OfContact = None,
 ) -> OutboxFilter:
     """Which items."""
     return OutboxFilter(status, channel, in_doubt, run_id, execution_id, event_id, contact_id)
@@ -208,19 +215,22 @@ def items_of(
 @router.get("/v1/outbox", tags=["Outbox"])
 async def list_outbox(
     visit: WorkReader,
+    created: CreatedIn,
     where: Annotated[OutboxFilter, Depends(items_of)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Item]:
     """Every intended provider action, newest first."""
-    page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, cursor=cursor)
+    page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/v1/contacts/{id:uuid}/items", tags=["Contacts"])
-async def list_contact_items(visit: WorkReader, id: UUID, limit: Limit = 50, cursor: Cursor = None) -> List[Item]:
+@router.get("/v1/contacts/{id:path}/items", tags=["Contacts"])
+async def list_contact_items(
+    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+) -> List[Item]:
     """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, cursor=cursor)
+    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 

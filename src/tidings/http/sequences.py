@@ -9,7 +9,7 @@ from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.sequence_shapes import (
     ChangedSequence,
     ChangedStep,
@@ -52,13 +52,16 @@ async def create_sequence(
 @router.get("/v1/sequences")
 async def list_sequences(
     visit: DefinitionReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
     status: SequenceStatus | None = None,
 ) -> List[Sequence]:
     """The sequences of the workspace, newest first."""
-    page = await visit.engine.sequences.list(visit.workspace, name=name, status=status, limit=limit, cursor=cursor)
+    page = await visit.engine.sequences.list(
+        visit.workspace, name=name, status=status, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
 
 

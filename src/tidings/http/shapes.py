@@ -2,18 +2,22 @@
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
 from tidings.products.access import ShownKey
 from tidings.products.shown import ShownWorkflow
 
 Json = dict[str, Any]
+ContactReference = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="A contact: its id or its externalId.")
+]
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
 EXAMPLE_DEFINITION: Json = {
@@ -232,8 +236,8 @@ class GivenTrigger(Given):
     model_config = example({"idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}})
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     data: Json = Field(default_factory=dict)
-    contact_id: UUID | None = Field(
-        None, description="Whom it is for: `contact.*` in templates, and the default of `to`."
+    contact_id: ContactReference | None = Field(
+        None, description="Whom it is for, by id or externalId: `contact.*` in templates, and the default of `to`."
     )
 
 

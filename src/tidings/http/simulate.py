@@ -1,19 +1,16 @@
 """POST …/simulate: what would happen, before it does. Nothing leaves, and nothing stored is changed."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Depends, Request
 
-from tidings.domain.audience import Audience, read_audience
 from tidings.domain.errors import SimulationUnavailable
 from tidings.domain.simulation import Scenario
-from tidings.http.access import ContactKeeper, api_of
+from tidings.http.access import ContactKeeper, Visit, api_of
 from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
-from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import takes
 from tidings.http.simulation_shapes import (
     GivenCampaignSimulation,
@@ -24,6 +21,7 @@ from tidings.http.simulation_shapes import (
     show,
 )
 from tidings.http.simulator import Simulates, Still
+from tidings.products.crowd import read_crowd
 
 router = APIRouter(tags=["Simulation"])
 
@@ -48,7 +46,7 @@ async def simulate_workflow(
     request: Request,
 ) -> Simulation:
     """Run the workflow's next days with the real engine on a scratch database; one simulation at a time."""
-    scenario = msgspec.structs.replace(scenario_of(body), data=tuple(body.data), results=body.results)
+    scenario = msgspec.structs.replace(await scenario_of(visit, body), data=tuple(body.data), results=body.results)
     found = await simulator.workflow(visit.engine, visit.workspace, id, scenario, body.definition, _still(request))
     return show(found)
 
@@ -63,7 +61,12 @@ async def simulate_sequence(
 ) -> Simulation:
     """Run a sequence's next days for contacts enrolled now: its draft, unless `published` is true."""
     found = await simulator.sequence(
-        visit.engine, visit.workspace, id, scenario_of(body), published=body.published, still=_still(request)
+        visit.engine,
+        visit.workspace,
+        id,
+        await scenario_of(visit, body),
+        published=body.published,
+        still=_still(request),
     )
     return show(found)
 
@@ -77,30 +80,22 @@ async def simulate_campaign(
     request: Request,
 ) -> Simulation:
     """Run a campaign's next days as if it were deployed, to its own audience or to `contacts`."""
-    scenario = msgspec.structs.replace(scenario_of(body), scheduled_for=body.scheduled_for)
+    scenario = msgspec.structs.replace(await scenario_of(visit, body), scheduled_for=body.scheduled_for)
     return show(await simulator.campaign(visit.engine, visit.workspace, id, scenario, _still(request)))
 
 
-def scenario_of(body: GivenSimulation) -> Scenario:
-    """What is asked, with its audience read."""
+async def scenario_of(visit: Visit, body: GivenSimulation) -> Scenario:
+    """What is asked, with its audience read and its contacts found."""
+    contacts, messages_of = await read_crowd(visit.engine.kernel, visit.workspace, body.contacts, body.messages_of)
     return Scenario(
         days=body.days,
-        contacts=_audience(body.contacts),
+        contacts=contacts,
         sample=body.sample,
         seed=body.seed,
-        messages_of=tuple(dict.fromkeys(body.messages_of)),
+        messages_of=messages_of,
         start=body.start,
         time_zone=body.time_zone,
     )
-
-
-def _audience(given: Mapping[str, Any] | None) -> Audience | None:
-    if given is None:
-        return None
-    audience, problems = read_audience(given, "contacts", segments=False)
-    if problems:
-        raise FieldsInvalid(problems)
-    return audience
 
 
 def _still(request: Request) -> Still:

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN, Simulated
-from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, ContactReference, Given, Json, Shape, example
 
 Seed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
@@ -23,10 +23,9 @@ class GivenSimulation(Given):
     )
     sample: int = Field(1_000, ge=1, le=MOST_SAMPLED, description="How many of them are simulated at most.")
     seed: Seed = Field(0, description="The same seed draws the same people.")
-    messages_of: list[UUID] = Field(
+    messages_of: list[ContactReference] = Field(
         default_factory=list,
         max_length=MOST_SHOWN,
-        strict=False,
         description="Contacts whose messages are shown as rendered; they are always among those simulated.",
     )
     start: AwareDatetime | None = Field(None, strict=False, description="When it begins; now unless given.")

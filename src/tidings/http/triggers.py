@@ -118,14 +118,11 @@ def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, proble
     return BulkTrigger(workflow or id_or_name(named if isinstance(named, str) else "") or "", data, key, contact)
 
 
-def _read_contact(given: object, place: str, problems: list[Problem]) -> UUID | None:
-    if given is None:
-        return None
-    try:
-        return UUID(given if isinstance(given, str) else "")
-    except ValueError:
-        problems.append(Problem(f"{place}contactId", "must be the id of a contact, as /v1/contacts shows it"))
-        return None
+def _read_contact(given: object, place: str, problems: list[Problem]) -> str | None:
+    if given is None or (isinstance(given, str) and given):
+        return given
+    problems.append(Problem(f"{place}contactId", "must be the id or the externalId of a contact, as a string"))
+    return None
 
 
 def _answer(triggered: Triggered) -> Response:

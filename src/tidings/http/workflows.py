@@ -9,7 +9,7 @@ from tidings.domain.errors import Problem
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of
 from tidings.http.errors import FieldsInvalid
-from tidings.http.openapi import Cursor, Limit, takes
+from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import (
     ChangedWorkflow,
     Everything,
@@ -53,13 +53,16 @@ async def create_workflow(
 @router.get("/v1/workflows")
 async def list_workflows(
     visit: DefinitionReader,
+    created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
     active: bool | None = None,
 ) -> List[Workflow]:
     """The workflows of the workspace."""
-    page = await visit.engine.workflows.list(visit.workspace, name=name, active=active, limit=limit, cursor=cursor)
+    page = await visit.engine.workflows.list(
+        visit.workspace, name=name, active=active, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[show_workflow(one) for one in page.items], next_cursor=page.next_cursor)
 
 

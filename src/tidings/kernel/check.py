@@ -4,7 +4,7 @@ Reached from start.py, intake.py and products/bulk.py; what starts each once is 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.domain.ids import Bucket, Shard, Workspace
 from tidings.domain.requirements import Requirements, requirements_of
@@ -25,8 +26,8 @@ from tidings.domain.storable import (
     unstorable_places,
 )
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people import find_nobody
 from tidings.kernel.plan import graph_of
+from tidings.kernel.references import Found, find_contacts, no_contact
 from tidings.storage import define, start
 from tidings.storage.database import Tx
 from tidings.storage.define import FoundWorkflow, Version
@@ -42,8 +43,8 @@ class Trigger:
 
     idempotency_key: str
     data: Mapping[str, object] = field(default_factory=dict)
-    contact_id: UUID | None = None
-    """Whom it is for: what templates see as `contact`, and where a send without `to` goes."""
+    contact_id: ContactReference | None = None
+    """Whom it is for, by id or external id: what templates see as `contact`, and where a send without `to` goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Checked:
     wishes: Sequence[Trigger]
     fresh: Mapping[str, Trigger]
     known: Mapping[str, UUID]
+    contacts: Found
+
+    def contact_of(self, one: Trigger) -> UUID | None:
+        """The id of the contact that a trigger is for."""
+        return None if one.contact_id is None else self.contacts[one.contact_id]
 
 
 async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | str) -> FoundWorkflow:
@@ -87,28 +93,30 @@ async def check_triggers(
         if place not in wrong:
             first.setdefault(one.idempotency_key, place)
     needs = _requirements(kernel, workflow.version)
-    nobody = await find_nobody(kernel, workspace, [triggers[place].contact_id for place in first.values()])
-    lacking = [key for key, place in first.items() if not _is_complete(triggers[place], needs, nobody)]
+    contacts = await find_contacts(kernel, workspace, [triggers[place].contact_id for place in first.values()])
+    lacking = [key for key, place in first.items() if not _is_complete(triggers[place], needs, contacts)]
     known = await _find_known(kernel, workspace, workflow, lacking if workflow.active else first)
     for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
-        wrong[place] = _lack_in(triggers[place], needs, nobody)
+        wrong[place] = _lack_in(triggers[place], needs, contacts)
     if not workflow.active:
         inactive = Conflict("the workflow is not active, so it cannot be triggered; activate it first")
         wrong |= {place: inactive for key, place in first.items() if key not in known}
     fresh = {key: triggers[place] for key, place in first.items() if key not in known}
-    return Checked(workflow, triggers, fresh, known), wrong
+    return Checked(workflow, triggers, fresh, known, contacts), wrong
 
 
-def _is_complete(one: Trigger, needs: Requirements, nobody: Collection[UUID]) -> bool:
-    return one.contact_id not in nobody and needs.are_met_by(one.data, names_contact=one.contact_id is not None)
+def _is_complete(one: Trigger, needs: Requirements, contacts: Found) -> bool:
+    return (one.contact_id is None or one.contact_id in contacts) and needs.are_met_by(
+        one.data, names_contact=one.contact_id is not None
+    )
 
 
-def _lack_in(one: Trigger, needs: Requirements, nobody: Collection[UUID]) -> InputInvalid:
+def _lack_in(one: Trigger, needs: Requirements, contacts: Found) -> InputInvalid:
     """Why a trigger that is not complete is refused."""
     missing = needs.missing(one.data, names_contact=one.contact_id is not None)
-    if one.contact_id not in nobody:
+    if one.contact_id is None or one.contact_id in contacts:
         return missing or InputInvalid("data is not complete")
-    unknown = Problem("contactId", f"there is no contact {one.contact_id} in this workspace; create it first")
+    unknown = no_contact("contactId", one.contact_id)
     return TriggersInvalid([unknown, *([Problem("data", str(missing))] if missing else [])])
 
 

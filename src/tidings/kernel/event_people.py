@@ -4,13 +4,14 @@ Reached from events.py and products/events.py. A contact is in a shard of its ow
 transaction and not in it.
 """
 
-from tidings.domain.errors import EventInvalid, Problem
+from tidings.domain.errors import EventInvalid
 from tidings.domain.event import Event
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.recipients import CONTACT_ID
 from tidings.kernel.erase import erase_work
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people import find_deleted, find_nobody, load_people
+from tidings.kernel.people import find_deleted, load_people
+from tidings.kernel.references import find_contacts, no_contact
 
 
 async def meet_people(kernel: Kernel, event: Event) -> Event:
@@ -20,16 +21,14 @@ async def meet_people(kernel: Kernel, event: Event) -> Event:
     return event.introduce(await load_people(kernel, [id for _, id in event.contacts]))
 
 
-async def check_people(kernel: Kernel, workspace: Workspace, event: Event) -> None:
-    """Raise EventInvalid for whoever says to be a contact and is none of the workspace."""
-    nobody = await find_nobody(kernel, workspace, [id for _, id in event.contacts])
-    problems = [
-        Problem(f"{who}.{CONTACT_ID}", f"there is no contact {id} in this workspace; create it first, or leave it out")
-        for who, id in event.contacts
-        if id in nobody
-    ]
+async def find_people(kernel: Kernel, workspace: Workspace, event: Event) -> Event:
+    """The event with the ids of its contacts, or EventInvalid for whoever says to be one and is none."""
+    named = event.named_contacts
+    found = await find_contacts(kernel, workspace, named.values())
+    problems = [no_contact(f"{who}.{CONTACT_ID}", one) for who, one in named.items() if one not in found]
     if problems:
         raise EventInvalid(problems)
+    return event.with_contacts({who: found[one] for who, one in named.items() if one != str(found[one])})
 
 
 async def forget_deleted(kernel: Kernel, shard: Shard, event: Event) -> None:

@@ -15,7 +15,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.contact import CONTACT, DELETED, Person
-from tidings.domain.ids import Shard, Workspace
+from tidings.domain.ids import Shard
 from tidings.domain.item import ItemId, Planned, Reserved
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.settle import skip
@@ -26,7 +26,7 @@ from tidings.storage.outbox import Wanted
 if TYPE_CHECKING:
     from tidings.kernel.plan import Case
 
-__all__ = ["Consents", "Person", "TurnedAway", "find_deleted", "find_nobody", "introduce", "load_people"]
+__all__ = ["Consents", "Person", "TurnedAway", "find_deleted", "introduce", "load_people"]
 
 FRESH = timedelta(seconds=2)
 """How old the reading of what people allow may be when something is marked for them."""
@@ -51,17 +51,6 @@ async def introduce(kernel: Kernel, cases: Sequence["Case"]) -> None:
             execution = case.loaded.execution
             seen = {**execution.input, CONTACT: case.person.data}
             case.loaded = replace(case.loaded, execution=replace(execution, input=seen))
-
-
-async def find_nobody(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Collection[UUID]:
-    """Those of the ids that are no contact of the workspace."""
-    named = {id for id in ids if id is not None}
-    for shard, share in _in_their_shards(kernel, named).items():
-        find = partial(
-            people.find_own_contacts, shard=shard, tenant=workspace.tenant, workspace=workspace.name, ids=share
-        )
-        named -= await kernel.db.persist(find, alone=True)
-    return named
 
 
 async def find_deleted(kernel: Kernel, ids: Iterable[UUID]) -> list[UUID]:

@@ -131,7 +131,7 @@ async def _store_shard(
             ids=list(ids.values()),
             keys=list(ids),
             inputs=[checked.fresh[key].data for key in ids],
-            contact_ids=[checked.fresh[key].contact_id for key in ids],
+            contact_ids=[checked.contact_of(checked.fresh[key]) for key in ids],
             now=now,
         )
         due_at = frontier.ready[0].due_at

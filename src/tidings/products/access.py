@@ -16,7 +16,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, InputInvalid, NotFound
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
-from tidings.domain.paging import Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.roles import Role
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
@@ -61,9 +61,7 @@ class NewKey:
 
 
 class _ListAudit(Protocol):
-    async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, before: UUID | None, limit: int
-    ) -> list[AuditLine]: ...
+    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, span: Span, limit: int) -> list[AuditLine]: ...
 
 
 class Access:
@@ -92,12 +90,14 @@ class Access:
         await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
         return NewKey(key, secret)
 
-    async def list_keys(self, caller: Caller, *, limit: int = 50, cursor: str | None = None) -> Page[ShownKey]:
+    async def list_keys(
+        self, caller: Caller, *, limit: int = 50, created: Created = ANY_TIME, cursor: str | None = None
+    ) -> Page[ShownKey]:
         """The keys of the caller's tenant, newest first."""
         check_limit(limit)
-        before = read_cursor(cursor)
+        span = newest_first(cursor, created)
         found = await self._kernel.db.persist(
-            lambda tx: access.list_keys(tx, tenant=caller.workspace.tenant, before=before, limit=limit + 1), alone=True
+            lambda tx: access.list_keys(tx, tenant=caller.workspace.tenant, span=span, limit=limit + 1), alone=True
         )
         return page_of(found, limit, lambda key: key.id)
 
@@ -155,7 +155,13 @@ class Access:
         return secret if made and given is None else None
 
     async def audit(
-        self, caller: Caller, *, subject: UUID | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        caller: Caller,
+        *,
+        subject: UUID | None = None,
+        limit: int = 50,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[AuditLine]:
         """What was done in the caller's tenant, newest first."""
         check_limit(limit)
@@ -164,7 +170,9 @@ class Access:
         if subject:
             list_in_shard = partial(access.list_subject_audit, subject_id=subject)
             shards = [self._kernel.shard_of(subject)]
-        find = partial(list_in_shard, tenant=caller.workspace.tenant, before=read_cursor(cursor), limit=limit + 1)
+        find = partial(
+            list_in_shard, tenant=caller.workspace.tenant, span=newest_first(cursor, created), limit=limit + 1
+        )
         found = [await self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards]
         return page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
 

@@ -13,23 +13,24 @@ from uuid import UUID, uuid4
 from tidings.domain.audience import Audience, read_audience
 from tidings.domain.caller import Caller
 from tidings.domain.campaign import Campaign, read_campaign
-from tidings.domain.contact import CONTACT, Person, addresses_of, lack_of
+from tidings.domain.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
 from tidings.domain.definition import HTML_FIELDS
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.item import Channel
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.template import RenderFailed
 from tidings.domain.timing import LONGEST_WAIT
 from tidings.kernel.audience import every_chunk
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people import find_nobody, load_people
+from tidings.kernel.people import load_people
+from tidings.kernel.references import find_contacts, name_audience, no_contact
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Recipient, deploy, find_run
 from tidings.products.reach import AudienceCount, count_audience, is_empty
-from tidings.products.segments import wrong_contacts
+from tidings.products.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
@@ -136,6 +137,7 @@ class Campaigns:
         name: str | None = None,
         channel: Channel | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownCampaign]:
         """Campaigns, newest first."""
@@ -146,7 +148,7 @@ class Campaigns:
             workspace=workspace.name,
             name=name,
             channel=channel,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
@@ -177,7 +179,7 @@ class Campaigns:
         audience = await self.audience_of(workspace, shown.campaign)
         return await count_audience(self._kernel, workspace, audience, shown.channel)
 
-    async def preview(self, workspace: Workspace, id: UUID, contact_id: UUID | None = None) -> Previews:
+    async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """What a contact would get, as it would be at this moment; without one, the first of the audience."""
         shown = await self.get(workspace, id)
         if shown.channel is Channel.SOCIAL:
@@ -188,7 +190,7 @@ class Campaigns:
         skipped = person.refusal(shown.channel) or (None if addresses else lack_of(shown.channel))
         return [Preview(person.id, addresses, *_fields(rendered), skipped=skipped)]
 
-    async def test(self, caller: Caller, id: UUID, to: str, contact_id: UUID | None = None) -> Started:
+    async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> Started:
         """Send the campaign to an address of your own, with a contact's data: a run of one, marked as a test."""
         shown = await self.get(caller.workspace, id)
         if shown.channel is Channel.SOCIAL:
@@ -284,11 +286,15 @@ class Campaigns:
             raise CampaignInvalid([Problem("scheduledFor", "is more than ten years away")])
 
     async def _read(self, workspace: Workspace, given: object, before: Campaign | None = None) -> Campaign:
-        campaign, problems = read_campaign(given, before)
-        if campaign and campaign.audience and (before is None or campaign.audience != before.audience):
-            problems = await wrong_contacts(self._kernel, workspace, campaign.audience)
-            if not problems:
-                await self.audience_of(workspace, campaign)
+        raw = given.get("audience") if isinstance(given, Mapping) else None
+        named = await name_audience(self._kernel, workspace, raw, "audience")
+        campaign, problems = read_campaign(
+            {**given, "audience": named.given} if raw and isinstance(given, Mapping) else given, before
+        )
+        if campaign is None or (campaign.audience and (before is None or campaign.audience != before.audience)):
+            problems = together(named, problems)
+        if campaign and campaign.audience and not problems:
+            await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
         return campaign
@@ -316,13 +322,16 @@ class Campaigns:
             raise CampaignInvalid([Problem(f"audience.{one.place}", one.message) for one in problems])
         return inside
 
-    async def _somebody(self, workspace: Workspace, campaign: Campaign, contact_id: UUID | None) -> Person:
+    async def _somebody(self, workspace: Workspace, campaign: Campaign, named: ContactReference | None) -> Person:
         """The contact that was asked for, or the first of the audience."""
-        if contact_id is None:
-            contact_id = await self._first(workspace, await self.audience_of(workspace, campaign))
-        elif await find_nobody(self._kernel, workspace, [contact_id]):
-            raise CampaignInvalid([Problem("contactId", f"there is no contact {contact_id} in this workspace")])
-        return (await load_people(self._kernel, [contact_id]))[contact_id]
+        if named is None:
+            id = await self._first(workspace, await self.audience_of(workspace, campaign))
+        else:
+            found = await find_contacts(self._kernel, workspace, [named])
+            if named not in found:
+                raise CampaignInvalid([no_contact("contactId", named)])
+            id = found[named]
+        return (await load_people(self._kernel, [id]))[id]
 
     async def _first(self, workspace: Workspace, audience: Audience) -> UUID:
         now = await self._kernel.clock.now()

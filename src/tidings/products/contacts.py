@@ -17,14 +17,22 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.caller import Caller
-from tidings.domain.contact import LONGEST_EXTERNAL_ID, LONGEST_TEXT, ContactChange, contact_bucket, read_contact
+from tidings.domain.contact import (
+    LONGEST_EXTERNAL_ID,
+    LONGEST_TEXT,
+    ContactChange,
+    ContactReference,
+    contact_bucket,
+    read_contact,
+)
 from tidings.domain.contact_file import ContactFile
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.references import find_contact
 from tidings.products import contact_store, suppressions
 from tidings.products.contact_erasure import delete_contact
 from tidings.products.contact_import import Import, ImportReport, Rejected
@@ -54,9 +62,7 @@ class ContactFilter:
 
 
 class _ListInShard(Protocol):
-    async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
-    ) -> Found: ...
+    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int) -> Found: ...
 
 
 class Contacts:
@@ -72,9 +78,10 @@ class Contacts:
         made = await self._audited(caller, change, now)
         return await self.get(caller.workspace, made.id), made.change
 
-    async def update(self, caller: Caller, id: UUID, given: object) -> ShownContact:
+    async def update(self, caller: Caller, contact: ContactReference, given: object) -> ShownContact:
         """Change what is given of a contact; its external id stays for ever."""
-        before = await self.get(caller.workspace, id)
+        before = await self.get(caller.workspace, contact)
+        id = before.id
         change = await self._dated(_read(given))
         if change.external_id not in {None, before.external_id}:
             raise ContactsInvalid([Problem("externalId", f"is {before.external_id!r} and never changes")])
@@ -116,19 +123,24 @@ class Contacts:
         await self._audit_many(caller, "imported", report.counts())
         return report
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownContact:
-        """One contact, or NotFound."""
-        find = partial(
+    async def get(self, workspace: Workspace, contact: ContactReference) -> ShownContact:
+        """One contact by its id or external id, or NotFound."""
+        found = await self._show(workspace, contact) if isinstance(contact, UUID) else []
+        if not found:
+            found = await self._show(workspace, await find_contact(self._kernel, workspace, contact))
+        if not found:
+            raise NotFound(f"there is no contact {str(contact)!r} in workspace {workspace.name!r}")
+        return found[0]
+
+    async def _show(self, workspace: Workspace, id: UUID) -> Found:
+        show = partial(
             contacts.show_contacts,
             shard=self._kernel.shard_of(id),
             tenant=workspace.tenant,
             workspace=workspace.name,
             ids=[id],
         )
-        found = await self._kernel.db.persist(find, alone=True)
-        if not found:
-            raise NotFound(f"there is no contact {id}")
-        return found[0]
+        return await self._kernel.db.persist(show, alone=True)
 
     async def find(self, workspace: Workspace, external_id: str) -> ShownContact:
         """The contact with an external id, or NotFound."""
@@ -143,16 +155,18 @@ class Contacts:
         where: ContactFilter | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownContact]:
         """Contacts, newest first: one query in each shard, merged by id."""
         where = _checked(where or ContactFilter())
         check_limit(limit)
-        before = read_cursor(cursor)
+        span = newest_first(cursor, created)
         if where.external_id is not None:
-            return Page(await self._only(workspace, where), None)
+            found = await self._only(workspace, where)
+            return Page([one for one in found if span.since <= one.id < span.before], None)
         find = partial(
-            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, before=before, limit=limit + 1
+            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, span=span, limit=limit + 1
         )
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
@@ -160,9 +174,9 @@ class Contacts:
         found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
         return page_of(found[: limit + 1], limit, lambda one: one.id)
 
-    async def delete(self, caller: Caller, id: UUID) -> None:
+    async def delete(self, caller: Caller, contact: ContactReference) -> None:
         """Erase everything about a person and stop what is under way for it; what was sent still counts."""
-        await delete_contact(self._kernel, caller, id)
+        await delete_contact(self._kernel, caller, await find_contact(self._kernel, caller.workspace, contact))
 
     async def _find(self, workspace: Workspace, external_id: str) -> ShownContact | None:
         if not 1 <= len(external_id) <= LONGEST_EXTERNAL_ID or not is_storable(external_id):

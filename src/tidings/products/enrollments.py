@@ -13,10 +13,22 @@ from uuid import UUID
 
 from tidings.domain.audience import read_audience
 from tidings.domain.caller import Caller
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, EnrollmentInvalid, NotFound, Problem
 from tidings.domain.graph import Graph
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, LARGEST_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    EVERYTHING,
+    LARGEST_LIMIT,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    page_of,
+)
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.sequence_form import WAIT, SequenceStatus
 from tidings.domain.words import WORDS, ShownStatus
@@ -25,6 +37,7 @@ from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import load_people
+from tidings.kernel.references import find_contact, find_contacts, name_audience, no_contact
 from tidings.products import why
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import (
@@ -35,7 +48,7 @@ from tidings.products.shown_enrollments import (
     StepLog,
     Why,
 )
-from tidings.products.step_logs import NEWEST, StepLogs, know_graphs
+from tidings.products.step_logs import StepLogs, know_graphs
 from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
@@ -64,20 +77,21 @@ class Enrollments:
         self.logs = StepLogs(kernel, sequences)
 
     async def enroll(
-        self, caller: Caller, sequence_id: UUID, contact_id: UUID, *, triggered_by: str = "api"
+        self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"
     ) -> Enrolled:
         """Enroll one contact; one that is in the sequence, or has been and may not come again, stays as it is."""
         sequence = await self._open(caller.workspace, sequence_id)
-        shard, now = self._kernel.shard_of(contact_id), await self._kernel.clock.now()
-        people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact_id])
-        if not people:
-            raise _no_contact(contact_id)
+        contact = (await find_contacts(self._kernel, caller.workspace, [contact_id])).get(contact_id)
+        if contact is None:
+            raise EnrollmentInvalid([no_contact("contactId", contact_id)])
+        shard, now = self._kernel.shard_of(contact), await self._kernel.clock.now()
+        people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact])
         share = await Enroller(self._kernel, sequence, triggered_by, now).enroll(shard, people)
-        if share.gone:
-            raise _no_contact(contact_id)
-        id = {**share.new, **share.live, **share.ended}[contact_id]
+        if contact not in (entered := {**share.new, **share.live, **share.ended}):
+            raise EnrollmentInvalid([no_contact("contactId", contact_id)])  # deleted since it was found
+        id = entered[contact]
         if share.new:
-            deed = Deed("enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact_id)})
+            deed = Deed("enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact)})
             await self._audit(caller, deed)
             self._kernel.notifier.tell(shard, Lane.SEQUENCES)
         return Enrolled(await self.get(caller.workspace, id), duplicate=not share.new)
@@ -93,13 +107,15 @@ class Enrollments:
         on_progress: Told | None = None,
     ) -> Enrolling:
         """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing."""
-        audience, problems = read_audience(given, "", segments=False)
-        if problems:
-            raise EnrollmentInvalid(problems)
+        named = await name_audience(self._kernel, caller.workspace, given, "")
+        audience, problems = read_audience(named.known, "", segments=False, may_be_empty=bool(named.unknown))
+        if problems or named.unknown_exclusions:
+            raise EnrollmentInvalid([*named.unknown_exclusions, *problems])
         sequence = await self._open(caller.workspace, sequence_id)
         done = await enroll.enroll_audience(
             self._kernel, sequence, audience, triggered_by=triggered_by, dry_run=dry_run, on_progress=on_progress
         )
+        done.not_found += len({one.message for one in named.unknown})
         if not dry_run:
             detail = {"audience": audience.shown(), **asdict(done)}
             await self._audit(caller, Deed("sequence", sequence_id, "batch_enrolled", detail))
@@ -118,6 +134,7 @@ class Enrollments:
         status: EnrollmentStatus | None = None,
         step_id: str | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEnrollment]:
         """The enrollments in a sequence, newest first: one query in each shard, merged by id."""
@@ -130,7 +147,7 @@ class Enrollments:
             workflow_id=sequence_id,
             statuses=status and status.stored(),
             cursors=_cursors(step_id),
-            before=read_cursor(cursor) or NEWEST,
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -142,16 +159,18 @@ class Enrollments:
     async def list_of_contact(
         self,
         workspace: Workspace,
-        contact_id: UUID,
+        contact_id: ContactReference,
         *,
         sequence_id: UUID | None = None,
         status: EnrollmentStatus | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEnrollment]:
         """A contact's enrollments, in whatever sequence, newest first."""
         check_limit(limit)
-        find = self._of_contact(workspace, contact_id, sequence_id, status, read_cursor(cursor) or NEWEST, limit + 1)
+        id = await find_contact(self._kernel, workspace, contact_id)
+        find = self._of_contact(workspace, id, sequence_id, status, newest_first(cursor, created), limit + 1)
         found = await self._kernel.db.persist(find, alone=True)
         return page_of(await self._shown(found), limit, lambda one: one.id)
 
@@ -183,7 +202,7 @@ class Enrollments:
         _check_filter(where)
         await self._sequences.get(caller.workspace, sequence_id, in_flight=False)
         choice = Choice(
-            where.contact_ids,
+            await self._chosen_contacts(caller.workspace, where),
             None if where.status is None else where.status is EnrollmentStatus.PAUSED,
             _cursors(where.step_id),
             where.company,
@@ -194,17 +213,18 @@ class Enrollments:
         await self._audit(caller, Deed("sequence", sequence_id, f"enrollments_{EVENTS[stop]}", detail))
         return changed
 
-    async def why(self, workspace: Workspace, sequence_id: UUID, contact_id: UUID) -> Why:
+    async def why(self, workspace: Workspace, sequence_id: UUID, contact: ContactReference) -> Why:
         """Whether a contact is in a sequence, and for each step what happened, what will, or why not.
 
         Of several times in the sequence, the last one is told.
         """
         sequence = await self._sequences.get(workspace, sequence_id, in_flight=False)
+        contact_id = await find_contact(self._kernel, workspace, contact)
         shard = self._kernel.shard_of(contact_id)
-        find = self._of_contact(workspace, contact_id, sequence_id, None, NEWEST, LARGEST_LIMIT)
+        find = self._of_contact(workspace, contact_id, sequence_id, None, EVERYTHING, LARGEST_LIMIT)
         found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
-        if found is None and not await enroll.find_people(self._kernel, shard, workspace, [contact_id]):
-            raise NotFound(f"there is no contact {contact_id}")
+        if found is None:
+            await find_contact(self._kernel, workspace, contact_id, deleted=False)
         if sequence.published is None:
             return why.of_draft(contact_id, sequence_id, sequence.steps)
         person = (await load_people(self._kernel, [contact_id]))[contact_id]
@@ -245,7 +265,7 @@ class Enrollments:
         contact_id: UUID,
         sequence_id: UUID | None,
         status: EnrollmentStatus | None,
-        before: UUID,
+        span: Span,
         limit: int,
     ) -> Find:
         return partial(
@@ -256,7 +276,7 @@ class Enrollments:
             contact_id=contact_id,
             workflow_id=sequence_id,
             statuses=status and status.stored(),
-            before=before,
+            span=span,
             limit=limit,
         )
 
@@ -264,6 +284,15 @@ class Enrollments:
         """Each as a person sees it; the graphs of their versions tell which step is which."""
         await know_graphs(self._kernel, [one.version_id for one in found])
         return [_shown(one, self._kernel.graphs[one.version_id]) for one in found]
+
+    async def _chosen_contacts(self, workspace: Workspace, where: EnrollmentFilter) -> Sequence[UUID] | None:
+        if where.contact_ids is None:
+            return None
+        found = await find_contacts(self._kernel, workspace, where.contact_ids, deleted=True)
+        unknown = [(place, one) for place, one in enumerate(where.contact_ids) if one not in found]
+        if unknown:
+            raise EnrollmentInvalid([no_contact(f"where.contactIds[{place}]", one) for place, one in unknown])
+        return [found[one] for one in where.contact_ids]
 
     async def _audit(self, caller: Caller, deed: Deed) -> None:
         now = await self._kernel.clock.now()
@@ -332,7 +361,3 @@ def _check_filter(where: EnrollmentFilter) -> None:
 
 def _given(where: EnrollmentFilter) -> dict[str, object]:
     return {name: value for name, value in asdict(where).items() if value not in (None, False)}
-
-
-def _no_contact(id: UUID) -> EnrollmentInvalid:
-    return EnrollmentInvalid([Problem("contactId", f"there is no contact {id} here; create it first")])

@@ -12,19 +12,21 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.caller import Caller
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem
 from tidings.domain.event import Event, read_event
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import ItemStatus
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.retry import RULE
 from tidings.domain.routing import check_event, intents_of, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.audit import Deed, write_audit
-from tidings.kernel.event_people import check_people, meet_people
+from tidings.kernel.event_people import find_people, meet_people
 from tidings.kernel.events import Decided, Draft, Rules, find_rules, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.references import find_contact
 from tidings.storage import events, resolve
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
@@ -93,7 +95,7 @@ class _ListInShard(Protocol):
         tenant: str,
         workspace: str,
         trigger: str | None,
-        before: UUID | None,
+        span: Span,
         limit: int,
     ) -> list[StoredEvent]: ...
 
@@ -122,8 +124,7 @@ class Events:
 
     async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:
         """An event with its contacts, and its rules; refused before anything is stored if it cannot be taken."""
-        await check_people(self._kernel, workspace, event)
-        event = await meet_people(self._kernel, event)
+        event = await meet_people(self._kernel, await find_people(self._kernel, workspace, event))
         found = await find_rules(self._kernel, workspace, event.trigger)
         check_event(event, [intent for rule in found.values() if rule.enabled for intent in intents_of(event, rule)])
         return event, found
@@ -137,21 +138,23 @@ class Events:
         workspace: Workspace,
         *,
         trigger: str | None = None,
-        contact_id: UUID | None = None,
+        contact_id: ContactReference | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownEvent]:
         """Events, newest first: of one trigger, or about one contact."""
         check_limit(limit)
         list_in_shard: _ListInShard = events.list_events
         if contact_id is not None:
-            list_in_shard = partial(events.list_events_of_contact, contact_id=contact_id)
+            id = await find_contact(self._kernel, workspace, contact_id)
+            list_in_shard = partial(events.list_events_of_contact, contact_id=id)
         find = partial(
             list_in_shard,
             tenant=workspace.tenant,
             workspace=workspace.name,
             trigger=trigger,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shares = [

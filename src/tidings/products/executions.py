@@ -12,10 +12,21 @@ from heapq import merge
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.ids import Shard, Workspace
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    EVERYTHING,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    page_of,
+)
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.sequence_form import is_wait_of_step
 from tidings.domain.words import ShownStatus
@@ -24,6 +35,7 @@ from tidings.kernel.check import Trigger, find_workflow
 from tidings.kernel.intake import Door, Intake
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
+from tidings.kernel.references import find_contact
 from tidings.kernel.replay import replay_executions
 from tidings.products import bulk
 from tidings.products.execution_log import log_lines
@@ -64,7 +76,7 @@ class Executions:
         data: Json,
         idempotency_key: str | None = None,
         *,
-        contact_id: UUID | None = None,
+        contact_id: ContactReference | None = None,
         triggered_by: str = "api",
     ) -> Triggered:
         """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
@@ -96,31 +108,32 @@ class Executions:
         *,
         workflow: UUID | str | None = None,
         status: ShownStatus | None = None,
-        contact_id: UUID | None = None,
+        contact_id: ContactReference | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownExecution]:
         """Executions, newest first."""
         if contact_id is not None:
             of_contact = partial(
                 executions.list_executions_of_contact,
-                contact_id=contact_id,
+                contact_id=await find_contact(self._kernel, workspace, contact_id),
                 status=status,
                 workflow_id=await self._workflow_id(workspace, workflow),
             )
-            return await self._page(workspace, of_contact, limit, cursor)
+            return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
         if status is ShownStatus.FAILED:
-            return await self.dead_letters(workspace, workflow=workflow, limit=limit, cursor=cursor)
+            return await self.dead_letters(workspace, workflow=workflow, limit=limit, created=created, cursor=cursor)
         workflow_id = await self._workflow_id(workspace, workflow)
         if status is not None and not status.has_ended:
             return await self._page(
                 workspace,
                 partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
                 limit,
-                cursor,
+                newest_first(cursor, created),
             )
         list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
-        return await self._page(workspace, list_in_shard, limit, cursor)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
         """What each node did, in the order of time."""
@@ -176,11 +189,12 @@ class Executions:
         error: str | None = None,
         node: str | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownExecution]:
         """Failed executions, newest first."""
         list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
-        return await self._page(workspace, list_in_shard, limit, cursor)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def replay(self, caller: Caller, where: DeadLetterFilter, *, dry_run: bool = False) -> Replay:
         """Reopen every failed execution that matches, or only say what that would do; a batch at a time."""
@@ -211,7 +225,7 @@ class Executions:
         return found[0]
 
     async def _page(
-        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, cursor: str | None
+        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, span: Span
     ) -> Page[ShownExecution]:
         """One query in each shard, merged by id."""
         check_limit(limit)
@@ -219,7 +233,7 @@ class Executions:
             list_in_shard,
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=span,
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -232,21 +246,21 @@ class Executions:
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
     ) -> AsyncIterator[Sequence[FoundExecution]]:
         """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
-        before: UUID | None = None
+        span = EVERYTHING
         while True:
             find = partial(
                 list_in_shard,
                 shard=shard,
                 tenant=workspace.tenant,
                 workspace=workspace.name,
-                before=before,
+                span=span,
                 limit=REPLAY_BATCH,
             )
             batch = await self._kernel.db.persist(find, alone=True)
             if not batch:
                 return
             yield batch
-            before = batch[-1].id
+            span = Span(before=batch[-1].id)
 
     async def _failed(self, workspace: Workspace, where: DeadLetterFilter) -> FindInShard:
         return partial(

@@ -8,12 +8,13 @@ from typing import Protocol, TypedDict
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people import find_nobody
+from tidings.kernel.references import find_contact
 from tidings.kernel.resolve import Resolution, resolve_item
 from tidings.storage import items, observe
 from tidings.storage.database import Tx
@@ -33,7 +34,7 @@ class OutboxFilter:
     run_id: UUID | None = None
     execution_id: UUID | None = None
     event_id: UUID | None = None
-    contact_id: UUID | None = None
+    contact_id: ContactReference | None = None
 
     @property
     def owners(self) -> int:
@@ -64,7 +65,7 @@ class _State(TypedDict):
 
 class _ListInShard(Protocol):
     async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
+        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int
     ) -> list[ShownItem]: ...
 
 
@@ -80,6 +81,7 @@ class Outbox:
         where: OutboxFilter | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownItem]:
         """Items, newest first: one query in each shard, merged by id."""
@@ -88,10 +90,10 @@ class Outbox:
         if where.owners > 1:
             return Page([], None)  # an item belongs to one of them
         find = partial(
-            _list_in_shard(where),
+            await self._list_in_shard(workspace, where),
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shards = await asyncio.gather(
@@ -101,13 +103,17 @@ class Outbox:
         return page_of(found[: limit + 1], limit, lambda one: one.id)
 
     async def of_contact(
-        self, workspace: Workspace, contact_id: UUID, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        contact_id: ContactReference,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[ShownItem]:
         """Everything meant for a contact, newest first, whatever product sends it; for one that was deleted, too."""
-        page = await self.list(workspace, OutboxFilter(contact_id=contact_id), limit=limit, cursor=cursor)
-        if not page.items and await find_nobody(self._kernel, workspace, [contact_id]):
-            raise NotFound(f"there is no contact {contact_id}")
-        return page
+        where = OutboxFilter(contact_id=contact_id)
+        return await self.list(workspace, where, limit=limit, created=created, cursor=cursor)
 
     async def get(self, workspace: Workspace, id: UUID) -> ItemDetail:
         """One item, or NotFound."""
@@ -127,15 +133,15 @@ class Outbox:
         await resolve_item(self._kernel, id, outcome, note, caller.actor)
         return await self.get(caller.workspace, id)
 
-
-def _list_in_shard(where: OutboxFilter) -> _ListInShard:
-    """The statement whose index narrows most: that of the contact, of what is in doubt, or of the owner."""
-    owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
-    state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}
-    if where.contact_id is not None:
-        return partial(items.list_outbox_of_contact, contact_id=where.contact_id, **state, **owner)
-    if where.in_doubt and where.status in {None, ItemStatus.QUEUED}:
-        return partial(items.list_outbox_in_doubt, channel=where.channel, **owner)
-    if where.owners == 0:
-        return partial(items.list_outbox, **state)
-    return partial(items.list_outbox_of_owner, **state, **owner)
+    async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> _ListInShard:
+        """The statement whose index narrows most: that of the contact, of what is in doubt, or of the owner."""
+        owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
+        state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}
+        if where.contact_id is not None:
+            id = await find_contact(self._kernel, workspace, where.contact_id)
+            return partial(items.list_outbox_of_contact, contact_id=id, **state, **owner)
+        if where.in_doubt and where.status in {None, ItemStatus.QUEUED}:
+            return partial(items.list_outbox_in_doubt, channel=where.channel, **owner)
+        if where.owners == 0:
+            return partial(items.list_outbox, **state)
+        return partial(items.list_outbox_of_owner, **state, **owner)

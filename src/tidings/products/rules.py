@@ -13,7 +13,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -111,7 +111,13 @@ class Rules:
         return found
 
     async def list(
-        self, workspace: Workspace, where: RuleFilter, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        where: RuleFilter,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[ShownRule]:
         """Rules, newest first."""
         check_limit(limit)
@@ -123,7 +129,7 @@ class Rules:
             channel=where.channel,
             audience=where.audience,
             enabled=where.enabled,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)

@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.paging import EVERYTHING, Span, next_id
 from tidings.domain.run import JobStatus, RunStatus
 from tidings.kernel.kernel import Kernel
 from tidings.storage import runs
@@ -62,9 +63,9 @@ async def trace(
 ) -> AsyncIterator[Sequence[TraceLine]]:
     """The lines of a run, some hundred at a time."""
     for shard in kernel.every_shard():
-        after: UUID | None = None
+        span = EVERYTHING
         while True:
-            find = partial(runs.list_jobs, shard=shard, run_id=run_id, after=after, limit=JOBS_AT_ONCE)
+            find = partial(runs.list_jobs, shard=shard, run_id=run_id, span=span, limit=JOBS_AT_ONCE)
             jobs = await kernel.db.persist(find, alone=True)
             wanted = {job.id: job for job in jobs if where.job_id in {None, job.id}}
             if wanted:
@@ -80,7 +81,7 @@ async def trace(
                 yield [_line(campaign_id, run_status, wanted[item.job_id], item) for item in items if item.job_id]
             if len(jobs) < JOBS_AT_ONCE:
                 break
-            after = jobs[-1].id
+            span = Span(since=next_id(jobs[-1].id))
 
 
 def _line(campaign_id: UUID, run_status: RunStatus, job: ShownJob, item: ShownItem) -> TraceLine:

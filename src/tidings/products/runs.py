@@ -18,7 +18,17 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    oldest_first,
+    page_of,
+)
 from tidings.domain.queue import Stop
 from tidings.domain.run import OPEN_RUNS, Counts, RunStatus
 from tidings.kernel.kernel import Kernel
@@ -113,7 +123,7 @@ History = list[AuditEntry]
 
 class _ListInShard(Protocol):
     async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, before: UUID | None, limit: int
+        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int
     ) -> list[FoundRun]: ...
 
 
@@ -142,6 +152,7 @@ class Runs:
         campaign_id: UUID | None = None,
         status: RunStatus | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownRun]:
         """Runs, newest first: one query in each shard, merged by id."""
@@ -153,7 +164,7 @@ class Runs:
             list_in_shard,
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         async with self._kernel.db.transaction(snapshot=True) as tx:
@@ -169,12 +180,15 @@ class Runs:
         *,
         open_only: bool = False,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownJob]:
         """The jobs of a run, in the order they were written."""
         check_limit(limit)
         await self.get(workspace, id)
-        find = partial(runs.list_jobs, run_id=id, after=read_cursor(cursor), limit=limit + 1, open_only=open_only)
+        find = partial(
+            runs.list_jobs, run_id=id, span=oldest_first(cursor, created), limit=limit + 1, open_only=open_only
+        )
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
@@ -188,13 +202,14 @@ class Runs:
         where: OutboxFilter | None = None,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownItem]:
         """The items of a run, newest first."""
         await self.get(workspace, id)
         given = where or OutboxFilter()
         asked = OutboxFilter(given.status, given.channel, given.in_doubt, run_id=id)
-        return await self._outbox.list(workspace, asked, limit=limit, cursor=cursor)
+        return await self._outbox.list(workspace, asked, limit=limit, created=created, cursor=cursor)
 
     async def history(self, workspace: Workspace, id: UUID) -> History:
         """Every change of a run's state and every person's action on it."""
@@ -208,12 +223,15 @@ class Runs:
         *,
         job_id: UUID | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[JobEntry]:
         """Every change of the state of a run's jobs, or of one of them, in the order it happened."""
         check_limit(limit)
         await self.get(workspace, id)
-        find = partial(runs.list_job_history, run_id=id, job_id=job_id, after=read_cursor(cursor), limit=limit + 1)
+        find = partial(
+            runs.list_job_history, run_id=id, job_id=job_id, span=oldest_first(cursor, created), limit=limit + 1
+        )
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )

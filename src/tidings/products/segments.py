@@ -1,6 +1,6 @@
 """Segments as people manage them: an audience under a name, looked at anew whenever it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -9,19 +9,20 @@ from tidings.domain.caller import Caller
 from tidings.domain.campaign import LONGEST_NAME
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people import find_nobody
+from tidings.kernel.references import NamedAudience, name_audience
 from tidings.products.reach import AudienceCount, count_audience
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownSegment
 from tidings.storage.database import Tx
 
-__all__ = ["Segments", "ShownSegment", "wrong_contacts"]
+__all__ = ["Segments", "ShownSegment", "together"]
 
 MOST_NAMED = 5
+Problems = list[Problem]
 
 
 class Segments:
@@ -84,7 +85,12 @@ class Segments:
         return await self._show(workspace, None, name, repr(name))
 
     async def list(
-        self, workspace: Workspace, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[ShownSegment]:
         """Segments, newest first."""
         check_limit(limit)
@@ -92,7 +98,7 @@ class Segments:
             campaigns.list_segments,
             tenant=workspace.tenant,
             workspace=workspace.name,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
@@ -143,21 +149,24 @@ class Segments:
         name = given.get("name", before.name if before else None)
         if not isinstance(name, str) or not 1 <= len(name.strip()) <= LONGEST_NAME or not is_storable(name):
             problems.append(Problem("name", f"must be a text of 1 to {LONGEST_NAME} characters"))
-        raw = given.get("audience", before.audience if before else None)
-        audience, wrong = read_audience(raw, segments=False)
+        audience, wrong = await self._read_audience(workspace, given, before)
         problems += wrong
-        if not problems:
-            problems = await wrong_contacts(self._kernel, workspace, audience)
         if problems:
             raise CampaignInvalid(problems)
         return str(name).strip(), audience
 
+    async def _read_audience(
+        self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
+    ) -> tuple[Audience, Problems]:
+        """Whom is meant; what was stored before is not asked about again."""
+        if "audience" not in given and before:
+            return read_audience(before.audience, segments=False)
+        named = await name_audience(self._kernel, workspace, given.get("audience"), "audience")
+        audience, problems = read_audience(named.given, segments=False)
+        return audience, together(named, problems)
 
-async def wrong_contacts(kernel: Kernel, workspace: Workspace, audience: Audience) -> list[Problem]:
-    """Contacts that an audience names and that are not there: a slip, and nobody would notice."""
-    nobody = await find_nobody(kernel, workspace, audience.contact_ids)
-    return [
-        Problem(f"audience.contactIds[{place}]", f"there is no contact {id} in this workspace")
-        for place, id in enumerate(audience.contact_ids)
-        if id in nobody
-    ][:100]
+
+def together(named: NamedAudience, problems: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with an audience, each place told once, and who is not there by name."""
+    unknown = {one.place: one for one in (*named.unknown, *named.unknown_exclusions)}
+    return [*unknown.values(), *(one for one in problems if one.place not in unknown)][:100]

@@ -16,7 +16,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.moving import step_of
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.sequence_form import (
     MAX_STEPS,
     InFlightChoice,
@@ -163,6 +163,7 @@ class Sequences:
         name: str | None = None,
         status: SequenceStatus | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownSequence]:
         """Sequences, newest first; without who is on the way."""
@@ -173,7 +174,7 @@ class Sequences:
             workspace=workspace.name,
             name=name,
             status=status,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         page = page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one)

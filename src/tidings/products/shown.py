@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.contact import ContactReference
 from tidings.domain.words import ShownStatus
 from tidings.storage.observe import ShownAttempt
 from tidings.storage.workflows import ShownVersion, ShownWorkflow
@@ -72,7 +73,7 @@ class BulkTrigger:
     workflow: UUID | str
     data: Json = field(default_factory=dict)
     idempotency_key: str | None = None
-    contact_id: UUID | None = None
+    contact_id: ContactReference | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from tidings.domain.contact import ContactReference
 from tidings.domain.words import WORDS, ShownStatus
 
 Json = Mapping[str, object]
@@ -85,7 +86,7 @@ class EnrollmentFilter:
     all: bool = False
     status: EnrollmentStatus | None = None
     step_id: str | None = None
-    contact_ids: Sequence[UUID] | None = None
+    contact_ids: Sequence[ContactReference] | None = None
     company: str | None = None
     tag: str | None = None
 

@@ -10,14 +10,15 @@ from functools import partial
 from heapq import merge
 from uuid import UUID
 
+from tidings.domain.contact import ContactReference
 from tidings.domain.errors import NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import SUCCESSES, ItemStatus
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.sequence_form import steps_in
-from tidings.kernel.enroll import find_people
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
+from tidings.kernel.references import find_contact
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import LogStatus, StepLog
 from tidings.storage import enrollments, load
@@ -29,7 +30,6 @@ SNAPSHOT = ("body", "script", "html", "text")
 TITLES = ("subject", "title")
 CERTAIN = frozenset(["rejected", "retry_later"])
 """The outcomes of an attempt that is known to have come to nothing."""
-NEWEST = UUID(int=2**128 - 1)
 Attempts = Mapping[UUID, Sequence[ShownAttempt]]
 Lines = list[StepLog]
 
@@ -58,24 +58,27 @@ class StepLogs:
         return await self._lines(sorted(items, key=lambda item: (item.created_at, order.get(item.step_id, -1))))
 
     async def of_contact(
-        self, workspace: Workspace, contact_id: UUID, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        workspace: Workspace,
+        contact_id: ContactReference,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
     ) -> Page[StepLog]:
         """What the steps of every sequence did for a contact, newest first; for one that was deleted, too."""
         check_limit(limit)
-        shard = self._kernel.shard_of(contact_id)
+        id = await find_contact(self._kernel, workspace, contact_id)
         find = partial(
             enrollments.list_step_items_of_contact,
-            shard=shard,
+            shard=self._kernel.shard_of(id),
             tenant=workspace.tenant,
             workspace=workspace.name,
-            contact_id=contact_id,
-            before=read_cursor(cursor) or NEWEST,
+            contact_id=id,
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        found = await self._kernel.db.persist(find, alone=True)
-        if not found and not await find_people(self._kernel, shard, workspace, [contact_id]):
-            raise NotFound(f"there is no contact {contact_id}")
-        return await self._page(found, limit)
+        return await self._page(await self._kernel.db.persist(find, alone=True), limit)
 
     async def of_step(
         self,
@@ -84,6 +87,7 @@ class StepLogs:
         step_id: str,
         *,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[StepLog]:
         """What a step did for everyone, newest first: one query in each shard, merged by id."""
@@ -95,7 +99,7 @@ class StepLogs:
             tenant=workspace.tenant,
             workspace=workspace.name,
             step_id=step_id,
-            before=read_cursor(cursor) or NEWEST,
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         shards = await asyncio.gather(

@@ -11,7 +11,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.definition import parse_own_workflow
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
-from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.define import Change, define_workflow, redefine_workflow
 from tidings.kernel.kernel import Kernel
@@ -76,6 +76,7 @@ class Workflows:
         name: str | None = None,
         active: bool | None = None,
         limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownWorkflow]:
         """Workflows, newest first."""
@@ -86,7 +87,7 @@ class Workflows:
             workspace=workspace.name,
             name=name,
             active=active,
-            before=read_cursor(cursor),
+            span=newest_first(cursor, created),
             limit=limit + 1,
         )
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)

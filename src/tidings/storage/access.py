@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard, Workspace
+from tidings.domain.paging import Span
 from tidings.domain.roles import Role
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
@@ -89,9 +90,12 @@ async def find_key(tx: Tx, *, digest: bytes) -> ShownKey | None:
     return _shown(row) if row else None
 
 
-async def list_keys(tx: Tx, *, tenant: str, before: UUID | None, limit: int) -> list[ShownKey]:
+async def list_keys(tx: Tx, *, tenant: str, span: Span, limit: int) -> list[ShownKey]:
     """A tenant's keys, newest first."""
-    return [_shown(row) for row in await tx.fetch(_SQL["list_keys"], tenant=tenant, before=before, limit=limit)]
+    return [
+        _shown(row)
+        for row in await tx.fetch(_SQL["list_keys"], tenant=tenant, since=span.since, before=span.before, limit=limit)
+    ]
 
 
 async def read_key(tx: Tx, *, tenant: str, id: UUID) -> ShownKey | None:
@@ -110,18 +114,26 @@ async def touch_key(tx: Tx, *, id: UUID, now: datetime, before: datetime) -> Non
     await tx.fetch(_SQL["touch_key"], id=id, now=now, before=before)
 
 
-async def list_tenant_audit(tx: Tx, *, shard: Shard, tenant: str, before: UUID | None, limit: int) -> list[AuditLine]:
+async def list_tenant_audit(tx: Tx, *, shard: Shard, tenant: str, span: Span, limit: int) -> list[AuditLine]:
     """One shard's share of a tenant's history, newest first."""
-    rows = await tx.fetch(_SQL["list_tenant_audit"], shard=shard, tenant=tenant, before=before, limit=limit)
+    rows = await tx.fetch(
+        _SQL["list_tenant_audit"], shard=shard, tenant=tenant, since=span.since, before=span.before, limit=limit
+    )
     return [_line(row) for row in rows]
 
 
 async def list_subject_audit(
-    tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, before: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, span: Span, limit: int
 ) -> list[AuditLine]:
     """The history of one thing, newest first."""
     rows = await tx.fetch(
-        _SQL["list_subject_audit"], shard=shard, tenant=tenant, subject_id=subject_id, before=before, limit=limit
+        _SQL["list_subject_audit"],
+        shard=shard,
+        tenant=tenant,
+        subject_id=subject_id,
+        since=span.since,
+        before=span.before,
+        limit=limit,
     )
     return [_line(row) for row in rows]
 

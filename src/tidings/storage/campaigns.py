@@ -11,6 +11,7 @@ from tidings.domain.audience import Audience, read_audience
 from tidings.domain.campaign import Campaign
 from tidings.domain.errors import Conflict
 from tidings.domain.item import Channel
+from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -106,7 +107,7 @@ async def list_campaigns(
     workspace: str,
     name: str | None,
     channel: str | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownCampaign]:
     """Campaigns, newest first."""
@@ -116,7 +117,8 @@ async def list_campaigns(
         workspace=workspace,
         name=name,
         channel=channel,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_campaign(row) for row in rows]
@@ -173,9 +175,11 @@ async def show_segment(
     return _segment(row) if row else None
 
 
-async def list_segments(tx: Tx, *, tenant: str, workspace: str, before: UUID | None, limit: int) -> list[ShownSegment]:
+async def list_segments(tx: Tx, *, tenant: str, workspace: str, span: Span, limit: int) -> list[ShownSegment]:
     """Segments, newest first."""
-    rows = await tx.fetch(_SQL["list_segments"], tenant=tenant, workspace=workspace, before=before, limit=limit)
+    rows = await tx.fetch(
+        _SQL["list_segments"], tenant=tenant, workspace=workspace, since=span.since, before=span.before, limit=limit
+    )
     return [_segment(row) for row in rows]
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tidings.domain.contact import SEPARATOR, ContactChange, Entries
 from tidings.domain.ids import Shard
+from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -156,7 +157,7 @@ async def find_contact(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ext
 
 
 async def list_contacts(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, text: str | None, before: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, text: str | None, span: Span, limit: int
 ) -> list[ShownContact]:
     """One shard's contacts, newest first."""
     rows = await tx.fetch(
@@ -165,14 +166,15 @@ async def list_contacts(
         tenant=tenant,
         workspace=workspace,
         text=text,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_contact(row) for row in rows]
 
 
 async def list_contacts_of_status(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, status: str, text: str | None, before: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, status: str, text: str | None, span: Span, limit: int
 ) -> list[ShownContact]:
     """One shard's contacts with a status, newest first."""
     rows = await tx.fetch(
@@ -182,7 +184,8 @@ async def list_contacts_of_status(
         workspace=workspace,
         status=status,
         text=text,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_contact(row) for row in rows]
@@ -197,7 +200,7 @@ async def list_contacts_of_company(
     company: str,
     status: str | None,
     text: str | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownContact]:
     """One shard's contacts of a company, newest first."""
@@ -209,7 +212,8 @@ async def list_contacts_of_company(
         company=company,
         status=status,
         text=text,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_contact(row) for row in rows]
@@ -225,7 +229,7 @@ async def list_contacts_with_tag(
     company: str | None,
     status: str | None,
     text: str | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownContact]:
     """One shard's contacts with a tag, newest first."""
@@ -238,7 +242,8 @@ async def list_contacts_with_tag(
         company=company,
         status=status,
         text=text,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_contact(row) for row in rows]

@@ -8,6 +8,7 @@ from uuid import UUID
 from tidings.domain.execution import Frontier
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus
+from tidings.domain.paging import Span
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Row, Tx
 from tidings.storage.load import frontier_from_json
@@ -78,7 +79,7 @@ async def list_enrollments(
     workflow_id: UUID,
     statuses: Sequence[str] | None,
     cursors: Sequence[str] | None,
-    before: UUID,
+    span: Span,
     limit: int,
 ) -> list[StoredEnrollment]:
     """One shard's enrollments in a sequence, newest first."""
@@ -90,7 +91,8 @@ async def list_enrollments(
         workflow_id=workflow_id,
         statuses=statuses,
         cursors=cursors,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_enrollment(row) for row in rows]
@@ -105,7 +107,7 @@ async def list_enrollments_of_contact(
     contact_id: UUID,
     workflow_id: UUID | None,
     statuses: Sequence[str] | None,
-    before: UUID,
+    span: Span,
     limit: int,
 ) -> list[StoredEnrollment]:
     """A contact's enrollments, newest first."""
@@ -117,7 +119,8 @@ async def list_enrollments_of_contact(
         contact_id=contact_id,
         workflow_id=workflow_id,
         statuses=statuses,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_enrollment(row) for row in rows]
@@ -129,7 +132,7 @@ async def list_step_items(tx: Tx, *, shard: Shard, execution_id: UUID) -> list[S
 
 
 async def list_step_items_of_contact(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, contact_id: UUID, before: UUID, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, contact_id: UUID, span: Span, limit: int
 ) -> list[StepItem]:
     """What sequences made for a contact, newest first."""
     rows = await tx.fetch(
@@ -138,7 +141,8 @@ async def list_step_items_of_contact(
         tenant=tenant,
         workspace=workspace,
         contact_id=contact_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_item(row) for row in rows]
@@ -151,7 +155,7 @@ async def list_step_items_of_step(
     tenant: str,
     workspace: str,
     step_id: str,
-    before: UUID,
+    span: Span,
     limit: int,
 ) -> list[StepItem]:
     """One shard's items of a step, newest first."""
@@ -161,7 +165,8 @@ async def list_step_items_of_step(
         tenant=tenant,
         workspace=workspace,
         step_id=step_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_item(row) for row in rows]

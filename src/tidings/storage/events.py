@@ -11,6 +11,7 @@ import msgspec
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.ids import Shard, Workspace, workspace_of
 from tidings.domain.item import Channel, Fence, ItemStatus, Payload
+from tidings.domain.paging import Span
 from tidings.domain.recipients import Audience
 from tidings.domain.run import JobStatus
 from tidings.storage.database import Row, Tx
@@ -224,7 +225,7 @@ async def find_event(tx: Tx, *, shard: Shard, id: UUID) -> StoredEvent | None:
 
 
 async def list_events(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str | None, before: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str | None, span: Span, limit: int
 ) -> list[StoredEvent]:
     """One shard's events, newest first."""
     rows = await tx.fetch(
@@ -233,7 +234,8 @@ async def list_events(
         tenant=tenant,
         workspace=workspace,
         trigger=trigger,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_event(row) for row in rows]
@@ -247,7 +249,7 @@ async def list_events_of_contact(
     workspace: str,
     contact_id: UUID,
     trigger: str | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[StoredEvent]:
     """One shard's events that name a contact, newest first."""
@@ -258,7 +260,8 @@ async def list_events_of_contact(
         workspace=workspace,
         contact_id=contact_id,
         trigger=trigger,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_event(row) for row in rows]

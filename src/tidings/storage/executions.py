@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard
+from tidings.domain.paging import Span
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Row, Tx
 from tidings.storage.observe import ShownAttempt
@@ -94,7 +95,7 @@ async def list_executions(
     workspace: str,
     status: str | None,
     workflow_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[FoundExecution]:
     """One shard's executions, newest first; `status` is a stored one that has ended."""
@@ -105,7 +106,8 @@ async def list_executions(
         workspace=workspace,
         status=status,
         workflow_id=workflow_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_execution(row) for row in rows]
@@ -119,7 +121,7 @@ async def list_live_executions(
     workspace: str,
     status: str,
     workflow_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[FoundExecution]:
     """One shard's executions that have not ended and are shown with this status, newest first."""
@@ -130,7 +132,8 @@ async def list_live_executions(
         workspace=workspace,
         status=status,
         workflow_id=workflow_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_execution(row) for row in rows]
@@ -145,7 +148,7 @@ async def list_executions_of_contact(
     contact_id: UUID,
     status: str | None,
     workflow_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[FoundExecution]:
     """One shard's executions for a contact, newest first; `status` is one that is shown."""
@@ -157,7 +160,8 @@ async def list_executions_of_contact(
         contact_id=contact_id,
         status=status,
         workflow_id=workflow_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_execution(row) for row in rows]
@@ -173,7 +177,7 @@ async def list_failed_executions(
     error: str | None,
     node: str | None,
     ids: Sequence[UUID] | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[FoundExecution]:
     """One shard's dead letters, newest first."""
@@ -186,7 +190,8 @@ async def list_failed_executions(
         error=error,
         node=node,
         ids=ids,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_execution(row) for row in rows]

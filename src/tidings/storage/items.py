@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -55,7 +56,7 @@ async def list_outbox(
     status: str | None,
     channel: str | None,
     in_doubt: bool | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownItem]:
     """Items, newest first."""
@@ -67,7 +68,8 @@ async def list_outbox(
         status=status,
         channel=channel,
         in_doubt=in_doubt,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_item(row) for row in rows]
@@ -83,7 +85,7 @@ async def list_outbox_in_doubt(
     run_id: UUID | None,
     execution_id: UUID | None,
     event_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownItem]:
     """Items in doubt, newest first."""
@@ -96,7 +98,8 @@ async def list_outbox_in_doubt(
         run_id=run_id,
         execution_id=execution_id,
         event_id=event_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_item(row) for row in rows]
@@ -114,7 +117,7 @@ async def list_outbox_of_owner(
     run_id: UUID | None,
     execution_id: UUID | None,
     event_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownItem]:
     """Items of one run, execution or event, newest first."""
@@ -129,7 +132,8 @@ async def list_outbox_of_owner(
         run_id=run_id,
         execution_id=execution_id,
         event_id=event_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_item(row) for row in rows]
@@ -148,7 +152,7 @@ async def list_outbox_of_contact(
     run_id: UUID | None,
     execution_id: UUID | None,
     event_id: UUID | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownItem]:
     """Items meant for one contact, newest first."""
@@ -164,7 +168,8 @@ async def list_outbox_of_contact(
         run_id=run_id,
         execution_id=execution_id,
         event_id=event_id,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [shown_item(row) for row in rows]

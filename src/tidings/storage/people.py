@@ -1,6 +1,7 @@
 """Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people.py."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from tidings.domain.contact import Person
@@ -24,10 +25,28 @@ async def read_consents(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
     return {row["id"]: _person(row, {}) for row in rows}
 
 
-async def find_own_contacts(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]) -> set[UUID]:
-    """Those of one shard that the workspace has."""
-    rows = await tx.fetch(_SQL["find_own_contacts"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
-    return {row["id"] for row in rows}
+@dataclass(frozen=True, slots=True)
+class NamedContact:
+    """A contact that was looked for; `external_id` is None where it was found by its id."""
+
+    id: UUID
+    external_id: str | None
+    is_deleted: bool
+
+
+async def find_named_contacts(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID], external_ids: Sequence[str]
+) -> list[NamedContact]:
+    """Those of one shard that the workspace has or had."""
+    rows = await tx.fetch(
+        _SQL["find_named_contacts"],
+        shard=shard,
+        tenant=tenant,
+        workspace=workspace,
+        ids=ids,
+        external_ids=external_ids,
+    )
+    return [NamedContact(row["id"], row["external_id"], row["is_deleted"]) for row in rows]
 
 
 def _person(row: Row, data: Mapping[str, object]) -> Person:

@@ -9,6 +9,7 @@ import asyncpg
 
 from tidings.domain.errors import Conflict
 from tidings.domain.item import Channel
+from tidings.domain.paging import Span
 from tidings.domain.recipients import Audience
 from tidings.domain.rule import Rule, RuleKey, read_rule
 from tidings.storage.database import Row, Tx
@@ -129,7 +130,7 @@ async def list_rules(
     channel: str | None,
     audience: str | None,
     enabled: bool | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownRule]:
     """A workspace's rules, newest first."""
@@ -141,7 +142,8 @@ async def list_rules(
         channel=channel,
         audience=audience,
         enabled=enabled,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_rule(row) for row in rows]

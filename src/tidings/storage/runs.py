@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel
+from tidings.domain.paging import Span
 from tidings.domain.run import Counts, JobStatus, RunStatus, Source
 from tidings.storage.database import Row, Tx
 from tidings.storage.items import ShownItem, shown_item
@@ -87,7 +88,7 @@ async def show_runs(tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: S
 
 
 async def list_runs(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, status: str | None, before: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, status: str | None, span: Span, limit: int
 ) -> list[FoundRun]:
     """Runs, newest first."""
     rows = await tx.fetch(
@@ -96,7 +97,8 @@ async def list_runs(
         tenant=tenant,
         workspace=workspace,
         status=status,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_run(row) for row in rows]
@@ -110,7 +112,7 @@ async def list_runs_of_campaign(
     workspace: str,
     campaign_id: UUID,
     status: str | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[FoundRun]:
     """Runs of one campaign, newest first."""
@@ -121,7 +123,8 @@ async def list_runs_of_campaign(
         workspace=workspace,
         campaign_id=campaign_id,
         status=status,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_run(row) for row in rows]
@@ -140,18 +143,34 @@ async def sum_doubt_of_runs(tx: Tx, *, shard: Shard, run_ids: Sequence[UUID]) ->
 
 
 async def list_jobs(
-    tx: Tx, *, shard: Shard, run_id: UUID, after: UUID | None, limit: int, open_only: bool = False
+    tx: Tx, *, shard: Shard, run_id: UUID, span: Span, limit: int, open_only: bool = False
 ) -> list[ShownJob]:
     """Jobs of a run in one shard, oldest first; perhaps only those that have not ended."""
-    rows = await tx.fetch(_SQL["list_jobs"], shard=shard, run_id=run_id, after=after, limit=limit, open_only=open_only)
+    rows = await tx.fetch(
+        _SQL["list_jobs"],
+        shard=shard,
+        run_id=run_id,
+        since=span.since,
+        before=span.before,
+        limit=limit,
+        open_only=open_only,
+    )
     return [_job(row) for row in rows]
 
 
 async def list_job_history(
-    tx: Tx, *, shard: Shard, run_id: UUID, job_id: UUID | None, after: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, run_id: UUID, job_id: UUID | None, span: Span, limit: int
 ) -> list[JobEntry]:
     """What happened to the jobs of a run in one shard, oldest first."""
-    rows = await tx.fetch(_SQL["list_job_history"], shard=shard, run_id=run_id, job_id=job_id, after=after, limit=limit)
+    rows = await tx.fetch(
+        _SQL["list_job_history"],
+        shard=shard,
+        run_id=run_id,
+        job_id=job_id,
+        since=span.since,
+        before=span.before,
+        limit=limit,
+    )
     return [JobEntry(row["id"], row["job_id"], row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
 
 

@@ -11,6 +11,7 @@ from tidings.domain.execution import Frontier
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel
 from tidings.domain.moving import Moved
+from tidings.domain.paging import Span
 from tidings.domain.sequence_form import Settings, Step, read_settings
 from tidings.storage.database import Row, Tx
 from tidings.storage.define import Version
@@ -90,7 +91,7 @@ async def find_sequence_named(tx: Tx, *, tenant: str, workspace: str, name: str)
 
 
 async def list_sequences(
-    tx: Tx, *, tenant: str, workspace: str, name: str | None, status: str | None, before: UUID | None, limit: int
+    tx: Tx, *, tenant: str, workspace: str, name: str | None, status: str | None, span: Span, limit: int
 ) -> list[UUID]:
     """The ids of sequences, newest first."""
     rows = await tx.fetch(
@@ -99,7 +100,8 @@ async def list_sequences(
         workspace=workspace,
         name=name,
         status=status,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [row["id"] for row in rows]

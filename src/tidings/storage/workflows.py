@@ -9,6 +9,7 @@ import asyncpg
 
 from tidings.domain.errors import Conflict
 from tidings.domain.ids import Shard
+from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -56,7 +57,7 @@ async def list_workflows(
     workspace: str,
     name: str | None,
     active: bool | None,
-    before: UUID | None,
+    span: Span,
     limit: int,
 ) -> list[ShownWorkflow]:
     """Workflows, newest first."""
@@ -66,7 +67,8 @@ async def list_workflows(
         workspace=workspace,
         name=name,
         active=active,
-        before=before,
+        since=span.since,
+        before=span.before,
         limit=limit,
     )
     return [_workflow(row) for row in rows]

@@ -22,7 +22,7 @@ select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, 
 -- A tenant's keys, newest first.
 select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
   from api_keys
- where tenant_id = :tenant and (:before::uuid is null or id < :before)
+ where tenant_id = :tenant and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -45,7 +45,7 @@ update api_keys set last_used_at = :now where id = :id and (last_used_at is null
 select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
   from audit_log
  where shard = :shard and tenant_id = :tenant and subject_kind <> 'job'
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -54,6 +54,6 @@ select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
 select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
   from audit_log
  where shard = :shard and subject_id = :subject_id and tenant_id = :tenant
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;

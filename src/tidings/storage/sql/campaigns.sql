@@ -34,7 +34,7 @@ select id, name, channel, content, version, audience, data, send_hour, time_zone
  where tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
    and (:name::text is null or name = :name)
    and (:channel::text is null or channel = :channel)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -69,7 +69,7 @@ select id, name, audience, created_at, updated_at
 select id, name, audience, created_at, updated_at
   from segments
  where tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 

@@ -113,7 +113,7 @@ select id, external_id, name, email, phone, whatsapp, push_tokens, company, stat
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
    and (:text::text is null
         or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -126,7 +126,7 @@ select id, external_id, name, email, phone, whatsapp, push_tokens, company, stat
    and status = :status
    and (:text::text is null
         or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -139,7 +139,7 @@ select id, external_id, name, email, phone, whatsapp, push_tokens, company, stat
    and (:status::text is null or status = :status)
    and (:text::text is null
         or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -156,7 +156,7 @@ select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens,
    and (:text::text is null
         or strpos(lower(concat_ws(' ', c.name, c.email, c.phone, c.whatsapp, c.company, c.external_id)),
                   lower(:text)) > 0)
-   and (:before::uuid is null or t.contact_id < :before)
+   and t.contact_id >= :since and t.contact_id < :before
  order by t.contact_id desc
  limit :limit;
 

@@ -27,7 +27,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
         or case when q.stop = 'cancel' then 'cancelled'
                 else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
    and (:cursors::text[] is null or e.cursor = any(:cursors))
-   and e.id < :before
+   and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
 
@@ -46,7 +46,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
    and (:statuses::text[] is null
         or case when q.stop = 'cancel' then 'cancelled'
                 else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
-   and e.id < :before
+   and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
 
@@ -66,7 +66,7 @@ select o.id, o.execution_id, o.contact_id, o.node, o.channel, o.recipient, o.pay
   join executions e on e.shard = :shard and e.id = o.execution_id
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
  where o.shard = :shard and o.contact_id = :contact_id and o.tenant_id = :tenant and o.workspace_id = :workspace
-   and o.execution_id is not null and o.id < :before
+   and o.execution_id is not null and o.id >= :since and o.id < :before
  order by o.id desc
  limit :limit;
 
@@ -76,7 +76,7 @@ select id, execution_id, contact_id, node, channel, recipient, payload, status, 
        created_at, first_marked_at, finalized_at
   from outbox
  where shard = :shard and node = :step_id and contact_id is not null and tenant_id = :tenant
-   and workspace_id = :workspace and id < :before
+   and workspace_id = :workspace and id >= :since and id < :before
  order by id desc
  limit :limit;
 

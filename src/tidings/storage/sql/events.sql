@@ -94,7 +94,7 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:trigger::text is null or trigger = :trigger)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -105,7 +105,7 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and id in (select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id)
    and (:trigger::text is null or trigger = :trigger)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 

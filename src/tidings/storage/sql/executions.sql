@@ -28,7 +28,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
  where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:status::text is null or e.status = :status)
    and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
-   and (:before::uuid is null or e.id < :before)
+   and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
 
@@ -47,7 +47,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
    and (:status::text <> 'paused' or q.stop = 'pause')
    and shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status
    and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
-   and (:before::uuid is null or q.id < :before)
+   and q.id >= :since and q.id < :before
  order by q.id desc
  limit :limit;
 
@@ -64,7 +64,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
  where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:status::text is null or shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status)
    and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
-   and (:before::uuid is null or e.id < :before)
+   and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
 
@@ -82,7 +82,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
    and (:error::text is null or position(lower(:error) in lower(e.error)) > 0)
    and (:node::text is null or e.error_node = :node)
    and (:ids::uuid[] is null or e.id = any(:ids))
-   and (:before::uuid is null or e.id < :before)
+   and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
 

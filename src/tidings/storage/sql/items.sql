@@ -14,7 +14,7 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
    and (:status::text is null or status = :status)
    and (:channel::text is null or channel = :channel)
    and (:in_doubt::boolean is null or in_doubt = :in_doubt)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -28,7 +28,7 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
    and (:run_id::uuid is null or run_id = :run_id)
    and (:execution_id::uuid is null or execution_id = :execution_id)
    and (:event_id::uuid is null or event_id = :event_id)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -61,7 +61,7 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
    and (:status::text is null or status = :status)
    and (:channel::text is null or channel = :channel)
    and (:in_doubt::boolean is null or in_doubt = :in_doubt)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -72,7 +72,7 @@ with meant as materialized (
            contact_id, status, in_doubt, attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key,
            created_at, finalized_at
       from outbox
-     where shard = :shard and contact_id = :contact_id and (:before::uuid is null or id < :before)
+     where shard = :shard and contact_id = :contact_id and id >= :since and id < :before
        and tenant_id = :tenant and workspace_id = :workspace
 )
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,

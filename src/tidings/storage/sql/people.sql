@@ -11,9 +11,13 @@ select id, consent, suppressions, deleted_at is not null as is_deleted
   from contacts
  where shard = :shard and id = any(:ids::uuid[]);
 
--- name: find_own_contacts
--- Which contacts a workspace has.
-select id
+-- name: find_named_contacts
+-- The contacts of a workspace that have one of these ids, or one of these external ids. One that was deleted has no
+-- external id left, and is found by its id.
+select id, null::text as external_id, deleted_at is not null as is_deleted
   from contacts
  where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace
-   and deleted_at is null;
+union all
+select id, external_id, false as is_deleted
+  from contacts
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and external_id = any(:external_ids::text[]);

@@ -41,7 +41,7 @@ select id, trigger, channel, audience, enabled, steps, created_at, updated_at
    and (:channel::text is null or channel = :channel)
    and (:audience::text is null or audience = :audience)
    and (:enabled::boolean is null or enabled = :enabled)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 

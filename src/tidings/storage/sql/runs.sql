@@ -14,7 +14,7 @@ select id, campaign_id, idempotency_key, channel, provider, content_id, content,
   from runs
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -26,7 +26,7 @@ select id, campaign_id, idempotency_key, channel, provider, content_id, content,
   from runs
  where shard = :shard and campaign_id = :campaign_id and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
-   and (:before::uuid is null or id < :before)
+   and id >= :since and id < :before
  order by id desc
  limit :limit;
 
@@ -51,7 +51,7 @@ select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.ca
        j.error, j.created_at, j.started_at, j.ended_at, q.due_at, q.leased
   from jobs j
   left join queue q on q.shard = :shard and q.id = j.id
- where j.shard = :shard and j.run_id = :run_id and (:after::uuid is null or j.id > :after)
+ where j.shard = :shard and j.run_id = :run_id and j.id >= :since and j.id < :before
    and (not :open_only::boolean or j.ended_at is null)
  order by j.id
  limit :limit;
@@ -62,7 +62,7 @@ select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
   from jobs j
   join audit_log a on a.shard = :shard and a.subject_id = j.id
  where j.shard = :shard and j.run_id = :run_id and (:job_id::uuid is null or j.id = :job_id)
-   and (:after::uuid is null or a.id > :after)
+   and a.id >= :since and a.id < :before
  order by a.id
  limit :limit;
 

@@ -40,7 +40,7 @@ select w.id
         or :status = case when not exists (select 1 from workflow_versions v where v.workflow_id = w.id) then 'draft'
                           when w.paused then 'paused'
                           else 'active' end)
-   and (:before::uuid is null or w.id < :before)
+   and w.id >= :since and w.id < :before
  order by w.id desc
  limit :limit;
 

@@ -17,7 +17,7 @@ select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.numb
  where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.deleted_at is null
    and (:name::text is null or w.name = :name)
    and (:active::boolean is null or w.active = :active)
-   and (:before::uuid is null or w.id < :before)
+   and w.id >= :since and w.id < :before
  order by w.id desc
  limit :limit;
 
