@@ -1,15 +1,16 @@
 """The only file that knows every layer: it turns a Config into an Engine."""
 
 import importlib
+import shlex
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from tidings.config import Config, read_config, variable
-from tidings.domain.errors import ConfigInvalid, InputInvalid
+from tidings.config import Config, load_config, read_config, variable
+from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
@@ -37,6 +38,8 @@ from tidings.storage.migrate import (
 from tidings.storage.sealed import require_opened
 from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
 
+FindUrl = Callable[[Config], Awaitable[str]]
+"""How the database's address is found, and whether the embedded server may be started for it."""
 LONGEST_MARGIN = timedelta(seconds=1)
 SHARE_OF_A_LEASE = 0.8
 
@@ -73,13 +76,37 @@ def load_app(reference: str) -> App:
 
 
 async def database_url(config: Config) -> str:
-    """The database to use: the configured one, or else the embedded server, started if need be."""
+    """The database to use: the configured one, or else the embedded server, started if need be; it stays."""
     if config.database_url:
         return config.database_url
     # Imported here: the embedded server needs a POSIX system, a database elsewhere does not.
     from tidings import embedded  # noqa: PLC0415
 
     return await embedded.ensure_running(data_dir(config), bin_dir=config.pg_bin)
+
+
+async def running_database_url(config: Config) -> str:
+    """The database to use for what concerns a running system: the embedded server is found, and never started."""
+    if config.database_url:
+        return config.database_url
+    from tidings import embedded  # noqa: PLC0415
+
+    return await embedded.find_running(data_dir(config))
+
+
+@asynccontextmanager
+async def in_foreground(config: Config, *, supervise: bool = False) -> AsyncIterator[FindUrl]:
+    """Find the database for a command that runs until it is stopped.
+
+    An embedded server that it starts ends with its last user; `supervise` starts it again whenever it is gone.
+    """
+    if config.database_url:
+        yield database_url
+        return
+    from tidings.embedded.supervision import held, supervised  # noqa: PLC0415
+
+    async with (supervised if supervise else held)(data_dir(config), config.pg_bin) as server:
+        yield lambda _: server.start_and_keep() if supervise else server.start()
 
 
 def data_dir(config: Config) -> Path:
@@ -89,9 +116,26 @@ def data_dir(config: Config) -> Path:
     return config.data_dir or embedded.default_data_dir()
 
 
-async def open_database(config: Config) -> Database:
+def line_to_export(config: Config, directory: Path) -> str | None:
+    """What a shell in the same directory must export to find this database; None if it would anyway."""
+    bare = load_config({}, {}, directory)
+    if config.database_url:
+        if bare.database_url == config.database_url:
+            return None
+        shown = without_password(config.database_url)
+        return f"export DATABASE_URL={shlex.quote(shown)}" + (
+            "" if shown == config.database_url else "  # with its password"
+        )
+    place = data_dir(config).resolve()
+    with suppress(EmbeddedServerFailed):  # there is no default
+        if data_dir(bare).resolve() == place:
+            return None
+    return f"export TIDINGS_DATA_DIR={shlex.quote(str(place))}"
+
+
+async def open_database(config: Config, find_url: FindUrl = database_url) -> Database:
     """Connect to a database that may be used, whatever its tables."""
-    db = await Database.open(await database_url(config), connections=config.connections)
+    db = await Database.open(await find_url(config), connections=config.connections)
     try:
         await require_safe(db, allow_unsafe=config.allow_unsafe_storage)
     except BaseException:
@@ -107,6 +151,7 @@ async def open_engine(
     clock: Clock | None = None,
     may_migrate: bool = True,
     for_worker: bool = False,
+    find_url: FindUrl = database_url,
 ) -> Engine:
     """Open an engine on a current database; bring its tables up to date unless told only to look.
 
@@ -124,7 +169,7 @@ async def open_engine(
     limits.require_lease_for(providers.values())
     if for_worker:
         _require_limited_providers(config, providers)
-    db = await open_database(config)
+    db = await open_database(config, find_url)
     try:
         await _require_tables(config, db, may_migrate=may_migrate)
         shards = await read_shard_count(db)
@@ -278,33 +323,35 @@ async def migrate_database(config: Config) -> Sequence[str]:
 
 async def database_status(config: Config) -> DatabaseStatus:
     """Look at a database without changing it."""
-    async with _database(config) as db:
+    async with _database(config, running_database_url) as db:
         state = await schema_state(db)
         return DatabaseStatus(without_password(db.dsn), state.applied, [one.name for one in state.pending])
 
 
 async def reset_database(config: Config) -> None:
     """Remove everything Tidings owns, and make the tables anew."""
-    async with _database(config) as db:
+    async with _database(config, running_database_url) as db:
         await reset(db)
         await migrate(db, shards=config.shards)
 
 
 async def shown_database_url(config: Config) -> str:
     """The address without its password."""
-    return without_password(checked_address(await database_url(config)))
+    return without_password(checked_address(await running_database_url(config)))
 
 
 async def stop_embedded(config: Config) -> bool:
     """Stop the embedded server; False when it was not running."""
     from tidings import embedded  # noqa: PLC0415
+    from tidings.embedded.supervision import require_no_up  # noqa: PLC0415
 
+    require_no_up(data_dir(config))
     return await embedded.stop(data_dir(config))
 
 
 @asynccontextmanager
-async def _database(config: Config) -> AsyncIterator[Database]:
-    db = await open_database(config)
+async def _database(config: Config, find_url: FindUrl = database_url) -> AsyncIterator[Database]:
+    db = await open_database(config, find_url)
     try:
         yield db
     finally:

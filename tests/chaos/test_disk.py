@@ -7,12 +7,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, open_arena, until
 from tests.chaos.proof import SEED, prove
+from tests.chaos.troubles import take_all_room
+from tests.conftest import ManualClock, make_engine
+from tidings.config import Config
 from tidings.embedded.temporary import TemporaryServer
+from tidings.http import pulse
+from tidings.http.app import create_app
+from tidings.providers.fake import FakeProvider
+from tidings.storage.database import Database
+from tidings.storage.migrate import migrate
 
 pytestmark = pytest.mark.chaos
 
@@ -47,20 +56,23 @@ async def _run(*command: str) -> str:
 
 
 @pytest.fixture
-async def arena() -> AsyncIterator[Arena]:
+async def disk() -> AsyncIterator[Path]:
     # Not below pytest's own directory, which the server's account cannot enter.
     place = Path(f"/run/tidings-chaos-{os.getpid()}")
     if os.geteuid() == 0:
         place.mkdir(mode=0o755)
     try:
-        async with (
-            volume(place) as disk,
-            open_arena(SEED, server=TemporaryServer(settings=SETTINGS, parent=disk)) as arena,
-        ):
-            yield arena
+        async with volume(place) as disk:
+            yield disk
     finally:
         if place.exists():
             place.rmdir()
+
+
+@pytest.fixture
+async def arena(disk: Path) -> AsyncIterator[Arena]:
+    async with open_arena(SEED, server=TemporaryServer(settings=SETTINGS, parent=disk)) as arena:
+        yield arena
 
 
 async def feed(arena: Arena) -> None:
@@ -86,3 +98,25 @@ async def test_a_full_disk_of_the_database_stops_the_sending_and_loses_nothing(a
     findings = await prove(arena)
 
     assert findings.tallies["keyed"].in_doubt == findings.tallies["resolvable"].in_doubt == 0
+
+
+async def test_health_tells_of_a_full_disk_and_of_the_room_that_is_made(
+    disk: Path, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "FRESH_SECONDS", 0)
+    async with TemporaryServer(settings=SETTINGS, parent=disk) as server:
+        db = await Database.open(server.dsn)
+        await migrate(db)
+        app = create_app(await make_engine(db, clock, provider), Config(rate_limit=0))
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://tidings") as http:
+            before = await http.get("/v1/health")
+
+            ballast = take_all_room(disk)
+            full = await http.get("/v1/health")
+
+            ballast.unlink()
+            await server.start()
+            after = await http.get("/v1/health")
+        await db.close()
+
+    assert [one.status_code for one in (before, full, after)] == [200, 503, 200]

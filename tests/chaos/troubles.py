@@ -124,18 +124,23 @@ class Troubles:
 
     def fill_disk(self, volume: Path) -> Path:
         """Take all the room there is on a volume; give the file that takes it."""
-        ballast = volume / "ballast"
         self.troubles["disk full"] += 1
-        with ballast.open("wb", buffering=0) as file:
-            room = os.statvfs(volume)
-            with suppress(OSError):  # somebody may be taking the same room
-                os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
-            with suppress(OSError):
-                file.seek(0, os.SEEK_END)
-                while file.write(bytes(4096)):
-                    pass
-        return ballast
+        return take_all_room(volume)
 
     async def revive_postgres(self) -> None:
         """Start PostgreSQL if it has gone: without room for its log it stops by itself."""
         await self.server.start()
+
+
+def take_all_room(volume: Path) -> Path:
+    """Fill a volume; give the file that does."""
+    ballast = volume / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        room = os.statvfs(volume)
+        with suppress(OSError):  # somebody may be taking the same room
+            os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
+        with suppress(OSError):
+            file.seek(0, os.SEEK_END)
+            while file.write(bytes(4096)):
+                pass
+    return ballast

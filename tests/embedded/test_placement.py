@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import asyncpg
 import pytest
@@ -34,17 +35,40 @@ async def answer(dsn: str) -> int:
         await connection.close()
 
 
-def test_data_goes_where_the_user_keeps_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_goes_where_the_user_keeps_data(monkeypatch: pytest.MonkeyPatch, open_dir: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HOME", str(open_dir))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert default_data_dir() == Path("/home/ada/.local/share/tidings")
+    assert default_data_dir() == open_dir / ".local/share/tidings"
 
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert default_data_dir() == Path("/data/tidings")
 
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert default_data_dir() == Path("/home/ada/Library/Application Support/tidings")
+    assert default_data_dir() == open_dir / "Library/Application Support/tidings"
+
+
+@pytest.mark.parametrize("home", ["/nonexistent/ada", "ada"])
+def test_a_home_that_does_not_exist_is_refused_and_not_made(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+
+    with pytest.raises(EmbeddedServerFailed, match=rf"'{home}' does not exist: .*--data-dir or TIDINGS_DATA_DIR, or"):
+        default_data_dir()
+
+
+@pytest.mark.parametrize("home", [None, ""])
+def test_without_home_the_system_s_own_record_counts(
+    home: str | None, monkeypatch: pytest.MonkeyPatch, open_dir: Path
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(open_dir)))
+    monkeypatch.delenv("HOME", raising=False)
+    if home is not None:
+        monkeypatch.setenv("HOME", home)
+
+    assert default_data_dir() == open_dir / ".local/share/tidings"
 
 
 async def test_a_directory_without_binaries_is_refused(data_dir: Path, open_dir: Path) -> None:

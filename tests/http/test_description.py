@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import httpx2
 import pytest
 from fastapi import FastAPI
@@ -14,9 +15,10 @@ from fastapi import FastAPI
 from tests.http.conftest import Person, listening, person, start
 from tidings import __version__
 from tidings.config import Config
-from tidings.domain.ids import Shard
 from tidings.domain.roles import Role
 from tidings.engine import Engine
+from tidings.http import pulse
+from tidings.storage.database import Database
 
 CHECKED_FOR_SECONDS = 1_200
 SOON = ("--phases", "examples,fuzzing", "--max-examples", "3")
@@ -80,19 +82,56 @@ async def test_the_documentation_loads_nothing_from_elsewhere(http: httpx2.Async
 
 
 async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(
-    http: httpx2.AsyncClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     healthy = await http.get("/v1/health")
 
-    async def silence(_: Shard) -> None:
+    async def silence(_: object) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(engine, "next_due", silence)
-    monkeypatch.setattr("tidings.http.health.LONGEST_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(pulse, "require_writable", silence)
+    monkeypatch.setattr(pulse, "LONGEST_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(pulse, "FRESH_SECONDS", 0)
     unhealthy = await http.get("/v1/health")
 
     assert (healthy.status_code, healthy.json()) == (200, {"status": "healthy", "version": __version__})
     assert (unhealthy.status_code, unhealthy.json()["status"]) == (503, "unhealthy")
+    assert unhealthy.headers["retry-after"] == "2"
+
+
+async def test_health_tells_when_the_database_takes_no_writes(
+    http: httpx2.AsyncClient,
+    db: Database,
+    sql: "asyncpg.Connection[asyncpg.Record]",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pulse, "FRESH_SECONDS", 0)
+    before = await http.get("/v1/health")
+
+    await sql.execute(f"alter database {db.dsn.rsplit('/', 1)[-1]} set default_transaction_read_only = on")
+    others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    await sql.execute(f"select pg_terminate_backend(pid, 5000) {others}")
+    read_only = await http.get("/v1/health")
+
+    assert (before.status_code, read_only.status_code) == (200, 503)
+
+
+async def test_health_is_looked_at_once_for_all_who_ask_at_once(
+    http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    async def look(_: object) -> None:
+        nonlocal looks
+        looks += 1
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(pulse, "require_writable", look)
+    monkeypatch.setattr(pulse, "FRESH_SECONDS", 3600)
+    answers = await asyncio.gather(*(http.get("/v1/health") for _ in range(20)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert looks == 1
 
 
 async def test_metrics_count_requests_and_show_what_there_is(

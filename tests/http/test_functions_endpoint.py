@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, WELCOME, Person, caller, person
+from tidings.domain.errors import StorageUnavailable
 from tidings.domain.outcome import Accepted, RetryLater
 from tidings.domain.roles import Role
 from tidings.engine import Engine
@@ -245,3 +246,17 @@ async def test_our_failures_are_500_and_say_nothing_of_themselves(
     monkeypatch.setattr(engine.executions, "trigger", crash)
 
     assert_failure(await enqueue(front_end), 500, "An unexpected error occurred")
+
+
+async def test_a_database_that_is_away_is_a_503_with_the_time_to_come_again(
+    front_end: Person, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise StorageUnavailable("secret detail")
+
+    monkeypatch.setattr(engine.executions, "trigger", away)
+
+    answer = await enqueue(front_end)
+
+    assert_failure(answer, 503, "The database is not available; try again in a moment")
+    assert answer.headers["retry-after"] == "2"

@@ -181,7 +181,10 @@ async def test_what_takes_too_long_is_a_503(admin: Person, engine: Engine, monke
     monkeypatch.setattr(engine.workflows, "list", hang)
     monkeypatch.setattr(edge, "DEADLINE_SECONDS", 0.05)
 
-    assert_problem(await admin.get("/v1/workflows"), 503, "timeout")
+    answer = await admin.get("/v1/workflows")
+
+    assert_problem(answer, 503, "timeout")
+    assert answer.headers["retry-after"] == "2"
 
 
 def test_a_key_may_ask_as_often_as_its_rate_and_is_told_when_to_come_again() -> None:

@@ -177,3 +177,15 @@ async def test_a_second_signal_after_the_last_word_does_not_spoil_the_end(tiding
             await asyncio.sleep(0.001)
 
         assert await worker.ended() in {0, EXIT_AT_ONCE}
+
+
+async def test_children_drain_when_their_parent_is_killed(tidings: Tidings, dsn: str) -> None:
+    async with tidings("worker", "--processes", "2", DATABASE_URL=dsn) as parent:
+        await until(lambda: len(parent.named("worker_started")) == 2)
+        children = [line["pid"] for line in parent.named("worker_process_started")]
+
+        parent.process.kill()
+
+        await until(is_gone(*children))
+        await parent.ended()
+        assert len(parent.named("worker_drained")) == 2

@@ -19,7 +19,10 @@ def migrate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the tables up to date; safe when several processes do it at once."""
+    """Bring the tables up to date; safe when several processes do it at once.
+
+    Starts the embedded server if it does not run, and leaves it running: `tidings db stop` ends it.
+    """
     from tidings.cli.output import print_json, print_line
     from tidings.wiring import migrate_database
 
@@ -109,9 +112,9 @@ def forget_secrets(
 
 @app.command()
 def url(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Print the database's address, password included, for psql and the like; starts the embedded server."""
+    """Print the database's address, password included, for psql and the like; the embedded server must run."""
     from tidings.cli.output import print_json
-    from tidings.wiring import database_url as find
+    from tidings.wiring import running_database_url as find
 
     config = config_from(database_url=database_url, data_dir=data_dir)
     found = run(lambda: find(config))
@@ -123,7 +126,7 @@ def url(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJ
 
 @app.command()
 def stop(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Stop the embedded server; it is started again when it is needed."""
+    """Stop the embedded server, unless `tidings up` keeps it running."""
     from tidings.cli.output import print_json, print_line
     from tidings.wiring import stop_embedded
 

@@ -26,12 +26,14 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]], app: str | None = None) -> Result:
-    """Do something on an engine that is opened for it; the tables must be up to date."""
+    """Do something on an engine that is opened for it; the database must run, and its tables be up to date."""
 
     async def do() -> Result:
-        from tidings.wiring import load_app, open_engine
+        from tidings.wiring import load_app, open_engine, running_database_url
 
-        engine = await open_engine(config, load_app(app) if app else None, may_migrate=False)
+        engine = await open_engine(
+            config, load_app(app) if app else None, may_migrate=False, find_url=running_database_url
+        )
         try:
             return await work(engine)
         finally:

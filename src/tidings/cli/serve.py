@@ -1,5 +1,6 @@
 """`tidings serve` and `tidings up`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,6 +47,8 @@ def up(
 ) -> None:
     """Start everything: the embedded PostgreSQL if need be, the HTTP API, and workers.
 
+    PostgreSQL is started again whenever it is gone, and ends with the last process that uses it, unless it ran before.
+
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
     config = config_from(host=host, port=port, processes=processes, database_url=database_url, data_dir=data_dir)
@@ -53,32 +56,37 @@ def up(
 
 
 async def _serve(config: Config, app: str | None) -> int:
-    from tidings.wiring import load_app, open_engine
+    from tidings.wiring import in_foreground, load_app, open_engine
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config, load_app(app) if app else None)
-    return await run_together(engine, *await _open_api(engine, config))
+    loaded = load_app(app) if app else None
+    async with in_foreground(config) as find_url:
+        engine = await open_engine(config, loaded, find_url=find_url)
+        return await run_together(engine, *await _open_api(engine, config))
 
 
 async def _up(config: Config, app: str | None) -> int:
-    from tidings.wiring import load_app, open_engine
+    from tidings.wiring import in_foreground, load_app, open_engine
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
-    answering = await _open_api(engine, config)
-    workers: Part
-    if config.processes > 1:
-        workers = worker_processes(config, app)
-    else:
-        workers = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
-    return await run_together(engine, *answering, workers)
+    loaded = load_app(app) if app else None
+    async with in_foreground(config, supervise=True) as find_url:
+        engine = await open_engine(config, loaded, for_worker=True, find_url=find_url)
+        answering = await _open_api(engine, config)
+        workers: Part
+        if config.processes > 1:
+            workers = worker_processes(config, app)
+        else:
+            workers = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
+        return await run_together(engine, *answering, workers)
 
 
 async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simulator]":
     """Listen, and say where and with which key; what is wrong is said before anything runs."""
     from tidings.http.server import ApiServer
     from tidings.simulation import Simulator
+    from tidings.wiring import line_to_export
 
     simulator = Simulator(pg_bin=config.pg_bin)
     try:
@@ -90,4 +98,6 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
     print_line(f"Tidings answers at {api.url} (try {api.url}/docs)")
     if made:
         print_line(f"The first administrator's key, shown this once: {made}")
+    if line := line_to_export(config, Path.cwd()):
+        print_line(f"Commands in another terminal find this database after: {line}")
     return api, simulator

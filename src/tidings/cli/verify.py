@@ -2,25 +2,15 @@
 
 import typer
 
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from, run
+from tidings.cli.opened import on_database
+from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 
 
 def verify(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Check the promises 1 to 4 on the live database; names every row that breaks one, and exits 1 if any does."""
     from tidings.cli.output import print_json, print_line, print_table
-    from tidings.engine import Check
-    from tidings.wiring import open_engine
 
-    config = config_from(database_url=database_url, data_dir=data_dir)
-
-    async def work() -> list[Check]:
-        engine = await open_engine(config, may_migrate=False)
-        try:
-            return await engine.verify()
-        finally:
-            await engine.close()
-
-    checks = run(work)
+    checks = on_database(database_url, data_dir, lambda engine: engine.verify())
     offences = sum(len(check.offences) for check in checks)
     if as_json:
         print_json({"holds": offences == 0, "checks": checks})

@@ -22,6 +22,8 @@ AppReference = Annotated[
         "--app", help="A host application's providers, functions and fallbacks, as module:name.", show_default=False
     ),
 ]
+# The reading end of a pipe whose other end the parent process holds.
+Lifeline = Annotated[int | None, typer.Option(hidden=True)]
 
 
 def worker(
@@ -31,26 +33,29 @@ def worker(
     app: AppReference = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
+    lifeline: Lifeline = None,
 ) -> None:
     """Move what is due until stopped.
 
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
     config = config_from(processes=processes, batch=batch, lanes=lanes, database_url=database_url, data_dir=data_dir)
-    raise typer.Exit(run(lambda: _work(config, app)))
+    raise typer.Exit(run(lambda: _work(config, app, lifeline)))
 
 
-async def _work(config: Config, app: str | None) -> int:
-    from tidings.wiring import load_app, open_engine
+async def _work(config: Config, app: str | None, lifeline: int | None) -> int:
+    from tidings.wiring import in_foreground, load_app, open_engine
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_processes, run_together
 
-    engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
-    if config.processes > 1:
-        await engine.close()  # it has checked the settings and the tables; the children open their own
-        return await run_processes(worker_processes(config, app))
-    worker = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
-    return await run_together(engine, worker)
+    loaded = load_app(app) if app else None
+    async with in_foreground(config) as find_url:
+        engine = await open_engine(config, loaded, for_worker=True, find_url=find_url)
+        if config.processes > 1:
+            await engine.close()  # it has checked the settings and the tables; the children open their own
+            return await run_processes(worker_processes(config, app))
+        worker = Worker(engine, lanes=config.lanes, batch=config.batch, poll_seconds=config.poll_seconds)
+        return await run_together(engine, worker, lifeline=lifeline)
 
 
 def worker_processes(config: Config, app: str | None) -> "Processes":

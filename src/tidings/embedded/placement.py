@@ -14,6 +14,7 @@ from pathlib import Path
 from tidings.domain.errors import EmbeddedServerFailed
 
 REMEDY = "or set DATABASE_URL to a PostgreSQL of your own"
+NAME_ONE = "name a data directory with --data-dir or TIDINGS_DATA_DIR"
 
 # Where root's server lives when its own account cannot reach what was asked for. Every parent belongs to root.
 SHARED_ROOT = Path("/var/lib/tidings")
@@ -22,15 +23,22 @@ OWNER = "owner"
 
 
 def default_data_dir() -> Path:
-    """Give the directory where this user's programs keep their data."""
-    try:
-        home = Path.home()
-    except RuntimeError as error:
-        raise EmbeddedServerFailed(f"this user has no home directory: name a data directory, {REMEDY}") from error
+    """Return the directory where this user's programs keep their data."""
     if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "tidings"
+        return _home() / "Library" / "Application Support" / "tidings"
     configured = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return (configured if configured.is_absolute() else home / ".local" / "share") / "tidings"
+    return (configured if configured.is_absolute() else _home() / ".local" / "share") / "tidings"
+
+
+def _home() -> Path:
+    """This user's home directory; one that does not exist is refused: root would make it, anywhere."""
+    try:
+        home = Path(os.environ.get("HOME") or pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError as error:
+        raise EmbeddedServerFailed(f"HOME is not set: {NAME_ONE}, {REMEDY}") from error
+    if not (home.is_absolute() and home.is_dir()):
+        raise EmbeddedServerFailed(f"the home directory {str(home)!r} does not exist: {NAME_ONE}, {REMEDY}")
+    return home
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,21 @@ class Site:
     def life(self) -> Path:
         """The lock that every process of the server inherits, so that it is free only when all of them are gone."""
         return self.home / "server.lock"
+
+    @property
+    def users(self) -> Path:
+        """The lock that every process that uses the server shares."""
+        return self.home / "users.lock"
+
+    @property
+    def keeper(self) -> Path:
+        """The lock of the process that stops the server after its last user."""
+        return self.home / "keeper.lock"
+
+    @property
+    def up(self) -> Path:
+        """The lock of the one `tidings up` that keeps the server running; the file holds its pid."""
+        return self.home / "up.lock"
 
 
 def find_site(data_dir: Path) -> Site:

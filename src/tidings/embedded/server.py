@@ -1,7 +1,8 @@
 """Start, share and stop the server of a data directory.
 
-The server belongs to no process: it is started in a session of its own and outlives whoever started it. It listens
-on 127.0.0.1 under a password and opens no socket file, so no length or mode of a path matters.
+The server is started in a session of its own and outlives the process that started it; asked for with
+`stop_when_unused`, it ends with its last user (keeper.py). It listens on 127.0.0.1 under a password and opens no socket
+file, so no length or mode of a path matters.
 """
 
 import asyncio
@@ -18,8 +19,10 @@ from pathlib import Path
 
 from tidings.domain.errors import EmbeddedServerFailed
 from tidings.embedded.binaries import Binaries, find_binaries
+from tidings.embedded.keeper import spawn_keeper
 from tidings.embedded.placement import REMEDY, Account, Site, find_site, make_site, run_as, write_private
 from tidings.embedded.processes import POLL_SECONDS, is_held, is_postmaster, locked, open_lock, try_lock, until
+from tidings.embedded.users import depart, is_used, join
 
 ROLE = "tidings"
 SETTINGS = {
@@ -54,6 +57,8 @@ PORTS = range(20_000, 32_000)
 ORPHAN_SECONDS = 60.0
 # The second is for a server that was killed while it started, or lost its port to another program.
 START_ATTEMPTS = 2
+COMING_SECONDS = 15.0
+"""How long a command that starts nothing waits for a server that others are starting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +81,76 @@ class Postmaster:
 
 
 async def ensure_running(
-    data_dir: Path, *, bin_dir: Path | None = None, settings: Mapping[str, str] | None = None
+    data_dir: Path,
+    *,
+    bin_dir: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    stop_when_unused: bool = False,
 ) -> str:
     """Return the address of the data directory's server once it accepts connections, starting it if none runs.
 
-    Any number of processes may call this at once. It waits without a limit while a live server recovers. `settings`
-    apply only if this call starts the server.
+    Any number of processes may call this at once; each is a user of the server until it ends. It waits without a limit
+    while a live server recovers. `settings` and `stop_when_unused` apply only if this call starts the server.
     """
     with failures_naming(data_dir):
         site, account = make_site(data_dir)
         async with locked(site.turn):
+            wanted, keep_port = SETTINGS | dict(settings or {}), is_used(site)
+            await join(site)
             log_size = _shorten_log(site)
             for _ in range(START_ATTEMPTS):
                 found = await _find_running(site)
-                pid = found.pid if found else await _start(site, account, bin_dir, SETTINGS | dict(settings or {}))
+                if found is None and stop_when_unused:
+                    spawn_keeper(site, data_dir)  # before the server: we may die between the two
+                pid = found.pid if found else await _start(site, account, bin_dir, wanted, keep_port=keep_port)
                 server = await _until_ready(site, pid)
                 if server is not None:
                     return _dsn(site, server)
             raise EmbeddedServerFailed(f"PostgreSQL in {site.data} stops while starting: {_read_log(site, log_size)}")
 
 
+async def find_running(data_dir: Path) -> str:
+    """Return the address of the data directory's server once it accepts connections; never starts one.
+
+    Waits for a moment while another process is starting it.
+    """
+    with failures_naming(data_dir):
+        site = find_site(data_dir)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COMING_SECONDS):
+                await until(lambda: read_postmaster(site) is not None or not _is_coming(site))
+        found = read_postmaster(site)
+        if found is not None:
+            await join(site)
+            found = await _until_ready(site, found.pid)
+        if found is None:
+            raise EmbeddedServerFailed(
+                f"no PostgreSQL of Tidings runs in {data_dir}: start it with 'tidings up', or name another with "
+                "--data-dir, TIDINGS_DATA_DIR or DATABASE_URL"
+            )
+        return _dsn(site, found)
+
+
+def _is_coming(site: Site) -> bool:
+    return is_held(site.turn) or is_held(site.up)
+
+
 async def stop(data_dir: Path) -> bool:
     """Stop the server, ending its connections, and wait until it is gone; False if it was not running."""
     with failures_naming(data_dir):
         site = find_site(data_dir)
+        depart(site)
         if not site.data.exists():
             return False
         async with locked(site.turn):
             return await _stop(site)
+
+
+async def stop_completely(site: Site) -> None:
+    """Stop a server that may have no pid yet; the caller holds the turn."""
+    # A starter that was cancelled or killed has left an initdb at work, or a server that has not yet written its pid.
+    await _wait_out(site, lambda: read_postmaster(site) is not None or not is_held(site.life))
+    await _stop(site)
 
 
 async def remove(data_dir: Path) -> None:
@@ -112,10 +159,9 @@ async def remove(data_dir: Path) -> None:
         site = find_site(data_dir)
         if not site.home.exists():
             return
+        depart(site)
         async with locked(site.turn):
-            # Whoever was cancelled has left an initdb at work, or a server that has not yet said which process it is.
-            await _wait_out(site, lambda: read_postmaster(site) is not None or not is_held(site.life))
-            await _stop(site)
+            await stop_completely(site)
             _remove_files(site, data_dir)
 
 
@@ -178,7 +224,9 @@ async def _find_running(site: Site) -> Postmaster | None:
     return None
 
 
-async def _start(site: Site, account: Account, bin_dir: Path | None, settings: dict[str, str]) -> int:
+async def _start(
+    site: Site, account: Account, bin_dir: Path | None, settings: dict[str, str], *, keep_port: bool
+) -> int:
     binaries = await find_binaries(bin_dir, account)
     life = open_lock(site.life)
     try:
@@ -188,7 +236,7 @@ async def _start(site: Site, account: Account, bin_dir: Path | None, settings: d
         _check_version(site, binaries)
         # Its processes are gone, so whoever has that pid now is a stranger; PostgreSQL would refuse to start.
         (site.data / "postmaster.pid").unlink(missing_ok=True)
-        settings |= {"port": _choose_port(site)}
+        settings |= {"port": _choose_port(site, keep_port)}
         if binaries.major >= 16:
             settings |= {"scram_iterations": "4096"}  # for whatever passwords people give to roles of their own
         return _launch(site, account, binaries, settings, life)
@@ -300,13 +348,21 @@ def _check_version(site: Site, binaries: Binaries) -> None:
         )
 
 
-def _choose_port(site: Site) -> str:
-    """Take the port of the last start, so that the address stays, unless someone else has it now."""
+def _choose_port(site: Site, keep: bool) -> str:
+    """Take the port of the last start, so that the address stays, unless another program has it now.
+
+    With `keep` there is no other choice: processes that use the server know it by this port.
+    """
     record = site.home / "port"
     with suppress(FileNotFoundError, ValueError):
         kept = int(record.read_text())
         if _is_free(kept):
             return str(kept)
+        if keep:
+            raise EmbeddedServerFailed(
+                f"port {kept}, where the users of {site.data} look for it, is taken by another program: end that one, "
+                "or stop every process that uses the server and start again"
+            )
     port = next(port for port in random.sample(PORTS, len(PORTS)) if _is_free(port))
     write_private(record, str(port))
     return str(port)

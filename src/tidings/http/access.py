@@ -14,6 +14,7 @@ from tidings.domain.roles import Permission, may
 from tidings.engine import Engine
 from tidings.http.errors import FieldsInvalid, Forbidden, Unauthorized
 from tidings.http.metrics import Metrics
+from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
@@ -30,6 +31,7 @@ class Api:
     rate: RateLimit
     metrics: Metrics
     streams: Streams
+    pulse: Pulse
     simulator: Simulates | None = None
 
 

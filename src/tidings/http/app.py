@@ -35,6 +35,7 @@ from tidings.http.edge import Edge
 from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import VERSION, describe
+from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
@@ -58,7 +59,8 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
         generate_unique_id_function=_operation_id,
     )
     metrics = Metrics(engine)
-    app.state.api = Api(engine, RateLimit(config.rate_limit, time.monotonic), metrics, Streams(), simulator)
+    rate = RateLimit(config.rate_limit, time.monotonic)
+    app.state.api = Api(engine, rate, metrics, Streams(), Pulse(engine), simulator)
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]

@@ -1,4 +1,4 @@
-"""The outermost layer: gives each request an id and a deadline, counts it, and lets no exception out.
+"""The outermost layer: gives each request an id, a deadline and a hurry, counts it, and lets no exception out.
 
 Plain ASGI, so that it costs little and sees streams as they are.
 """
@@ -11,8 +11,9 @@ import time
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tidings.http.errors import problem
+from tidings.http.errors import RETRY_AFTER, problem
 from tidings.http.metrics import Metrics
+from tidings.kernel.writable import Hurry, hurried
 
 log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
@@ -35,9 +36,10 @@ class Edge:
         answer = _Answer(scope, send)
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
-                answer.deadline = scope["tidings.deadline"] = deadline
-                await self._app(scope, receive, answer.send)
+            with hurried() as hurry:
+                async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
+                    answer.lasting = scope["tidings.lasting"] = _Lasting(deadline, hurry)
+                    await self._app(scope, receive, answer.send)
         except TimeoutError:
             await answer.fail(503, "timeout", "this took too long, and may still happen: ask with the same key again")
         except Exception:
@@ -48,11 +50,23 @@ class Edge:
             self._metrics.answered(_operation(scope), method, answer.status, time.perf_counter() - started)
 
 
+class _Lasting:
+    """How long a request may last, and whether it waits for a database that is out of reach."""
+
+    def __init__(self, deadline: asyncio.Timeout, hurry: Hurry) -> None:
+        self._deadline, self._hurry = deadline, hurry
+
+    def extend(self, seconds: float | None) -> None:
+        """Begin the deadline anew; what has come this far is worth waiting for the database, too."""
+        self._deadline.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
+        self._hurry.end()
+
+
 def give_time(scope: Scope) -> None:
     """Begin the deadline anew: whoever reads a body as long as a file calls this at each piece that comes."""
-    deadline: asyncio.Timeout | None = scope.get("tidings.deadline")
-    if deadline is not None:
-        deadline.reschedule(asyncio.get_running_loop().time() + DEADLINE_SECONDS)
+    lasting: _Lasting | None = scope.get("tidings.lasting")
+    if lasting is not None:
+        lasting.extend(DEADLINE_SECONDS)
 
 
 class _Answer:
@@ -62,21 +76,22 @@ class _Answer:
         self._scope, self._send = scope, send
         self.request_id = _request_id(scope)
         self.status = 0
-        self.deadline: asyncio.Timeout | None = None
+        self.lasting: _Lasting | None = None
         scope["tidings.request_id"] = self.request_id
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message.get("headers", []), (b"x-request-id", self.request_id.encode())]
-            if self.deadline and any(value.startswith(b"text/event-stream") for _, value in message["headers"]):
-                self.deadline.reschedule(None)  # a stream lasts as long as what it tells of
+            if self.lasting and any(value.startswith(b"text/event-stream") for _, value in message["headers"]):
+                self.lasting.extend(None)  # a stream lasts as long as what it tells of
         await self._send(message)
 
     async def fail(self, status: int, code: str, detail: str) -> None:
         if self.status:
             return  # it has begun: all that is left is to end the connection
-        await problem(self.request_id, status, code, detail)(self._scope, _nothing, self.send)
+        headers = RETRY_AFTER if status == 503 else None
+        await problem(self.request_id, status, code, detail, headers=headers)(self._scope, _nothing, self.send)
 
 
 async def _nothing() -> Message:

@@ -28,6 +28,8 @@ from tidings.domain.errors import (
 log = structlog.get_logger()
 JsonObject = dict[str, Any]
 PROBLEM_JSON = "application/problem+json"
+RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
+"""With every 503: an embedded server that was killed is back by then."""
 
 
 class Refused(TidingsError):
@@ -156,7 +158,7 @@ def places_of(error: TidingsError) -> Sequence[Problem]:
 def tidings_problem(request: Request, error: TidingsError) -> JSONResponse:
     """What the engine or the edge refused."""
     status = status_of(error)
-    headers = error.headers() if isinstance(error, Refused) else {}
+    headers = error.headers() if isinstance(error, Refused) else RETRY_AFTER if status == 503 else {}
     detail = str(error)
     if status >= 500:
         # What storage says may name hosts and roles; the log has it under the request's id.

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from tidings.domain.errors import Conflict, InputInvalid, NotFound, TidingsError
+from tidings.domain.errors import Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
 from tidings.domain.roles import Permission
 from tidings.domain.words import WORDS
 from tidings.http.access import Visit, recognise, visit
 from tidings.http.bodies import decode, read_body
-from tidings.http.errors import Refused, Unauthorized, request_id_of, status_of
+from tidings.http.errors import RETRY_AFTER, Refused, Unauthorized, request_id_of, status_of
 from tidings.products.shown import ShownExecution
 
 log = structlog.get_logger()
@@ -58,6 +58,9 @@ async def _answer(request: Request) -> Response:
         return _failure(400, str(error))
     except Refused as error:
         return _failure(status_of(error), str(error), error.headers())
+    except StorageUnavailable as error:
+        log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=str(error))
+        return _failure(503, "The database is not available; try again in a moment", RETRY_AFTER)
     except TidingsError as error:
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=str(error))
     except Exception:

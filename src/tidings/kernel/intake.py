@@ -14,6 +14,7 @@ from tidings.domain.queue import Lane
 from tidings.kernel.check import Trigger, check_triggers, find_workflow
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start import Started, store_triggers
+from tidings.storage.outage import is_hurried
 
 MOST_AT_ONCE = 500
 Waiting = tuple[Trigger, asyncio.Future[Started]]
@@ -26,6 +27,7 @@ class Door(NamedTuple):
     workflow: UUID | str
     lane: Lane
     triggered_by: str | None
+    is_hurried: bool = False  # whoever can wait for the database must not fail with those who cannot
 
 
 class Intake:
@@ -38,6 +40,7 @@ class Intake:
 
     async def start(self, door: Door, trigger: Trigger) -> Started:
         """Start one execution; the same key again gives the same execution."""
+        door = door._replace(is_hurried=is_hurried())
         answer: asyncio.Future[Started] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(door, []).append((trigger, answer))
         if door not in self._storing:

@@ -13,6 +13,7 @@ import structlog
 from tidings.domain.errors import StorageUnavailable
 from tidings.storage.address import checked_address, malformed, without_password
 from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
+from tidings.storage.outage import BRIEF_SECONDS, Outage, is_hurried
 from tidings.storage.statements import Statement
 
 log = structlog.get_logger()
@@ -35,6 +36,12 @@ class TransientFailure(StorageUnavailable):
     """The statement did not happen, or nobody knows; safe-to-repeat work is tried again."""
 
     code = "storage_transient"
+
+
+class OutOfReach(TransientFailure):
+    """The database is known to be out of reach, and whoever asks is in a hurry."""
+
+    code = "storage_unavailable"
 
 
 def assert_no_transaction() -> None:
@@ -93,6 +100,7 @@ class Database:
     def __init__(self, pool: "asyncpg.Pool[Row]", dsn: str) -> None:
         self._pool = pool
         self.dsn = dsn
+        self._outage = Outage(lambda: _can_connect(dsn))
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = 10, statement_timeout_seconds: float = 30) -> "Database":
@@ -124,7 +132,7 @@ class Database:
     async def autocommit(self) -> AsyncIterator[Tx]:
         """Lend a connection on which each statement commits alone."""
         with _sorted_errors():
-            async with self._pool.acquire() as connection:
+            async with self._connection() as connection:
                 yield Tx(connection)
 
     @asynccontextmanager
@@ -134,35 +142,55 @@ class Database:
         token = _in_transaction.set(True)
         try:
             with _sorted_errors():
-                async with self._pool.acquire() as connection, connection.transaction(isolation=isolation):
+                async with self._connection() as connection, connection.transaction(isolation=isolation):
                     if (snapshot or may_be_long) and _bounds_transactions(connection):
                         await connection.execute("set local transaction_timeout = 0")
                     yield Tx(connection)
         finally:
             _in_transaction.reset(token)
 
+    @asynccontextmanager
+    async def _connection(self) -> "AsyncIterator[asyncpg.pool.PoolConnectionProxy[Row]]":
+        """Lend a connection; while none can be made, whoever is in a hurry is refused at once."""
+        if is_hurried() and await self._outage.is_known():
+            raise OutOfReach("the database cannot be reached")
+        try:
+            connection = await self._pool.acquire()
+        except (OSError, TimeoutError, asyncpg.CannotConnectNowError):
+            self._outage.begin()
+            raise
+        try:
+            yield connection
+        finally:
+            await self._pool.release(connection)
+
     async def persist(self, work: Callable[[Tx], Awaitable[Result]], *, alone: bool = False) -> Result:
         """Run `work` in a transaction (or `alone`, one statement) until its commit is known.
 
-        The work must be safe to repeat: after an unknown commit it runs again with the same values.
+        The work must be safe to repeat: after an unknown commit it runs again with the same values. In a hurry it is
+        repeated for a moment only.
         """
-        delay = 0.01
+        delay, started = 0.01, time.monotonic()
         while True:
             try:
                 async with self.autocommit() if alone else self.transaction() as tx:
                     return await work(tx)
+            except OutOfReach:
+                raise
             except TransientFailure as failure:
-                if self._pool.is_closing():
+                if self._pool.is_closing() or (is_hurried() and time.monotonic() - started >= BRIEF_SECONDS):
                     raise
                 if isinstance(failure.__cause__, TimeoutError):
                     # The way to the server may be gone without a word: the other connections would each time out, too.
                     await self._pool.expire_connections()
+                    self._outage.begin()
                 log.warning("storage_retry", reason=str(failure), delay_seconds=delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_BACKOFF_SECONDS)
 
     async def close(self) -> None:
         """Close every connection, waiting shortly for those in use."""
+        await self._outage.close()
         try:
             async with asyncio.timeout(5):
                 await self._pool.close()
@@ -188,6 +216,20 @@ SESSION_SETTINGS = {
     # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
     "citus.override_table_visibility": "off",
 }
+
+
+async def _can_connect(dsn: str) -> bool:
+    """Whether the server lets anybody in; one that refuses us for a reason of its own is there all the same."""
+    try:
+        connection = await asyncpg.connect(dsn)
+    except asyncpg.CannotConnectNowError:
+        return False
+    except asyncpg.PostgresError:
+        return True
+    except (OSError, TimeoutError, asyncpg.InterfaceError):
+        return False
+    await connection.close()
+    return True
 
 
 async def _prepare_session(connection: Any) -> None:

@@ -9,11 +9,17 @@ from typing import Protocol
 
 import structlog
 
+from tidings.domain.errors import StorageUnavailable
 from tidings.engine import Engine
+from tidings.kernel.writable import require_writable_anew
 from tidings.worker.processes import Processes
 
 log = structlog.get_logger()
 EXIT_AT_ONCE = 143
+EXIT_WITHOUT_DATABASE = 1
+DRAIN_SECONDS = 5.0
+"""How long a database that is away may take to come back while we leave; with the look itself well below ten."""
+LONGEST_WRITE_SECONDS = 3.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """A batch makes thousands of records, none in a cycle: looking for cycles after every 700 took a tenth of the time."""
@@ -29,13 +35,15 @@ class Part(Protocol):
         """Start nothing new."""
 
 
-async def run_together(engine: Engine, *parts: Part) -> int:
-    """Run parts on one engine until asked to stop, then finish what is in the air; one that fails drains them all."""
-    is_draining = False
+async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None) -> int:
+    """Run parts on one engine until asked to stop, then finish what is in the air; one that fails drains them all.
+
+    The end of the pipe `lifeline` is the end of the parent process, and asks like a signal.
+    """
+    draining = asyncio.Event()
 
     def drain() -> None:
-        nonlocal is_draining
-        is_draining = True
+        draining.set()
         for part in parts:
             part.drain()
 
@@ -43,16 +51,19 @@ async def run_together(engine: Engine, *parts: Part) -> int:
         try:
             return await part.run()
         finally:
-            if not is_draining:  # asked a second time, processes of workers would leave at once
+            if not draining.is_set():  # asked a second time, processes of workers would leave at once
                 drain()
 
     _on_signals(drain)
+    _on_end_of(lifeline, drain)
+    watching = asyncio.create_task(_leave_without_database(engine, draining))
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 10, 10)
     try:
         ended = await asyncio.gather(*(run(part) for part in parts), return_exceptions=True)
     finally:
         await engine.close()
+        watching.cancel()
     _ignore_signals()
     for end in ended:
         if isinstance(end, BaseException):
@@ -64,6 +75,42 @@ async def run_processes(processes: Processes) -> int:
     """The same with several processes."""
     _on_signals(processes.drain)
     return await processes.run()
+
+
+async def _leave_without_database(engine: Engine, draining: asyncio.Event) -> None:
+    """End the process when it was asked to and cannot write down what is in the air.
+
+    Who asked kills it soon anyway, and every fact that has to wait is as lost then as now.
+    """
+    await draining.wait()
+    await asyncio.sleep(DRAIN_SECONDS)
+    while await _can_write(engine):  # noqa: ASYNC110
+        await asyncio.sleep(1)
+    log.error("leaving_without_database", reason="nothing can be written; calls in the air will be found in doubt")
+    os._exit(EXIT_WITHOUT_DATABASE)
+
+
+async def _can_write(engine: Engine) -> bool:
+    try:
+        async with asyncio.timeout(LONGEST_WRITE_SECONDS):
+            await require_writable_anew(engine.kernel)
+    except (TimeoutError, StorageUnavailable):
+        return False
+    return True
+
+
+def _on_end_of(lifeline: int | None, drain: Callable[[], None]) -> None:
+    """Drain when the process at the other end of the pipe is gone."""
+    if lifeline is None:
+        return
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.remove_reader(lifeline)
+        log.warning("draining", reason="the process that started this one is gone")
+        drain()
+
+    loop.add_reader(lifeline, ended)
 
 
 def _ignore_signals() -> None:

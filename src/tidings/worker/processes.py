@@ -1,4 +1,7 @@
-"""Several worker processes under one parent: starts them, starts them again when they die, and passes signals on."""
+"""Several worker processes under one parent: starts them, starts them again when they die, and passes signals on.
+
+Each holds the reading end of a pipe that ends with the parent, and then drains: a parent that is killed leaves none.
+"""
 
 import asyncio
 import os
@@ -19,7 +22,10 @@ class Processes:
     """The children of one `tidings worker --processes N`."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], count: int) -> None:
+        # Neither end outlives us, or is inherited by any child but as `_run_one` says.
+        self._lifeline, self._our_end = os.pipe()
         self._command = [sys.executable, "-m", "tidings", "worker", *arguments, "--processes", "1"]
+        self._command += ["--lifeline", str(self._lifeline)]
         self._environment = environment
         self._count = count
         self._children: set[Process] = set()
@@ -27,7 +33,11 @@ class Processes:
 
     async def run(self) -> int:
         """Keep the children running until told to stop; give the worst of their exit codes."""
-        codes = await asyncio.gather(*(self._keep_one(number) for number in range(1, self._count + 1)))
+        try:
+            codes = await asyncio.gather(*(self._keep_one(number) for number in range(1, self._count + 1)))
+        finally:
+            os.close(self._our_end)
+            os.close(self._lifeline)
         return max(codes)
 
     def drain(self) -> None:
@@ -54,7 +64,10 @@ class Processes:
     async def _run_one(self, number: int) -> int:
         # A session of its own: Ctrl-C reaches the parent alone, which passes it on once.
         child = await asyncio.create_subprocess_exec(
-            *self._command, env={**os.environ, **self._environment}, start_new_session=True
+            *self._command,
+            env={**os.environ, **self._environment},
+            start_new_session=True,
+            pass_fds=[self._lifeline],
         )
         self._children.add(child)
         log.info("worker_process_started", number=number, pid=child.pid)

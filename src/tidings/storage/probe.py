@@ -1,0 +1,22 @@
+"""Find out whether anything can be written, without leaving anything behind. Reached from kernel/writable.py."""
+
+from tidings.domain.ids import Shard
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("probe")
+
+
+async def limit_memory(tx: Tx) -> None:
+    """Make the next large intermediate result of this transaction go to disk."""
+    await tx.fetch(_SQL["limit_memory"])
+
+
+async def spill(tx: Tx) -> None:
+    """Write half a megabyte to a temporary file; raises TransientFailure when the disk is full."""
+    await tx.fetch(_SQL["spill"])
+
+
+async def lock_shard(tx: Tx, *, shard: Shard) -> None:
+    """Write one row; raises TransientFailure when the database is read-only or recovers."""
+    await tx.fetch(_SQL["lock_shard"], shard=shard)
