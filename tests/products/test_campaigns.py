@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -339,7 +340,7 @@ async def test_bad_deploys_are_refused_before_anything_is_stored(engine: Engine,
 async def test_a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant(
     engine: Engine, clock: ManualClock, provider: FakeProvider, by: str
 ) -> None:
-    alike = {"status": "lead", "company": "Acme", "tags": ["vip"]}
+    alike: dict[str, Any] = {"status": "lead", "company": "Acme", "tags": ["vip"]}
     people = await make_contacts(engine, 8, **alike)
     for stranger in (CLARA, BOB):
         await make_contacts(engine, 8, stranger, **alike)
