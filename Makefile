@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CONTACTS ?= 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage test-api check format chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up test test-storage test-api mutants check format chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -40,6 +40,9 @@ test-storage: $(VENV)/.installed-dev ## Run the storage tests on another Postgre
 
 test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTTP API (minutes)
 	@TIDINGS_TEST_API=1 $(BIN)/python -m pytest tests/http/test_description.py
+
+mutants: $(VENV)/.installed-dev ## Take each guard away in a copy of the tree and see a test notice: minutes (ONLY=name, JOBS=)
+	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS))
 
 check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }

@@ -33,6 +33,7 @@ SHARING = (
         "test_database.py",
         "test_event_function.py",
         "test_functions.py",
+        "test_isolation.py",
         "test_row_security.py",
         "test_statements.py",
         "test_trigger_function.py",

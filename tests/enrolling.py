@@ -16,6 +16,7 @@ HOME = Workspace("acme", "main")
 ELSEWHERE = Workspace("rival", "main")
 CALLER = Caller(HOME, "test")
 RIVAL = Caller(ELSEWHERE, "test")
+NEIGHBOUR = Caller(Workspace("acme", "second"), "test")
 
 
 def step(day: int, hour: int | None = None, channel: str = "email", **more: object) -> dict[str, object]:

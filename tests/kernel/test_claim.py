@@ -32,7 +32,7 @@ from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard
 from tidings.domain.item import Marked
 from tidings.domain.outcome import Accepted, Outcome, RetryLater
-from tidings.domain.queue import Lane
+from tidings.domain.queue import Kind, Lane
 from tidings.engine import Engine
 from tidings.kernel.claim import claim_due
 from tidings.kernel.horizon import BEGINNING, LOOK_EVERYWHERE, SLACK
@@ -201,6 +201,26 @@ async def test_rule_7_any_progress_forgets_the_crashes(engine: Engine, clock: Ma
     await work_once(engine)
 
     assert await sql.fetchval("select crashes from queue") == 0
+
+
+async def test_rule_7_a_move_without_any_answer_forgets_the_crashes_too(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await start(engine, delay("first", "PT0S"), delay("long", "PT1H"), email())
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    clock.advance(seconds=31)
+    kinds = {lease.kind for lease in await claim(engine)}
+    clock.advance(minutes=6)
+    rest = "insert into provider_pauses (provider, paused_until, reason) values ($1, $2, '429')"
+    await sql.execute(rest, provider.name, clock.time + timedelta(hours=1))  # so nobody is called
+
+    await work(engine)
+
+    assert kinds == {*Kind}
+    assert provider.calls == []
+    left = await sql.fetch("select kind, leased, crashes from queue order by kind")
+    assert [tuple(each) for each in left] == [(kind, False, 0) for kind in sorted(Kind)]
 
 
 async def test_rule_7_an_answer_is_progress_even_if_its_worker_dies_before_the_release(

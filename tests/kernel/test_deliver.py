@@ -222,6 +222,31 @@ async def test_rule_5_no_call_starts_that_the_lease_may_not_outlast(
     assert left > provider.call_deadline + engine.kernel.limits.lease_margin
 
 
+async def test_rule_5_no_call_starts_on_a_lease_of_its_deadline_and_half_the_margin(
+    make_worker: MakeWorker, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.concurrency = 2
+    engine = await make_worker(Limits())
+    margin, lease_left = engine.kernel.limits.lease_margin, list[timedelta]()
+    turn = asyncio.Lock()
+
+    async def note_and_use_up_the_lease(item: Marked) -> Outcome:
+        async with turn:
+            [due_at] = await row(sql, "select due_at from queue where id = $1", item.owner)
+            lease_left.append(due_at - clock.time)
+            clock.time = max(clock.time, due_at - provider.call_deadline - 0.6 * margin)
+        return Accepted()
+
+    provider.answer = note_and_use_up_the_lease
+    people = [f"p{number}@example.com" for number in range(8)]
+    await start(engine, email(to=people))
+
+    await work(engine)
+
+    assert sorted(call.recipient for call in provider.calls) == people
+    assert min(lease_left[provider.concurrency :]) > provider.call_deadline + margin
+
+
 async def test_rule_5_a_lease_too_short_for_a_provider_is_refused_at_the_start(
     db: Database, clock: ManualClock
 ) -> None:
@@ -281,6 +306,7 @@ async def test_rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease
     mail_answered.set()
     await task
 
+    await engine.kernel.notifier.close()
     assert marked == (True,)
     assert len(mail.calls) == 1
 
@@ -318,6 +344,7 @@ async def test_a_window_waits_for_slots_of_its_own_provider_only(db: Database, c
 
     await work_executions(kernel, kernel.shard_of(paused), Lane.TRANSACTIONAL, leases)
 
+    await kernel.notifier.close()  # or its last notification would meet a pool that the test's end has closed
     assert (free.calls, busy.calls) == ([], [])
     assert await sql.fetchval("select count(*) from outbox where marked_at is not null") == 0
     assert len(texts) == 4

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,9 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.products.campaign_scenes import deploy as deploy_campaign
+from tests.products.campaign_scenes import make_contacts
+from tidings.domain.ids import Shard
 from tidings.domain.item import Channel
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
@@ -26,6 +30,7 @@ from tidings.kernel import deploy as kernel_deploy
 from tidings.kernel.kernel import Limits
 from tidings.kernel.start_run import Recipient
 from tidings.providers.fake import FakeProvider
+from tidings.storage.load import load_runs
 
 SMALL = Limits(job_size=3)
 
@@ -117,6 +122,36 @@ async def test_rule_10_two_workers_on_the_same_run_plan_nobody_twice(
     assert await row(sql, "select count(*), count(distinct ordinal) from outbox") == (20, 20)
     assert len(provider.calls) == 20
     await assert_kept(engine)
+
+
+@pytest.mark.parametrize("source", ["list", "contacts"])
+async def test_rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back(
+    make_worker: MakeWorker, sql: Sql, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    engine = await make_worker(SMALL)
+    kernel, shard = engine.kernel, Shard(0)
+    if source == "contacts":
+        await make_contacts(engine, 200)
+    id = await (deploy(engine, 60) if source == "list" else deploy_campaign(engine))
+    run = (await kernel.db.persist(lambda tx: load_runs(tx, shard=kernel.shard_of(id), ids=[id])))[id]
+    read = kernel_deploy._read_chunk
+    state = "select planned, cursor, cursor_id, (select count(*) from jobs) from run_parts where shard = 0"
+    before: list[tuple[Any, ...]] = []
+
+    async def read_and_freeze(*arguments: Any) -> Any:
+        chunk = await read(*arguments)
+        monkeypatch.setattr(kernel_deploy, "_read_chunk", read)
+        for _ in range(2):  # another worker goes on meanwhile
+            part = await kernel_deploy._load_part(kernel, shard, id)
+            await kernel_deploy._deploy_chunk(kernel, shard, run, part)
+        before.append(await row(sql, state))
+        return chunk
+
+    monkeypatch.setattr(kernel_deploy, "_read_chunk", read_and_freeze)
+    await kernel_deploy._deploy_chunk(kernel, shard, run, await kernel_deploy._load_part(kernel, shard, id))
+
+    assert before[0][0] > 0
+    assert await row(sql, state) == before[0]
 
 
 @pytest.mark.parametrize("when", ["after", "before"])

@@ -333,6 +333,28 @@ async def test_resolvable_absent_is_resent_only_once_the_doubt_has_had_its_settl
     await assert_kept(engine)
 
 
+@pytest.mark.parametrize("kind", ["execution", "job"])
+async def test_rule_9_absent_after_an_unknown_answer_permits_a_resend_only_after_the_settle_time(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, kind: str
+) -> None:
+    provider.provider_class = Resolvable(authoritative=True, settle=timedelta(minutes=10))
+    answer_look_ups(provider, Absent())
+    provider.script = {"ada@example.com": [Unknown("reset")], "p1@example.com": [Unknown("reset")]}
+    await (start(engine, email(onDoubt="hold")) if kind == "execution" else deploy(engine, 1))
+
+    await work(engine)
+    asked_at = await sql.fetchval("select retry_at from outbox")
+    clock.advance(minutes=9, seconds=59)
+    await work(engine)
+    early = len(provider.calls)
+    clock.advance(seconds=1)
+    await work(engine)
+
+    assert (early, asked_at) == (1, clock.time)
+    assert len(provider.calls) == 2
+    assert await row(sql, STATE) == ("sent", False)
+
+
 async def test_resolvable_absent_without_authority_is_held(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:

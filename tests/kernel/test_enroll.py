@@ -10,6 +10,7 @@ from tests.conftest import ManualClock, make_engine
 from tests.enrolling import (
     CALLER,
     HOME,
+    NEIGHBOUR,
     RIVAL,
     ids,
     make_contact,
@@ -227,7 +228,9 @@ async def test_filters_are_joined_united_with_ids_and_exclusions_removed(engine:
             ("e", None, [], "lead"),
         )
     }
-    theirs = (await engine.contacts.create(RIVAL, {"externalId": "theirs", "tags": ["vip"]}))[0].id
+    of_others = {"externalId": "theirs", "company": "Engines", "tags": ["vip"], "status": "lead"}
+    theirs, next_door = [(await engine.contacts.create(one, of_others))[0].id for one in (RIVAL, NEIGHBOUR)]
+    await make_contacts(engine, 8, NEIGHBOUR, company="Engines", tags=["vip"], status="lead")  # in every shard
 
     async def count(**audience: object) -> tuple[int, int]:
         sequence = await make_sequence(engine, name=str(audience))
@@ -246,7 +249,7 @@ async def test_filters_are_joined_united_with_ids_and_exclusions_removed(engine:
         2,
         0,
     )
-    assert await count(contactIds=ids([people["a"], theirs, UUID(int=7)])) == (1, 2)
+    assert await count(contactIds=ids([people["a"], theirs, next_door, UUID(int=7)])) == (1, 3)
     assert await count(tag="nobody") == (0, 0)
 
 

@@ -22,13 +22,13 @@ from tests.kernel.scenes import (
     work_leases,
 )
 from tidings.domain.execution import ExecutionStatus
-from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.item import Channel, ItemStatus, Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
-from tidings.storage.finalize import Fact, finalize_items
+from tidings.storage.finalize import Fact, finalize_items, keep_results
 
 COUNTS = "select planned, sent, called, posted, failed, skipped from jobs"
 
@@ -107,6 +107,33 @@ async def test_rule_2_a_fact_of_an_earlier_attempt_changes_nothing(
     assert taken == 0
     assert await row(sql, "select status, marked_attempt, error from outbox") == ("queued", 2, "busy")
     assert await row(sql, COUNTS) == (1, 0, 0, 0, 0, 0)
+
+
+async def test_rule_2_a_result_is_kept_under_the_guard_of_its_fact(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, db: Database, sql: Sql
+) -> None:
+    async def keep(item: Marked, result: dict[str, object]) -> object:
+        late = Fact(item.id, item.fence, item.attempt, ItemStatus.SENT, result=result)
+        async with db.autocommit() as tx:
+            await keep_results(tx, shard=engine.kernel.shard_of(item.id), facts=[late])
+        return await sql.fetchval("select result::text from outbox")
+
+    step = {"name": "a", "function": "f", "action": "go", "payload_template": {}}
+    provider.script["f"] = [RetryLater("busy"), Accepted(None, {"number": 2})]
+    await engine.define("steps", {"steps": [step]})
+    await engine.trigger("steps", {}, "k1")
+    await work(engine)
+    [first] = provider.calls
+    clock.advance(minutes=1)
+    async with frozen_in_call(engine, provider) as answered:
+        of_an_earlier_attempt = await keep(first, {"number": 1})
+        answered.set()
+    of_an_ended_item = await keep(provider.calls[1], {"number": 3})
+    erased = "update outbox set recipient = '', result = null, status = 'queued', finalized_at = null"
+    await sql.execute(erased)
+    of_an_erased_item = await keep(provider.calls[1], {"name": "Ada"})
+
+    assert (of_an_earlier_attempt, of_an_ended_item, of_an_erased_item) == (None, '{"number": 2}', None)
 
 
 @pytest.mark.parametrize(

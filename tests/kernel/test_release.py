@@ -1,7 +1,7 @@
 """Release: a move needs the lease, and an owner is due when the first of its items is."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -25,12 +25,13 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
     work_leases,
+    work_once,
 )
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard
 from tidings.domain.item import Marked
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
-from tidings.domain.queue import Lane
+from tidings.domain.queue import Kind, Lane
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.kernel.claim import claim_due
@@ -38,6 +39,7 @@ from tidings.kernel.jobs import work_jobs
 from tidings.kernel.kernel import Limits
 from tidings.kernel.resolve import Resolution
 from tidings.providers.fake import FakeProvider
+from tidings.storage.release import wake_owner
 
 
 async def test_rule_2_a_move_without_the_lease_does_not_happen(
@@ -83,6 +85,49 @@ async def test_rule_2_a_worker_that_lost_one_of_its_jobs_goes_on_with_the_others
 
     assert len(leases) > 1
     assert {call.owner for call in provider.calls} == {lease.id for lease in leases[1:]}
+
+
+async def test_rule_1_a_job_that_was_woken_under_its_lease_is_due_at_once(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.script["p1@example.com"] = [RetryLater("busy", delay=timedelta(hours=1))]
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    [job] = [lease for lease in await claim(engine) if lease.kind is Kind.JOB]
+
+    await _wake(engine, job.id, clock.time)
+    await work_leases(engine, [job])
+    woken = await row(sql, "select due_at, wake, leased from queue where id = $1", job.id)
+    await work_once(engine)
+
+    assert woken == (clock.time, False, False)
+    assert await sql.fetchval("select due_at from queue where id = $1", job.id) == clock.time + timedelta(hours=1)
+    assert len(provider.calls) == 1
+
+
+async def test_rule_1_waking_moves_the_time_of_what_sleeps_and_never_that_of_a_lease(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    asleep, awake = await start_many(engine, 2, delay("long", "PT1H"), email())
+    await work(engine)
+    state = "select due_at, wake from queue where id = $1"
+
+    await _wake(engine, asleep, clock.time + timedelta(hours=2))
+    later = await row(sql, state, asleep)
+    await _wake(engine, asleep, clock.time + timedelta(minutes=5))
+    earlier = await row(sql, state, asleep)
+    await sql.execute("update queue set due_at = $2 where id = $1", awake, clock.time)
+    [held] = await claim(engine)
+    await _wake(engine, awake, clock.time)
+
+    assert later == (clock.time + timedelta(hours=1), False)
+    assert earlier == (clock.time + timedelta(minutes=5), False)
+    assert await row(sql, state, awake) == (held.until, True)
+
+
+async def _wake(engine: Engine, id: UUID, at: datetime) -> None:
+    async with engine.kernel.db.transaction() as tx:
+        await wake_owner(tx, shard=engine.kernel.shard_of(id), id=id, at=at)
 
 
 async def test_never_do_complete_a_job_without_checking_all_its_items(

@@ -9,6 +9,7 @@ from tests.kernel.scenes import (
     Sql,
     assert_kept,
     claim,
+    delay,
     deploy,
     email,
     plan_runs,
@@ -55,6 +56,23 @@ async def test_never_do_use_a_key_that_is_not_deterministic(engine: Engine, prov
     expected = {workflow_key(execution, "hello", 1, ordinal) for ordinal in (0, 1)}
     expected |= {campaign_key(Channel.EMAIL, run, str(ordinal), "1", None) for ordinal in (1, 2)}
     assert {call.key for call in provider.calls} == expected
+
+
+async def test_rule_6_a_key_is_of_its_place_in_the_walk_however_often_the_execution_was_claimed(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    people = ["ada@example.com", "b@example.com"]
+    execution = await start(engine, delay("first", "PT0S"), email(to=people), email("second", to=people))
+    for _ in range(2):  # workers that die before they reserve anything
+        await claim(engine)
+        clock.advance(minutes=6)
+
+    await work(engine)
+
+    stored = await sql.fetch("select node, ordinal, idempotency_key from outbox")
+    assert {tuple(each) for each in stored} == {
+        (node, ordinal, workflow_key(execution, node, 1, ordinal)) for node in ("hello", "second") for ordinal in (0, 1)
+    }
 
 
 async def test_never_do_skip_the_key(engine: Engine, sql: Sql) -> None:

@@ -103,6 +103,25 @@ async def test_rule_10_only_the_holder_of_a_runs_claim_writes_its_status(
     assert await sql.fetchval("select count(*) from audit_log where subject_kind = 'run' and event <> 'deployed'") == 0
 
 
+async def test_rule_10_a_zombie_that_knows_better_still_writes_no_status_and_ends_nobodys_lease(
+    engine: Engine, other: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    run = await deploy(engine, 1)
+    await plan_runs(engine)
+    clock.advance(seconds=31)
+    job, its_run = sorted(await claim(engine), key=lambda lease: lease.kind)
+    await work_leases(other, [job])
+    clock.advance(minutes=6)
+    [held] = await claim(other)
+
+    await work_leases(engine, [its_run])  # by now all its jobs are done
+
+    assert await row(sql, "select status, ended_at from runs") == ("queued", None)
+    assert await row(sql, "select id, fence, leased, due_at from queue") == (run, held.fence, True, held.until)
+    await work_leases(other, [held])
+    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+
+
 async def test_rule_10_a_finished_job_wakes_its_run(engine: Engine, clock: ManualClock, sql: Sql) -> None:
     await deploy(engine, 1)
     await plan_runs(engine)

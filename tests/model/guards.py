@@ -157,10 +157,31 @@ def release(row: Row | None, fence: int, due: Time, *, stop: bool) -> tuple[Row 
     """release.sql: release_executions; `due` is none where the owner leaves the queue. And whether it moved."""
     if row is None or row.fence != fence:
         return row, False
-    is_due_now = row.wake or row.stop != stop
-    if due == "none" and not is_due_now:
+    if due == "none" and not row.wake and row.stop == stop:
         return None, True
-    return Row(fence + 1, leased=False, due=is_due_now or due == "due", wake=False, stop=row.stop, crashes=0), True
+    return _let_go(row, due, stop=stop), True
+
+
+def release_job(row: Row | None, fence: int, due: Time, *, stop: bool, is_done: bool) -> tuple[Row | None, bool]:
+    """release.sql: release_jobs. A job with nothing open leaves the queue, whoever would wake it."""
+    if row is None or row.fence != fence:
+        return row, False
+    return (None if is_done else _let_go(row, due, stop=stop)), True
+
+
+def release_run(row: Row | None, fence: int, due: Time, *, stop: bool, has_ended: bool) -> tuple[Row | None, bool]:
+    """release.sql: release_runs. A run that has ended leaves the queue: all its jobs are done."""
+    return release_job(row, fence, due, stop=stop, is_done=has_ended)
+
+
+def _let_go(row: Row, due: Time, *, stop: bool) -> Row:
+    is_due = row.wake or row.stop != stop or due == "due"
+    return Row(row.fence + 1, leased=False, due=is_due, wake=False, stop=row.stop, crashes=0)
+
+
+def wake(row: Row, at: Time) -> Row:
+    """release.sql: wake_owner. A lease keeps its expiry: whoever has it looks again at its end."""
+    return row._replace(due=row.due or (at == "due" and not row.leased), wake=row.wake or row.leased)
 
 
 def cancel(row: Row) -> Row:

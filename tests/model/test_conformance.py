@@ -53,6 +53,7 @@ class Pair:
     row: Row | None
     items: list[Item | None]
     fences: list[int]
+    lane: Lane = Lane.TRANSACTIONAL
 
     @property
     def shard(self) -> Shard:
@@ -97,7 +98,7 @@ async def claimed(pair: Pair) -> None:
     until = FUTURE + timedelta(microseconds=len(pair.fences))
     taken = await pair.commit(
         lambda tx: claim.claim_due(
-            tx, shard=pair.shard, lane=Lane.TRANSACTIONAL, since=BEGINNING, now=NOW, lease_until=until, limit=10
+            tx, shard=pair.shard, lane=pair.lane, since=BEGINNING, now=NOW, lease_until=until, limit=10
         )
     )
     row = guards.claim(pair.row)
@@ -108,7 +109,7 @@ async def claimed(pair: Pair) -> None:
         pair.row = row
         pair.fences.append(row.fence)
         reread = await pair.commit(
-            lambda tx: claim.reread_claim(tx, shard=pair.shard, lane=Lane.TRANSACTIONAL, lease_until=until)
+            lambda tx: claim.reread_claim(tx, shard=pair.shard, lane=pair.lane, lease_until=until)
         )
         assert [one.id for one in reread] == [pair.owner]
         assert guards.reread(pair.row, row.fence)
@@ -274,6 +275,15 @@ async def released(pair: Pair) -> None:
     assert bool(lost) is not has_moved
 
 
+async def woken(pair: Pair) -> None:
+    at = cast(Time, pair.random.choice(["due", "later"]))
+    found = await pair.commit(
+        lambda tx: release.wake_owner(tx, shard=pair.shard, id=pair.owner, at=PAST if at == "due" else FUTURE)
+    )
+    assert found is (pair.row is not None)
+    pair.row = pair.row and guards.wake(pair.row, at)
+
+
 async def cancelled(pair: Pair) -> None:
     await pair.commit(lambda tx: resolve.stop_owner(tx, shard=pair.shard, id=pair.owner, stop=Stop.CANCEL, now=NOW))
     pair.row = pair.row and guards.cancel(pair.row)
@@ -284,7 +294,7 @@ async def time_passed(pair: Pair) -> None:
     pair.row = pair.row and pair.row._replace(due=True)
 
 
-OF_OWNERS = [claimed, claimed, renewed, reserved, reserved, released, time_passed, time_passed]
+OF_OWNERS = [claimed, claimed, renewed, reserved, reserved, released, woken, time_passed, time_passed]
 SELDOM = [gave_back, cancelled]
 OF_ITEMS = [
     *(marked, marked, marked, marked, marked, unmarked, unmarked, told, told, told),
@@ -320,6 +330,6 @@ async def test_the_guards_do_what_the_statements_do(engine: Engine, sql: Sql, se
         for _ in range(STEPS):
             step = await take_step(pair)
             seen.add(step)
-            assert (pair.row, pair.items) == await pair.real(), f"after {step}, owner {number} of seed {seed}"
+            assert await pair.real() == (pair.row, pair.items), f"after {step}, owner {number} of seed {seed}"
 
     assert {step.__name__ for step in [*OF_OWNERS, *OF_ITEMS]} <= seen

@@ -14,6 +14,7 @@ from tidings.products.runs import ShownRun
 
 ANN = Caller(Workspace("acme", "main"), "ann")
 BOB = Caller(Workspace("beta", "main"), "bob")
+CLARA = Caller(Workspace("acme", "second"), "clara")
 MOST_ROUNDS = 300
 
 

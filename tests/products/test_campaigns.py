@@ -2,13 +2,24 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept
-from tests.products.campaign_scenes import ANN, BOB, deploy, letter, make_contacts, numbers, work_until_ended
+from tests.products.campaign_scenes import (
+    ANN,
+    BOB,
+    CLARA,
+    deploy,
+    letter,
+    make_contacts,
+    numbers,
+    work_until_ended,
+)
+from tidings.domain.caller import Caller
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
@@ -325,23 +336,51 @@ async def test_bad_deploys_are_refused_before_anything_is_stored(engine: Engine,
     assert await sql.fetchval("select count(*) from run_parts") == 0
 
 
-async def test_another_workspace_sees_and_reaches_nothing(engine: Engine, clock: ManualClock) -> None:
+@pytest.mark.parametrize("by", ["all", "status", "company", "tag", "contactIds", "segmentId"])
+async def test_a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, by: str
+) -> None:
+    alike: dict[str, Any] = {"status": "lead", "company": "Acme", "tags": ["vip"]}
+    people = await make_contacts(engine, 8, **alike)
+    for stranger in (CLARA, BOB):
+        await make_contacts(engine, 8, stranger, **alike)
+    segment = await engine.segments.create(ANN, {"name": "vips", "audience": {"tag": "vip"}})
+    audience = {
+        "all": True,
+        "status": "lead",
+        "company": "Acme",
+        "tag": "vip",
+        "contactIds": [str(id) for id in people],
+        "segmentId": str(segment.id),
+    }
+    made = await engine.campaigns.create(ANN, letter(audience={by: audience[by]}))
+    count = await engine.campaigns.count(ANN.workspace, made.id)
+
+    shown = await work_until_ended(engine, clock, (await engine.campaigns.deploy(ANN, made.id)).id)
+
+    assert (count.matching, shown.counts.sent) == (8, 8)
+    assert {call.workspace for call in provider.calls} == {ANN.workspace}
+    assert {item.contact_id for item in (await engine.outbox.list(ANN.workspace)).items} == {*people}
+
+
+@pytest.mark.parametrize("stranger", [BOB, CLARA], ids=["of another tenant", "of the same tenant"])
+async def test_another_workspace_sees_and_reaches_nothing(engine: Engine, stranger: Caller) -> None:
     [contact] = await make_contacts(engine, 1)
     made = await engine.campaigns.create(ANN, letter())
 
     for ask in (
-        engine.campaigns.get(BOB.workspace, made.id),
-        engine.campaigns.update(BOB, made.id, {"name": "mine"}),
-        engine.campaigns.delete(BOB, made.id),
-        engine.campaigns.count(BOB.workspace, made.id),
-        engine.campaigns.preview(BOB.workspace, made.id),
-        engine.campaigns.test(BOB, made.id, "x@example.com"),
+        engine.campaigns.get(stranger.workspace, made.id),
+        engine.campaigns.update(stranger, made.id, {"name": "mine"}),
+        engine.campaigns.delete(stranger, made.id),
+        engine.campaigns.count(stranger.workspace, made.id),
+        engine.campaigns.preview(stranger.workspace, made.id),
+        engine.campaigns.test(stranger, made.id, "x@example.com"),
     ):
         with pytest.raises(NotFound):
             await ask
     with pytest.raises(CampaignInvalid, match="no contact"):
-        await engine.campaigns.create(BOB, letter(audience={"contactIds": [str(contact)]}))
-    assert (await engine.campaigns.list(BOB.workspace)).items == []
+        await engine.campaigns.create(stranger, letter(audience={"contactIds": [str(contact)]}))
+    assert (await engine.campaigns.list(stranger.workspace)).items == []
 
 
 # Trying out

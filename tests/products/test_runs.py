@@ -9,7 +9,8 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept
-from tests.products.campaign_scenes import ANN, BOB, deploy, make_contacts, numbers, work_until_ended
+from tests.products.campaign_scenes import ANN, BOB, CLARA, deploy, make_contacts, numbers, work_until_ended
+from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
@@ -286,24 +287,25 @@ async def test_lists_and_pages(engine: Engine, clock: ManualClock, provider: Fak
     assert (await engine.runs.list(ANN.workspace, status=RunStatus.FAILED)).items == []
 
 
-async def test_another_workspace_sees_no_run(engine: Engine) -> None:
+@pytest.mark.parametrize("stranger", [BOB, CLARA], ids=["of another tenant", "of the same tenant"])
+async def test_another_workspace_sees_no_run(engine: Engine, stranger: Caller) -> None:
     await make_contacts(engine, 1)
     run = await deploy(engine)
 
     for ask in (
-        engine.runs.get(BOB.workspace, run),
-        engine.runs.jobs(BOB.workspace, run),
-        engine.runs.items(BOB.workspace, run),
-        engine.runs.pause(BOB, run),
-        engine.runs.cancel(BOB, run),
-        engine.runs.retry(BOB, run, RetryFilter()),
-        engine.runs.resolve(BOB, run, Resolution.SENT, "x"),
-        engine.runs.history(BOB.workspace, run),
-        engine.runs.job_history(BOB.workspace, run),
+        engine.runs.get(stranger.workspace, run),
+        engine.runs.jobs(stranger.workspace, run),
+        engine.runs.items(stranger.workspace, run),
+        engine.runs.pause(stranger, run),
+        engine.runs.cancel(stranger, run),
+        engine.runs.retry(stranger, run, RetryFilter()),
+        engine.runs.resolve(stranger, run, Resolution.SENT, "x"),
+        engine.runs.history(stranger.workspace, run),
+        engine.runs.job_history(stranger.workspace, run),
     ):
         with pytest.raises(NotFound):
             await ask
-    assert (await engine.runs.list(BOB.workspace)).items == []
+    assert (await engine.runs.list(stranger.workspace)).items == []
 
 
 async def test_history_tells_who_did_what(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:

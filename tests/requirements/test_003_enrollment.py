@@ -7,9 +7,10 @@ import httpx2
 import pytest
 
 from tests.conftest import ManualClock
-from tests.http.conftest import OTHER_TENANT, Person, person
+from tests.http.conftest import OTHER_TENANT, OTHER_WORKSPACE, Person, person
 from tests.requirements.conftest import Json
 from tidings import Engine
+from tidings.domain.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.providers.fake import FakeProvider
 
@@ -181,11 +182,12 @@ async def test_003_those_who_are_skipped_are_counted_with_the_reason(manager: Pe
     assert done["skipped"] == {"alreadyEnrolled": 1, "completedBefore": 0, "notFound": 1}
 
 
+@pytest.mark.parametrize("elsewhere", [OTHER_TENANT, OTHER_WORKSPACE], ids=["another tenant", "the same tenant"])
 async def test_003_only_the_caller_s_contacts_are_enrolled(
-    engine: Engine, http: httpx2.AsyncClient, manager: Person, operator: Person
+    engine: Engine, http: httpx2.AsyncClient, manager: Person, operator: Person, elsewhere: Workspace
 ) -> None:
     """SELECT contacts WHERE userId = userId; "verify ownership"."""
-    stranger = await person(engine, http, Role.SYSTEM_ADMIN, OTHER_TENANT)
+    stranger = await person(engine, http, Role.SYSTEM_ADMIN, elsewhere)
     theirs = await contact(stranger, "theirs", tags=["vip"])
     await contact(manager, "ours", tags=["vip"])
     sequence = await active(manager)

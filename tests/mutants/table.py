@@ -1,0 +1,324 @@
+"""The table of breaks: each takes one guard out of the source, and names the tests of which one must fail for it.
+
+A text is short and occurs once in its file. Tests are files, or single tests where a file would take long.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from tests.mutants.breaks import Break
+from tests.mutants.filters import every_fence
+
+Entry = tuple[str, str, str]
+"""The name of a break, the text that is taken out, and what stands there instead."""
+
+MODEL = ("tests/model/test_conformance.py",)
+OF_RUNS = ("tests/model/test_conformance_of_runs.py",)
+
+
+def kernel(name: str, *tests: str) -> tuple[str, ...]:
+    """The tests of a file of the kernel, or some of them."""
+    return _tests(f"tests/kernel/test_{name}.py", tests)
+
+
+def domain(name: str) -> tuple[str, ...]:
+    """The tests of a file of the domain."""
+    return (f"tests/domain/test_{name}.py",)
+
+
+def products(name: str, *tests: str) -> tuple[str, ...]:
+    """The tests of a file of the products, or some of them."""
+    return _tests(f"tests/products/test_{name}.py", tests)
+
+
+def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{file}::test_{test}" for test in tests) or (file,)
+
+
+RELEASED = "select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t."
+RESULT = "o.status = 'queued' and o.marked_attempt = t.attempt and o.recipient <> ''"
+KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its_fact")
+REACHES = products("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
+ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
+LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
+WHOSE = "tenant_id = :tenant and workspace_id = :workspace"
+OF_TENANT = "tenant_id = :tenant and :workspace::text is not null"
+
+TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
+    ("rule 1: the lease", "storage/sql/claim.sql", MODEL): [
+        ("claim-before-due", "due_at between :since and :now", "due_at >= :since and :now::timestamptz is not null"),
+        ("claim-keeps-fence", "set due_at = :lease_until, fence = queue.fence + 1", "set due_at = :lease_until"),
+        ("give-back-keeps-fence", "set due_at = :due_at, fence = queue.fence + 1,", "set due_at = :due_at,"),
+        ("renew-what-is-not-leased", "\n   and queue.leased\nreturning", "\nreturning"),
+    ],
+    ("rule 1: wake and stop", "storage/sql/release.sql", MODEL): [
+        ("execution-ignores-wake", f"{RELEASED}frontier", f"{RELEASED}frontier".replace("q.wake or ", "")),
+        (
+            "execution-ignores-stop",
+            f"{RELEASED}frontier",
+            f"{RELEASED}frontier".replace(" or q.stop is distinct from t.stop", ""),
+        ),
+        (
+            "execution-keeps-fence",
+            "coalesce(m.due_at, :now) end, fence = q.fence + 1,",
+            "coalesce(m.due_at, :now) end,",
+        ),
+        ("wake-moves-a-lease", "case when leased then due_at else least(due_at, :at) end", "least(due_at, :at)"),
+        ("wake-is-not-noted", "end, wake = wake or leased\n where", "end\n where"),
+    ],
+    ("rules 1, 10: jobs and runs", "storage/sql/release.sql", OF_RUNS): [
+        ("job-ignores-wake", "h.planned, q.wake or q.stop is", "h.planned, q.stop is"),
+        ("job-ignores-stop", "h.planned, q.wake or q.stop is distinct from t.stop", "h.planned, q.wake"),
+        ("run-ignores-wake", f"{RELEASED}planned", f"{RELEASED}planned".replace("q.wake or ", "")),
+        (
+            "run-ignores-stop",
+            f"{RELEASED}planned",
+            f"{RELEASED}planned".replace(" or q.stop is distinct from t.stop", ""),
+        ),
+        ("job-ends-with-open-items", "q.id = m.id and m.open = 0", "q.id = m.id and m.open >= 0"),
+    ],
+    ("rule 1: people's words", "storage/sql/resolve.sql", MODEL): [
+        (
+            "stop-moves-a-lease",
+            "case when leased then due_at else :now end, wake = wake or leased\n where shard = :shard and id = :id and",
+            ":now, wake = wake or leased\n where shard = :shard and id = :id and",
+        ),
+    ],
+    ("rule 1: people's words", "storage/sql/resolve.sql", kernel("stop")): [
+        ("cancel-is-taken-back", "(stop is distinct from 'cancel' or :stop::text = 'cancel')", ":id is not null"),
+    ],
+    ("rule 2: facts", "storage/sql/finalize.sql", MODEL): [
+        ("fact-of-an-earlier-attempt", "       and o.marked_attempt = f.attempt\n", ""),
+        ("fact-counted-twice", "       and (o.marked_at is not null or f.status <> 'queued')\n", ""),
+        ("fact-of-an-ended-item", "o.id = f.id and o.status = 'queued'", "o.id = f.id"),
+        ("fact-forgets-doubt", "(o.in_doubt or f.unknown)", "f.unknown"),
+        (
+            "fact-keeps-mark",
+            "marked_at = case when f.status <> 'queued' then o.marked_at end",
+            "marked_at = o.marked_at",
+        ),
+        ("fact-moves-a-lease", "q.fence = f.fence or q.leased then q.due_at", "q.fence = f.fence then q.due_at"),
+        ("fact-gives-no-attempt-back", "o.attempts - (not f.uses_attempt)::integer", "o.attempts"),
+    ],
+    ("rule 2: results", "storage/sql/finalize.sql", KEPT_RESULT): [
+        ("result-of-an-ended-item", RESULT, RESULT.replace("o.status = 'queued' and ", "")),
+        ("result-of-an-earlier-attempt", RESULT, RESULT.replace("o.marked_attempt = t.attempt and ", "")),
+        ("result-of-an-erased-item", RESULT, RESULT.replace(" and o.recipient <> ''", "")),
+    ],
+    (
+        "rule 3: the time",
+        "storage/clock.py",
+        kernel("claim", "rule_3_the_database_is_asked_for_the_time_at_most_every_ten_seconds"),
+    ): [
+        ("time-carried-for-ever", "self._read_at >= _LONGEST_CARRY_SECONDS", "self._read_at >= 1e9"),
+    ],
+    ("rule 4: the mark", "storage/sql/outbox.sql", MODEL): [
+        ("mark-of-a-stopped-owner", "q.fence = t.fence and q.stop is null", "q.fence = t.fence"),
+        ("mark-of-a-marked-item", "t.attempt - 1 and o.marked_at is null)", "t.attempt - 1)"),
+        ("mark-of-an-ended-item", "and o.status = 'queued' and o.in_doubt = t.again", "and o.in_doubt = t.again"),
+        ("mark-of-a-doubtful-item", "and o.status = 'queued' and o.in_doubt = t.again", "and o.status = 'queued'"),
+        (
+            "reserve-marks-for-a-stopped-owner",
+            "when t.mark and q.stop is null then t.fence",
+            "when t.mark then t.fence",
+        ),
+        ("unmark-of-another-attempt", "o.marked_attempt = t.attempt and o.marked_fence = t.fence and (", "("),
+        ("unmark-ends-doubt", "o.in_doubt and (t.doubtful or t.owner not in (select id from lost))", "false"),
+        ("skip-of-a-marked-item", "       and o.marked_at is null and not o.in_doubt\n", "       and not o.in_doubt\n"),
+        ("skip-of-a-doubtful-item", "o.marked_at is null and not o.in_doubt\n", "o.marked_at is null\n"),
+    ],
+    ("rule 5: windows", "kernel/keep.py", kernel("deliver")): [
+        ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
+        ("call-without-its-lease", "return owner in self._held and until", "return until"),
+    ],
+    ("rule 5: windows", "kernel/deliver.py", kernel("deliver")): [
+        ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
+        ("call-while-draining", "not self.kernel.draining.is_set()\n            and self", "self"),
+    ],
+    ("rule 6: planned once", "kernel/plan.py", kernel("reserve")): [
+        ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.hand.lease.fence, one.ordinal)"),
+        ("key-of-the-address", "node.id, FIRST_VISIT, one.ordinal)", "node.id, FIRST_VISIT, hash(one.address))"),
+        ("key-without-the-node", "workflow_key(execution, node.id,", 'workflow_key(execution, "",'),
+    ],
+    ("rule 6: planned once", "storage/sql/outbox.sql", kernel("mark")): [
+        ("payload-is-not-frozen", "coalesce(o.payload, t.payload)", "coalesce(t.payload, o.payload)"),
+    ],
+    ("rule 7: poison", "storage/sql/claim.sql", MODEL): [
+        ("crash-is-not-counted", "queue.crashes + queue.leased::integer", "queue.crashes"),
+    ],
+    ("rule 7: poison", "storage/sql/claim.sql", kernel("claim")): [
+        ("suspects-are-claimed-together", "where not exists (select 1 from due where suspect)", "where not suspect"),
+    ],
+    ("rule 7: poison", "storage/sql/finalize.sql", MODEL): [
+        ("fact-keeps-crashes", "q.fence <> f.fence), crashes = 0", "q.fence <> f.fence), crashes = q.crashes"),
+    ],
+    ("rule 7: poison", "storage/sql/release.sql", (*MODEL, *OF_RUNS)): [
+        (
+            "execution-keeps-crashes",
+            "crashes = 0\n      from moved m\n     where q.shard = :shard and q.id = m.id and (m.",
+            "crashes = q.crashes\n      from moved m\n     where q.shard = :shard and q.id = m.id and (m.",
+        ),
+        (
+            "job-keeps-crashes",
+            "crashes = 0\n      from moved m\n     where q.shard = :shard and q.id = m.id and m.open",
+            "crashes = q.crashes\n      from moved m\n     where q.shard = :shard and q.id = m.id and m.open",
+        ),
+        (
+            "run-keeps-crashes",
+            "crashes = 0\n      from moved m\n     where q.shard = :shard and q.id = m.id and m.ended",
+            "crashes = q.crashes\n      from moved m\n     where q.shard = :shard and q.id = m.id and m.ended",
+        ),
+    ],
+    ("rule 7: poison", "kernel/settle.py", kernel("claim", "rule_7_only_the_row_that_kills_workers_dies_of_it")): [
+        ("nobody-dies-of-crashes", "hand.lease.crashes >= kernel.limits.crashes", "hand.lease.crashes > 10**6"),
+    ],
+    ("rule 8: retries", "domain/retry.py", domain("retry")): [
+        ("one-attempt-more", "attempts >= policy.attempts", "attempts > policy.attempts"),
+        ("no-patience", "if not outcome.uses_attempt and now - first_marked_at >= policy.patience", "if False"),
+        ("no-pause-after-a-refusal", "max(outcome.delay, SHORTEST_WAIT)", "outcome.delay"),
+    ],
+    ("rule 9: doubt", "kernel/finalize.py", kernel("doubt")): [
+        ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
+        ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason) if landed.item.in_doubt else", ""),
+        ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
+    ],
+    ("rule 9: doubt", "kernel/doubt.py", kernel("doubt")): [
+        ("absent-is-believed-after-a-crash", "elif one.item.retry_at is None:", "elif False:"),
+        ("absent-without-authority", "if not verdict.authoritative:", "if False:"),
+        ("doubt-asked-before-its-time", "if (one.item.retry_at and one.item.retry_at > now) or one", "if one"),
+    ],
+    ("rule 9: doubt", "domain/doubt.py", domain("doubt")): [
+        ("key-outlives-its-retention", "now - first_marked_at < retention * (1 - RETENTION_MARGIN)", "True"),
+        (
+            "blind-is-resent",
+            "case DoubtPolicy.HOLD:\n            return Hold()",
+            "case DoubtPolicy.HOLD:\n            return CallAgain()",
+        ),
+        ("blind-is-resent-for-ever", "return CallAgain() if resends_left else Hold()", "return CallAgain()"),
+        ("keyed-without-attempts", "if attempts_left and now", "if now"),
+    ],
+    ("rule 9: doubt", "storage/sql/finalize.sql", MODEL): [
+        ("crash-uses-an-attempt", ", attempts = greatest(o.attempts - 1, 0)\n", "\n"),
+        (
+            "doubt-of-an-unmarked-item",
+            "o.marked_attempt = t.attempt and o.marked_at is not null\n",
+            "o.marked_attempt = t.attempt\n",
+        ),
+        ("clear-another-attempt", "o.in_doubt\n   and o.marked_attempt = t.attempt\n", "o.in_doubt\n"),
+    ],
+    ("rule 9: doubt", "domain/execution.py", domain("execution")): [
+        ("parked-for-a-day", "return now + LOOK_AGAIN  # parked", "return now + 24 * LOOK_AGAIN  # parked"),
+    ],
+    ("rule 10: roll-up", "kernel/jobs.py", kernel("rollup")): [
+        ("job-does-not-wake-its-run", "for run_id in done | _runs_of(", "for run_id in _runs_of("),
+    ],
+    ("rule 10: roll-up", "domain/run.py", domain("run")): [
+        ("terminal-while-planning", "is_open = planned is None or any(", "is_open = any("),
+    ],
+    ("rule 10: deploying", "kernel/deploy.py", kernel("deploy")): [
+        ("planned-before-the-last-chunk", "return None if None in parts else planned", "return planned"),
+    ],
+    ("rule 10: deploying", "storage/sql/deploy.sql", LEFT_BEHIND): [
+        ("chunk-behind-the-cursor", "and cursor = :cursor and", "and :cursor::bigint is not null and"),
+        (
+            "contacts-behind-the-cursor",
+            "cursor_id is not distinct from :cursor_id::uuid",
+            "(:cursor_id::uuid is null or true)",
+        ),
+    ],
+    ("rule 12: slots", "kernel/slots.py", kernel("slots")): [
+        ("bulk-takes-every-slot", "kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0", "kept = 0"),
+        (
+            "transactional-takes-every-slot",
+            "minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0",
+            "minimum = 0",
+        ),
+        ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
+        ("rest-is-not-kept", "return end if end and end > now else None", "return None"),
+        ("rest-is-made-shorter", "max(rest.until, self._until.get(name, rest.until))", "rest.until"),
+    ],
+    ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
+        ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),
+    ],
+    ("rule 13: the walk", "domain/execution.py", domain("execution")): [
+        (
+            "node-before-all-arrived",
+            "if [edge for edge in edges if edge not in arrived and edge not in dead]:",
+            "if False:",
+        ),
+        ("death-does-not-spread", "settling.extend(graph.edges[edge].target for edge in sorted(fresh))", "pass"),
+        ("node-before-its-time", "if ready.due_at > now:", "if False:"),
+    ],
+    ("rule 14: suppression", "kernel/people.py", kernel("people")): [
+        ("refusal-is-ignored", "return person.refusal(item.channel) if person else NOT_THERE", "return None"),
+        ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
+    ],
+    ("rule 14: suppression", "kernel/deliver.py", kernel("people")): [
+        ("call-on-old-consent", "            and not self.consents.are_old_for(parcel.wanted.item)\n", ""),
+    ],
+    (
+        "rule 15: no network inside a transaction",
+        "storage/database.py",
+        kernel("deliver", "rule_15_a_call_inside_a_transaction_is_refused_before_it_starts"),
+    ): [
+        ("call-inside-a-transaction", "if _in_transaction.get():", "if False:"),
+    ],
+    ("rule 16: versions", "storage/sql/workflows.sql", products("workflows")): [
+        ("used-workflow-is-deleted", "\n   and not (active and :has_executions)", "\n   and (:has_executions or true)"),
+    ],
+    ("replay", "storage/sql/replay.sql", products("dead_letters")): [
+        ("replay-under-a-lease", " where not queue.leased\n", ""),
+        ("replay-keeps-the-mark", "marked_attempt = marked_attempt + 1, marked_fence", "marked_fence"),
+        ("replay-keeps-the-fence", "fence = queue.fence + 1, wake = false, stop = null", "wake = false, stop = null"),
+    ],
+    ("erasure", "storage/sql/finalize.sql", products("erasure")): [
+        ("erased-item-keeps-what-was-said", "case when o.recipient <> '' then f.error end", "f.error"),
+        ("erased-attempt-keeps-what-was-said", "case when o.recipient <> '' then t.error else '' end", "t.error"),
+    ],
+    ("isolation: audiences", "storage/sql/audience.sql", REACHES): [
+        (
+            "audience-all",
+            f"{WHOSE} and deleted_at is null\n   and created_at",
+            f"{OF_TENANT} and deleted_at is null\n   and created_at",
+        ),
+        (
+            "audience-status",
+            f"{WHOSE} and deleted_at is null\n   and status",
+            f"{OF_TENANT} and deleted_at is null\n   and status",
+        ),
+        ("audience-company", f"{WHOSE} and company", f"{OF_TENANT} and company"),
+        ("audience-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
+    ],
+    ("isolation: audiences", "storage/sql/audience.sql", ENROLLS): [
+        (
+            "audience-named",
+            f"{WHOSE}\n   and deleted_at is null and created_at",
+            f"{OF_TENANT}\n   and deleted_at is null and created_at",
+        ),
+    ],
+    ("isolation: enrolling", "storage/sql/enroll.sql", ENROLLS): [
+        ("enroll-all", f"'all' and shard = :shard and {WHOSE}", f"'all' and shard = :shard and {OF_TENANT}"),
+        ("enroll-status", f"'status' and shard = :shard and {WHOSE}", f"'status' and shard = :shard and {OF_TENANT}"),
+        (
+            "enroll-company",
+            f"'company' and shard = :shard and {WHOSE}",
+            f"'company' and shard = :shard and {OF_TENANT}",
+        ),
+        ("enroll-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
+    ],
+    ("hours", "domain/campaign.py", domain("campaign")): [
+        ("second-of-two-hours", "        return earlier\n", "        return later\n"),
+    ],
+    ("hours", "domain/sequence.py", domain("sequence")): [
+        ("second-of-two-hours-of-a-step", "local.time().replace(fold=0)", "local.time().replace(fold=1)"),
+    ],
+}
+
+
+def every_break() -> list[Break]:
+    """Those that are listed here, and those that are found in SQL."""
+    listed = [
+        Break(name, guards, file, text, replacement, tests)
+        for (guards, file, tests), entries in TABLE.items()
+        for name, text, replacement in entries
+    ]
+    return [*listed, *every_fence()]
