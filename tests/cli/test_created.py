@@ -5,7 +5,7 @@ import pytest
 from tests.cli.conftest import Command
 
 LISTS = (
-    *("campaigns", "contacts", "dead-letters", "events", "executions", "keys"),
+    *("campaigns", "contacts", "dead-letters", "events", "executions", "keys", "outbox"),
     *("rules", "runs", "segments", "sequences", "workflows"),
 )
 

@@ -17,7 +17,7 @@ def test_help_lists_every_command(anywhere: Command) -> None:
 def test_help_of_a_group_lists_its_commands(anywhere: Command) -> None:
     groups = {
         "db": ("migrate", "status", "reset", "url", "stop", "forget-secrets"),
-        "outbox": ("in-doubt", "show", "resolve"),
+        "outbox": ("list", "in-doubt", "show", "resolve"),
         "workflows": ("apply", "list", "show", "validate", "activate", "deactivate", "delete"),
         "executions": ("list", "show", "watch", "cancel", "pause", "resume", "retry"),
         "dead-letters": ("list", "replay"),

@@ -225,7 +225,7 @@ HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
     *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
     *("enroll", "enrollments"),
-    *("audience", "runs", "items"),
+    *("audience", "runs", "items", "names"),
 )
 
 

@@ -254,6 +254,12 @@ def deploy(
     _print_run(run, words, as_json=as_json, duplicate=duplicate)
 
 
+async def find_campaign(engine: "Engine", room: Workspace, campaign: str) -> UUID:
+    """The id of a campaign that is named by its name or id; the runs of one that was deleted are found by its id."""
+    named = reference(campaign)
+    return named if isinstance(named, UUID) else (await engine.campaigns.find(room, named)).id
+
+
 async def _find(engine: "Engine", room: Workspace, campaign: str) -> "ShownCampaign":
     named = reference(campaign)
     return await (engine.campaigns.get(room, named) if isinstance(named, UUID) else engine.campaigns.find(room, named))
@@ -267,6 +273,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
         "name": campaign.name,
         "channel": campaign.channel,
         "audience": in_words(campaign.audience or ""),
+        "segment": campaign.segment_name,
         "rate": campaign.rate,
         "version": campaign.version,
         "updated": campaign.updated_at,

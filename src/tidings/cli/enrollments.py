@@ -118,7 +118,7 @@ def why(
     if as_json:
         print_json(found)
         return
-    print_line(found.reason)
+    print_line(f"{found.contact or found.contact_id} in {found.sequence_name}: {found.reason}")
     rows = [
         {"step": one.step_index + 1, "channel": one.channel, "fate": one.fate, "at": one.at, "reason": one.reason}
         for one in found.steps
@@ -235,7 +235,7 @@ def _print_done(wish: _Wish, done: "ShownEnrollment | int", *, as_json: bool) ->
 def _row(one: "ShownEnrollment") -> dict[str, object]:
     return {
         "id": one.id,
-        "contact": one.contact_id,
+        "contact": one.contact or one.contact_id,
         "sequence": one.sequence_name,
         "version": one.sequence_version,
         "step": one.current_step_index + 1,

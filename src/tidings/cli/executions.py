@@ -83,6 +83,8 @@ def show(
     for name, value in (("input", execution.input_payload), ("vars", execution.vars)):
         print_line(f"{name}  {_json_line(value)}")
     print_line(f"key  {execution.idempotency_key}")
+    if execution.contact_id:
+        print_line(f"contact  {execution.contact or 'deleted'}  {execution.contact_id}")
 
 
 @app.command()
@@ -182,6 +184,7 @@ def row(execution: "ShownExecution") -> dict[str, object]:
     return {
         "id": execution.id,
         "workflow": f"{execution.workflow_name} v{execution.workflow_version}",
+        "contact": execution.contact or execution.contact_id,
         "status": execution.status,
         "step": f"{execution.current_step + 1}/{execution.total_steps}",
         "at": execution.cursor,

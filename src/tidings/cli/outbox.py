@@ -5,9 +5,11 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
+from tidings.domain.item import Channel, ItemStatus
 
 if TYPE_CHECKING:
     from tidings.products.outbox import ItemDetail, ShownItem
@@ -15,6 +17,41 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
 
 ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
+
+
+@app.command("list")
+def list_items(
+    status: Annotated[ItemStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
+    channel: Annotated[Channel | None, typer.Option(help="Only these.", show_default=False)] = None,
+    in_doubt: Annotated[bool, typer.Option("--in-doubt", help="Only what is in doubt.")] = False,
+    run: Annotated[UUID | None, typer.Option(help="Only those of this run.", show_default=False)] = None,
+    execution: Annotated[UUID | None, typer.Option(help="Only those of this execution.", show_default=False)] = None,
+    event: Annotated[UUID | None, typer.Option(help="Only those of this event.", show_default=False)] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Only those for this contact: its id or external id.", show_default=False)
+    ] = None,
+    limit: Limit = 50,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    tenant: Tenant = "default",
+    workspace: WorkspaceName = "default",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List items, newest first: every message and call, and what became of it."""
+    from tidings.cli.output import print_json, print_table
+    from tidings.products.outbox import OutboxFilter
+
+    room, created = Workspace(tenant, workspace), created_in(created_after, created_before)
+    where = OutboxFilter(status, channel, in_doubt or None, run, execution, event, contact)
+    page = on_database(
+        database_url, data_dir, lambda engine: engine.outbox.list(room, where, limit=limit, created=created)
+    )
+    if as_json:
+        print_json(page.items)
+    else:
+        print_table("items", [_row(item) for item in page.items], empty="there is no such item")
 
 
 @app.command("in-doubt")
@@ -114,7 +151,11 @@ def _row(item: "ShownItem") -> dict[str, object]:
         "channel": item.channel,
         "provider": item.provider,
         "recipient": item.recipient,
+        "contact": item.contact or item.contact_id,
+        "of": item.campaign_name or item.workflow_name or item.trigger,
+        "of id": item.run_id or item.execution_id or item.event_id,
         "attempts": item.attempts,
+        "created": item.created_at,
         "first called": item.first_called_at,
         "error": item.error,
     }

@@ -59,7 +59,12 @@ async def watch_run(engine: Engine, room: Workspace, id: UUID) -> ShownRun:
 def screen(run: ShownRun, jobs: list[ShownJob], rate: float) -> Group:
     """One picture of a run."""
     style = "green" if run.status is RunStatus.COMPLETED else "red" if run.status is RunStatus.FAILED else "bold"
-    head = Text.assemble(f"{run.id}  ", (run.status_text, style), f"  {_words(run, rate)}")
+    head = Text.assemble(
+        f"{run.id}  ",
+        f"{run.campaign_name}  " if run.campaign_name else "",
+        (run.status_text, style),
+        f"  {_words(run, rate)}",
+    )
     bars = Table.grid(padding=(0, 1))
     bars.add_row("all", _bar(_done(run.counts), run.counts.planned), _counts(run.counts))
     for job in jobs:

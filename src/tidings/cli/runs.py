@@ -6,12 +6,14 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.campaigns import find_campaign
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 
 if TYPE_CHECKING:
+    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.products.runs import ShownJob, ShownRun
 
@@ -23,7 +25,9 @@ OfStatus = Annotated[str | None, typer.Option(help="Only those with this status.
 
 @app.command("list")
 def list_runs(
-    campaign: Annotated[UUID | None, typer.Option(help="Only those of this campaign.", show_default=False)] = None,
+    campaign: Annotated[
+        str | None, typer.Option(help="Only those of this campaign: its name or id.", show_default=False)
+    ] = None,
     status: OfStatus = None,
     limit: Limit = 50,
     created_after: CreatedAfter = None,
@@ -42,11 +46,12 @@ def list_runs(
         raise typer.BadParameter(f"--status {status!r}: use {', '.join(RunStatus)}")
     created = created_in(created_after, created_before)
     room, wanted = Workspace(tenant, workspace), RunStatus(status) if status else None
-    page = on_database(
-        database_url,
-        data_dir,
-        lambda engine: engine.runs.list(room, campaign_id=campaign, status=wanted, limit=limit, created=created),
-    )
+
+    async def find(engine: "Engine") -> "Page[ShownRun]":
+        of = await find_campaign(engine, room, campaign) if campaign else None
+        return await engine.runs.list(room, campaign_id=of, status=wanted, limit=limit, created=created)
+
+    page = on_database(database_url, data_dir, find)
     if as_json:
         print_json(page.items)
     else:
@@ -290,7 +295,8 @@ def export(
 def _row(run: "ShownRun") -> dict[str, object]:
     return {
         "id": run.id,
-        "campaign": run.campaign_id,
+        "campaign": run.campaign_name,
+        "campaign id": run.campaign_id,
         "channel": run.channel,
         "status": run.status_text + (", test" if run.test else ""),
         "planned": run.counts.planned,

@@ -25,6 +25,14 @@ class Problem(Struct, frozen=True, kw_only=True, rename="camel"):
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
+class ContactName(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a contact is called."""
+
+    external_id: str
+    name: str | None = None
+    email: str | None = None
+
+
 class Workflow(Struct, frozen=True, kw_only=True, rename="camel"):
     """A workflow with the definition of its current version."""
 
@@ -76,6 +84,7 @@ class Execution(Struct, frozen=True, kw_only=True, rename="camel"):
     triggered_by: str | None = None
     idempotency_key: str | None = None
     contact_id: UUID | None = None
+    contact: ContactName | None = None
     created_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
@@ -241,6 +250,7 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     message_id: str | None = None
     payload: Json | None = None
     contact_id: UUID | None = None
+    contact: ContactName | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True, rename="camel"):

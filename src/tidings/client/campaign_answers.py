@@ -7,6 +7,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tidings.client.answers import ContactName
+
 Json = Mapping[str, Any]
 RUNS_ENDED = frozenset({"completed", "partial", "failed"})
 
@@ -20,6 +22,7 @@ class Campaign(Struct, frozen=True, kw_only=True, rename="camel"):
     content: Json
     version: int = 1
     audience: Json | None = None
+    segment_name: str | None = None
     data: Json = {}
     send_hour: int | None = None
     time_zone: str | None = None
@@ -52,6 +55,7 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     """What one contact would get, or why nothing."""
 
     contact_id: UUID | None = None
+    contact: ContactName | None = None
     recipients: Sequence[str] = ()
     content: Mapping[str, str] = {}
     error: str | None = None
@@ -78,6 +82,7 @@ class Run(Struct, frozen=True, kw_only=True, rename="camel"):
     campaign_id: UUID
     status: str
     counts: Counts
+    campaign_name: str | None = None
     channel: str | None = None
     provider: str | None = None
     status_text: str = ""
@@ -146,6 +151,10 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     recipient: str
     in_doubt: bool = False
     contact_id: UUID | None = None
+    contact: ContactName | None = None
+    workflow_name: str | None = None
+    campaign_name: str | None = None
+    trigger: str | None = None
     execution_id: UUID | None = None
     node: str | None = None
     run_id: UUID | None = None

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tidings.client.answers import ContactName
+
 
 class Enrollment(Struct, frozen=True, kw_only=True, rename="camel"):
     """A contact on its way through a sequence."""
@@ -13,6 +15,7 @@ class Enrollment(Struct, frozen=True, kw_only=True, rename="camel"):
     contact_id: UUID
     sequence_id: UUID
     status: str
+    contact: ContactName | None = None
     sequence_name: str | None = None
     sequence_version: int | None = None
     current_step_index: int = 0
@@ -56,6 +59,8 @@ class StepLog(Struct, frozen=True, kw_only=True, rename="camel"):
     channel: str
     status: str
     contact_id: UUID | None = None
+    contact: ContactName | None = None
+    sequence_name: str | None = None
     recipient: str | None = None
     subject: str | None = None
     content_snapshot: str | None = None
@@ -84,5 +89,7 @@ class Why(Struct, frozen=True, kw_only=True, rename="camel"):
     sequence_id: UUID
     enrolled: bool
     reason: str
+    contact: ContactName | None = None
+    sequence_name: str | None = None
     enrollment: Enrollment | None = None
     steps: list[StepFate] = []

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
-from tidings.http.shapes import AT, ID, Attempt, ContactReference, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Attempt, ContactName, ContactReference, Given, Json, Shape, example
 from tidings.products import outbox
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
@@ -25,6 +25,7 @@ EXAMPLE_CAMPAIGN: Json = {
 EXAMPLE_RUN: Json = {
     "id": ID,
     "campaignId": ID,
+    "campaignName": "spring",
     "channel": "email",
     "provider": "smtp",
     "status": "running",
@@ -110,6 +111,7 @@ class Campaign(Shape):
             "id": ID,
             **EXAMPLE_CAMPAIGN,
             "version": 1,
+            "segmentName": None,
             "data": {},
             "sendHour": None,
             "timeZone": "contact",
@@ -123,6 +125,7 @@ class Campaign(Shape):
     content: Json
     version: int = Field(description="Counts its changes.")
     audience: Json | None
+    segment_name: str | None = Field(description="Of the segment in the audience.")
     data: Json
     send_hour: int | None
     time_zone: str
@@ -153,6 +156,7 @@ class Preview(Shape):
     """What one contact would get at this moment."""
 
     contact_id: UUID | None
+    contact: ContactName | None
     recipients: list[str]
     content: dict[str, str]
     error: str | None = Field(description="Why the content cannot be rendered for them.")
@@ -220,6 +224,7 @@ class Run(Shape):
     model_config = example(EXAMPLE_RUN)
     id: UUID
     campaign_id: UUID
+    campaign_name: str | None = Field(description="Null for a run that a program deployed without a campaign.")
     channel: Channel
     provider: str
     status: RunStatus
@@ -360,6 +365,10 @@ class Item(Shape):
     provider: str
     recipient: str
     contact_id: UUID | None
+    contact: ContactName | None = Field(description="What the contact is called; null once it was deleted.")
+    workflow_name: str | None = Field(description="Of the execution it belongs to.")
+    campaign_name: str | None = Field(description="Of the run it belongs to.")
+    trigger: str | None = Field(description="Of the event it belongs to.")
     execution_id: UUID | None
     node: str | None
     run_id: UUID | None

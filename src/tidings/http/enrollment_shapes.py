@@ -6,12 +6,13 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.http.shapes import AT, ID, ContactReference, Given, Json, Shape, example
+from tidings.http.shapes import AT, CONTACT, ID, ContactName, ContactReference, Given, Json, Shape, example
 from tidings.products.shown_enrollments import EnrollmentStatus, Fate, LogStatus
 
 EXAMPLE_ENROLLMENT: Json = {
     "id": ID,
     "contactId": ID,
+    "contact": CONTACT,
     "sequenceId": ID,
     "sequenceName": "Onboarding",
     "sequenceVersion": 1,
@@ -83,6 +84,7 @@ class Enrollment(Shape):
     model_config = example(EXAMPLE_ENROLLMENT)
     id: UUID
     contact_id: UUID
+    contact: ContactName | None = Field(description="What the contact is called; null once it was deleted.")
     sequence_id: UUID
     sequence_name: str
     sequence_version: int
@@ -151,7 +153,9 @@ class StepLog(Shape):
         {
             "id": ID,
             "enrollmentId": ID,
+            "sequenceName": "Onboarding",
             "contactId": ID,
+            "contact": CONTACT,
             "stepId": ID,
             "channel": "email",
             "recipient": "ada@example.com",
@@ -167,7 +171,9 @@ class StepLog(Shape):
     )
     id: UUID = Field(description="Of the message; the same for every attempt at it.")
     enrollment_id: UUID
+    sequence_name: str | None
     contact_id: UUID | None
+    contact: ContactName | None
     step_id: str
     channel: str
     recipient: str
@@ -198,7 +204,9 @@ class Why(Shape):
     model_config = example(
         {
             "contactId": ID,
+            "contact": CONTACT,
             "sequenceId": ID,
+            "sequenceName": "Onboarding",
             "enrolled": True,
             "reason": f"the contact was enrolled at {AT}",
             "enrollment": EXAMPLE_ENROLLMENT,
@@ -215,7 +223,9 @@ class Why(Shape):
         }
     )
     contact_id: UUID
+    contact: ContactName | None
     sequence_id: UUID
+    sequence_name: str | None
     enrolled: bool
     reason: str
     enrollment: Enrollment | None

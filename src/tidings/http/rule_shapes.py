@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tidings.domain.recipients import Audience
 from tidings.domain.routing import RouteOutcome
-from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, example
 
 RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
@@ -37,6 +37,7 @@ EXAMPLE_ITEM: Json = {
     "messageId": None,
     "payload": None,
     "contactId": None,
+    "contact": None,
 }
 EXAMPLE_DECISION: Json = {
     "channel": "email",
@@ -168,6 +169,7 @@ class EventItem(Shape):
     message_id: str | None
     payload: dict[str, Any] | None
     contact_id: UUID | None
+    contact: ContactName | None
 
 
 class Decision(Shape):

@@ -20,6 +20,7 @@ ContactReference = Annotated[
 ]
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
+CONTACT: Json = {"externalId": "crm-1815", "name": "Ada Lovelace", "email": "ada@example.com"}
 EXAMPLE_DEFINITION: Json = {
     "entryNodeId": "hello",
     "nodes": [
@@ -49,6 +50,7 @@ EXAMPLE_EXECUTION: Json = {
     "triggeredBy": "api",
     "idempotencyKey": "signup-1",
     "contactId": None,
+    "contact": None,
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
@@ -70,6 +72,14 @@ class Given(BaseModel):
     """What comes in: nothing is guessed, and nothing that nobody reads is taken."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True)
+
+
+class ContactName(Shape):
+    """What a contact is called."""
+
+    external_id: str
+    name: str | None
+    email: str | None
 
 
 Item = TypeVar("Item", bound=Shape)
@@ -218,6 +228,7 @@ class Execution(Shape):
     triggered_by: str | None
     idempotency_key: str
     contact_id: UUID | None
+    contact: ContactName | None = Field(description="What the contact is called; null once it was deleted.")
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -402,6 +413,7 @@ class AuditLine(Shape):
     workspace: str
     subject_kind: str
     subject_id: UUID
+    subject_name: str | None = Field(description="What it is called; a contact by its externalId.")
     event: str
     actor: str
     detail: Json

@@ -17,6 +17,7 @@ from tidings.http.access import Visit, let_in
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.errors import FieldsInvalid
 from tidings.http.executions import id_or_name
+from tidings.http.shapes import ContactName
 from tidings.products.shown import BulkTrigger, ShownExecution, Triggered
 
 MOST_TRIGGERS = 10_000
@@ -128,6 +129,9 @@ def _read_contact(given: object, place: str, problems: list[Problem]) -> str | N
 def _answer(triggered: Triggered) -> Response:
     execution = triggered.execution
     body = {camel: getattr(execution, name) for name, camel in _NAMES}
+    body["contact"] = (
+        ContactName.model_validate(execution.contact).model_dump(by_alias=True) if execution.contact else None
+    )
     body["duplicate"] = triggered.duplicate
     response = _json(body, 200 if triggered.duplicate else 201)
     response.headers["Location"] = f"/v1/executions/{execution.id}"

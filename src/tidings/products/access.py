@@ -21,6 +21,7 @@ from tidings.domain.roles import Role
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
+from tidings.products.names import name_subjects
 from tidings.storage import access
 from tidings.storage.access import AuditLine, ShownKey
 from tidings.storage.database import Tx
@@ -174,7 +175,8 @@ class Access:
             list_in_shard, tenant=caller.workspace.tenant, span=newest_first(cursor, created), limit=limit + 1
         )
         found = [await self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards]
-        return page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
+        page = page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
+        return Page(await name_subjects(self._kernel, caller.workspace.tenant, page.items), page.next_cursor)
 
     def _new_key(
         self,

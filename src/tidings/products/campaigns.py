@@ -5,7 +5,7 @@ deploy and no run under way; kernel/start_run.py starts runs, products/runs.py s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
@@ -29,11 +29,13 @@ from tidings.kernel.references import find_contacts, name_audience, no_contact
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Recipient, deploy, find_run
+from tidings.products.names import name_definitions
 from tidings.products.reach import AudienceCount, count_audience, is_empty
 from tidings.products.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
+from tidings.storage.names import ContactName
 
 __all__ = ["Campaigns", "Preview", "Previews", "ShownCampaign"]
 
@@ -49,9 +51,11 @@ class Preview:
     """Why the content cannot be rendered for them."""
     skipped: str | None
     """Why nothing would be sent to them."""
+    contact: ContactName | None = None
 
 
 Previews = list[Preview]
+Shown = list[ShownCampaign]
 
 
 class Campaigns:
@@ -119,7 +123,15 @@ class Campaigns:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no campaign {id}")
-        return found
+        [named] = await self._named(workspace, [found])
+        return named
+
+    async def _named(self, workspace: Workspace, found: Sequence[ShownCampaign]) -> Shown:
+        """Campaigns with the names of the segments that they are for."""
+        named = {one.id: (one.audience or {}).get("segmentId") for one in found}
+        segments = {id: UUID(str(segment)) for id, segment in named.items() if segment}
+        names = await name_definitions(self._kernel, workspace, segments.values())
+        return [replace(one, segment_name=names.get(segments[one.id])) if one.id in segments else one for one in found]
 
     async def find(self, workspace: Workspace, name: str) -> ShownCampaign:
         """The only campaign of a name; names may be used more than once."""
@@ -151,7 +163,8 @@ class Campaigns:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        found = await self._named(workspace, await self._kernel.db.persist(find, alone=True))
+        return page_of(found, limit, lambda one: one.id)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a campaign from sight; its runs go on and stay."""
@@ -188,7 +201,7 @@ class Campaigns:
         [rendered] = await self._render(shown, [shown.campaign.templates], person)
         addresses = addresses_of(person.data, shown.channel)
         skipped = person.refusal(shown.channel) or (None if addresses else lack_of(shown.channel))
-        return [Preview(person.id, addresses, *_fields(rendered), skipped=skipped)]
+        return [Preview(person.id, addresses, *_fields(rendered), skipped=skipped, contact=_name_of(person))]
 
     async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> Started:
         """Send the campaign to an address of your own, with a contact's data: a run of one, marked as a test."""
@@ -356,6 +369,10 @@ class Campaigns:
             Preview(None, [account], *_fields(one), skipped=None)
             for (_, account, _), one in zip(posts, rendered, strict=True)
         ]
+
+
+def _name_of(person: Person) -> ContactName:
+    return ContactName(*(person.data[name] for name in ("externalId", "name", "email")))
 
 
 def _fields(rendered: Rendered | RenderFailed) -> tuple[Mapping[str, str], str | None]:

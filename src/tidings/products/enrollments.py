@@ -39,6 +39,8 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import load_people
 from tidings.kernel.references import find_contact, find_contacts, name_audience, no_contact
 from tidings.products import why
+from tidings.products.names import ContactName, name_contacts
+from tidings.products.sequence_shown import ShownSequence
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import (
     Enrolled,
@@ -123,7 +125,7 @@ class Enrollments:
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownEnrollment:
         """One enrollment, or NotFound."""
-        [shown] = await self._shown([await self._find(workspace, id)])
+        [shown] = await self._shown(workspace, [await self._find(workspace, id)])
         return shown
 
     async def list(
@@ -154,7 +156,7 @@ class Enrollments:
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
         found = [*merge(*shards, key=lambda one: one.id, reverse=True)][: limit + 1]
-        return page_of(await self._shown(found), limit, lambda one: one.id)
+        return page_of(await self._shown(workspace, found), limit, lambda one: one.id)
 
     async def list_of_contact(
         self,
@@ -172,7 +174,7 @@ class Enrollments:
         id = await find_contact(self._kernel, workspace, contact_id)
         find = self._of_contact(workspace, id, sequence_id, status, newest_first(cursor, created), limit + 1)
         found = await self._kernel.db.persist(find, alone=True)
-        return page_of(await self._shown(found), limit, lambda one: one.id)
+        return page_of(await self._shown(workspace, found), limit, lambda one: one.id)
 
     async def set_status(self, caller: Caller, id: UUID, status: EnrollmentStatus) -> ShownEnrollment:
         """Pause, resume or cancel an enrollment; one that has ended stays so."""
@@ -219,7 +221,13 @@ class Enrollments:
         Of several times in the sequence, the last one is told.
         """
         sequence = await self._sequences.get(workspace, sequence_id, in_flight=False)
-        contact_id = await find_contact(self._kernel, workspace, contact)
+        id = await find_contact(self._kernel, workspace, contact)
+        told = await self._why(workspace, sequence, id)
+        names = await name_contacts(self._kernel, workspace, [id])
+        return replace(told, contact=names.get(id), sequence_name=sequence.name)
+
+    async def _why(self, workspace: Workspace, sequence: ShownSequence, contact_id: UUID) -> Why:
+        sequence_id = sequence.id
         shard = self._kernel.shard_of(contact_id)
         find = self._of_contact(workspace, contact_id, sequence_id, None, EVERYTHING, LARGEST_LIMIT)
         found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
@@ -232,7 +240,7 @@ class Enrollments:
         items: Items = []
         shown = None
         if found is not None:
-            [shown], graph = await self._shown([found]), self._kernel.graphs[found.version_id]
+            [shown], graph = await self._shown(workspace, [found]), self._kernel.graphs[found.version_id]
             list_items = partial(enrollments.list_step_items, shard=shard, execution_id=found.id)
             items = await self._kernel.db.persist(list_items, alone=True)
         case = why.Case(graph, person, shown, items)
@@ -280,10 +288,11 @@ class Enrollments:
             limit=limit,
         )
 
-    async def _shown(self, found: Sequence[StoredEnrollment]) -> Shown:
+    async def _shown(self, workspace: Workspace, found: Sequence[StoredEnrollment]) -> Shown:
         """Each as a person sees it; the graphs of their versions tell which step is which."""
         await know_graphs(self._kernel, [one.version_id for one in found])
-        return [_shown(one, self._kernel.graphs[one.version_id]) for one in found]
+        contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
+        return [_shown(one, contacts.get(one.contact_id), self._kernel.graphs[one.version_id]) for one in found]
 
     async def _chosen_contacts(self, workspace: Workspace, where: EnrollmentFilter) -> Sequence[UUID] | None:
         if where.contact_ids is None:
@@ -300,7 +309,7 @@ class Enrollments:
         await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [lasting], now), alone=True)
 
 
-def _shown(found: StoredEnrollment, graph: Graph) -> ShownEnrollment:
+def _shown(found: StoredEnrollment, contact: ContactName | None, graph: Graph) -> ShownEnrollment:
     steps = [step.id for step in why.steps_of(graph)]
     ready = found.frontier.ready[0] if found.frontier.ready else None
     step = ready.node.removeprefix(WAIT) if ready else steps[-1]
@@ -308,6 +317,7 @@ def _shown(found: StoredEnrollment, graph: Graph) -> ShownEnrollment:
     return ShownEnrollment(
         id=found.id,
         contact_id=found.contact_id,
+        contact=contact,
         sequence_id=found.sequence_id,
         sequence_name=found.sequence_name,
         sequence_version=found.version,

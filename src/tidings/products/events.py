@@ -1,7 +1,9 @@
 """Events as people send, explain, follow and cancel them, in 000's words. kernel/events.py takes them."""
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from heapq import merge
@@ -27,6 +29,7 @@ from tidings.kernel.event_people import find_people, meet_people
 from tidings.kernel.events import Decided, Draft, Rules, find_rules, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.references import find_contact
+from tidings.products.names import ContactName, name_contacts
 from tidings.storage import events, resolve
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
@@ -54,6 +57,7 @@ class ShownEventItem:
     message_id: str | None = None
     payload: Json | None = None
     contact_id: UUID | None = None
+    contact: ContactName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,9 @@ class ShownEvent:
     created_at: datetime
     routed_at: datetime | None
     duplicate: bool = False
+
+
+Shown = list[ShownEvent]
 
 
 class _ListInShard(Protocol):
@@ -120,7 +127,9 @@ class Events:
         """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
         event, found = await self._prepare(workspace, _read(given))
         decided = await plan_event(self._kernel, event, found, await self._kernel.clock.now())
-        return [_explained(one) for one in decided]
+        drafts = [draft.contact_id for one in decided for draft in one.drafts]
+        contacts = await name_contacts(self._kernel, workspace, drafts)
+        return [_explained(one, contacts) for one in decided]
 
     async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:
         """An event with its contacts, and its rules; refused before anything is stored if it cannot be taken."""
@@ -163,7 +172,7 @@ class Events:
         ]
         newest = merge(*shares, key=lambda one: one.id, reverse=True)
         page = page_of(list(islice(newest, limit + 1)), limit, lambda one: one.id)
-        return Page([await self._shown(one) for one in page.items], page.next_cursor)
+        return Page(await self._all_shown(page.items), page.next_cursor)
 
     async def cancel(self, caller: Caller, id: UUID) -> ShownEvent:
         """Skip what an event has not sent yet; a Conflict when nothing is left to cancel."""
@@ -203,26 +212,47 @@ class Events:
         return found
 
     async def _shown(self, stored: StoredEvent, *, duplicate: bool = False, with_payload: bool = False) -> ShownEvent:
-        items = await self._items(self._kernel.shard_of(stored.id), stored)
-        shown = {str(item.id): _shown_item(item, with_payload=with_payload) for item in items}
-        return ShownEvent(
-            id=stored.id,
-            trigger=stored.trigger,
-            idempotency_key=stored.idempotency_key,
-            source=stored.source,
-            data=stored.data,
-            decisions=[_shown_decision(one, shown) for one in stored.decisions or ()],
-            created_at=stored.created_at,
-            routed_at=stored.routed_at,
-            duplicate=duplicate,
-        )
+        [shown] = await self._all_shown([stored], with_payload=with_payload)
+        return replace(shown, duplicate=duplicate)
 
-    async def _items(self, shard: Shard, stored: StoredEvent) -> Items:
-        if stored.job_id is None:
+    async def _all_shown(self, stored: Sequence[StoredEvent], *, with_payload: bool = False) -> Shown:
+        """A page of events with their items and the names of whom those are for."""
+        if not stored:
             return []
-        return await self._kernel.db.persist(
-            lambda tx: events.list_event_items(tx, shard=shard, ids=[stored.id]), alone=True
+        items = await self._items(stored)
+        contacts = await name_contacts(self._kernel, stored[0].workspace, [item.contact_id for item in items])
+        shown = {
+            str(item.id): replace(_shown_item(item, with_payload=with_payload), contact=contacts.get(item.contact_id))
+            for item in items
+        }
+        return [_shown_event(one, shown) for one in stored]
+
+    async def _items(self, stored: Sequence[StoredEvent]) -> Items:
+        """The items of some events, in one statement for each shard."""
+        shares: dict[Shard, list[UUID]] = defaultdict(list)
+        for one in stored:
+            if one.job_id is not None:
+                shares[self._kernel.shard_of(one.id)].append(one.id)
+        found = await asyncio.gather(
+            *(
+                self._kernel.db.persist(partial(events.list_event_items, shard=shard, ids=ids), alone=True)
+                for shard, ids in shares.items()
+            )
         )
+        return [item for share in found for item in share]
+
+
+def _shown_event(stored: StoredEvent, items: Mapping[str, ShownEventItem]) -> ShownEvent:
+    return ShownEvent(
+        id=stored.id,
+        trigger=stored.trigger,
+        idempotency_key=stored.idempotency_key,
+        source=stored.source,
+        data=stored.data,
+        decisions=[_shown_decision(one, items) for one in stored.decisions or ()],
+        created_at=stored.created_at,
+        routed_at=stored.routed_at,
+    )
 
 
 def _read(given: Json) -> Event:
@@ -233,14 +263,14 @@ def _read(given: Json) -> Event:
     return read_event(plain)
 
 
-def _explained(decided: Decided) -> ShownDecision:
+def _explained(decided: Decided, contacts: Mapping[UUID | None, ContactName]) -> ShownDecision:
     return ShownDecision(
         decided.key.channel,
         decided.key.audience,
         decided.route.outcome,
         decided.route.reason,
         decided.rule_id,
-        [_explained_item(draft) for draft in decided.drafts],
+        [replace(_explained_item(one), contact=contacts.get(one.contact_id)) for one in decided.drafts],
     )
 
 

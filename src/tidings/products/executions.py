@@ -39,6 +39,7 @@ from tidings.kernel.references import find_contact
 from tidings.kernel.replay import replay_executions
 from tidings.products import bulk
 from tidings.products.execution_log import log_lines
+from tidings.products.names import ContactName, name_contacts
 from tidings.products.shown import (
     BulkResult,
     BulkTrigger,
@@ -58,6 +59,7 @@ MOST_NAMED = 100
 
 Json = Mapping[str, object]
 Results = list[BulkResult]
+Shown = list[ShownExecution]
 Lines = list[LogLine]
 FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
 
@@ -93,14 +95,16 @@ class Executions:
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownExecution:
         """One execution, or NotFound."""
-        return _shown(await self._find(workspace, id))
+        [shown] = await self._shown(workspace, [await self._find(workspace, id)])
+        return shown
 
     async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
         """One execution, and what its next node would see: the data, `vars`, and of steps `step_N_result`."""
         execution = await self._find(workspace, id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
             graph = await self._graph(tx, execution.version_id)
-        return _shown(execution), graph.context(execution.input, execution.vars)
+        [shown] = await self._shown(workspace, [execution])
+        return shown, graph.context(execution.input, execution.vars)
 
     async def list(
         self,
@@ -240,7 +244,11 @@ class Executions:
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
         found = list(merge(*shards, key=lambda one: one.id, reverse=True))
-        return page_of([_shown(one) for one in found[: limit + 1]], limit, lambda one: one.id)
+        return page_of(await self._shown(workspace, found[: limit + 1]), limit, lambda one: one.id)
+
+    async def _shown(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
+        contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
+        return [_shown(one, contacts.get(one.contact_id)) for one in found]
 
     async def _batches(
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
@@ -300,7 +308,7 @@ def kind_of(node: Node) -> str:
             return "branch"
 
 
-def _shown(found: FoundExecution) -> ShownExecution:
+def _shown(found: FoundExecution, contact: ContactName | None) -> ShownExecution:
     last = max(found.total_steps - 1, 0)
     passed = sum(not is_wait_of_step(node) for node in found.vars.keys() - {found.error_node})
     return ShownExecution(
@@ -322,6 +330,7 @@ def _shown(found: FoundExecution) -> ShownExecution:
         triggered_by=found.triggered_by,
         idempotency_key=found.idempotency_key,
         contact_id=found.contact_id,
+        contact=contact,
         created_at=found.created_at,
         started_at=found.started_at,
         completed_at=found.ended_at,

@@ -16,6 +16,7 @@ from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, 
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.references import find_contact
 from tidings.kernel.resolve import Resolution, resolve_item
+from tidings.products.names import name_items
 from tidings.storage import items, observe
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
@@ -100,7 +101,8 @@ class Outbox:
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
         found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-        return page_of(found[: limit + 1], limit, lambda one: one.id)
+        page = page_of(found[: limit + 1], limit, lambda one: one.id)
+        return Page(await name_items(self._kernel, workspace, page.items), page.next_cursor)
 
     async def of_contact(
         self,
@@ -125,7 +127,9 @@ class Outbox:
             if item is None:
                 raise NotFound(f"there is no item {id}")
             attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
-            return ItemDetail(item, attempts, await observe.list_audit(tx, shard=shard, subject_id=id))
+            history = await observe.list_audit(tx, shard=shard, subject_id=id)
+        [named] = await name_items(self._kernel, workspace, [item])
+        return ItemDetail(named, attempts, history)
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
         """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""

@@ -40,6 +40,7 @@ from tidings.products.run_trace import TraceFilter, TraceLine, trace
 from tidings.storage import runs
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
+from tidings.storage.names import name_definitions
 from tidings.storage.observe import AuditEntry
 from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
 
@@ -79,6 +80,8 @@ class ShownRun:
 
     id: UUID
     campaign_id: UUID
+    campaign_name: str | None
+    """None for one that a program deployed without a stored campaign."""
     channel: Channel
     provider: str
     status: RunStatus
@@ -142,7 +145,7 @@ class Runs:
             )
             if not found:
                 raise NotFound(f"there is no run {id}")
-            [shown] = await self._shown(tx, found)
+            [shown] = await self._shown(tx, workspace, found)
         return shown
 
     async def list(
@@ -170,7 +173,7 @@ class Runs:
         async with self._kernel.db.transaction(snapshot=True) as tx:
             shards = [await find(tx, shard=shard) for shard in self._kernel.every_shard()]
             found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-            shown = await self._shown(tx, found[: limit + 1])
+            shown = await self._shown(tx, workspace, found[: limit + 1])
         return page_of(shown, limit, lambda one: one.id)
 
     async def jobs(
@@ -311,8 +314,9 @@ class Runs:
         await stop_run(self._kernel, id, stop, caller.actor)
         return await self.get(caller.workspace, id)
 
-    async def _shown(self, tx: Tx, found: Sequence[FoundRun]) -> Shown:
+    async def _shown(self, tx: Tx, workspace: Workspace, found: Sequence[FoundRun]) -> Shown:
         ids = [one.id for one in found]
+        campaigns = await name_definitions(tx, tenant=workspace.tenant, ids=[one.campaign_id for one in found])
         counts = {id: Counts(0) for id in ids}
         doubts = {id: Doubt(0, None) for id in ids}
         jobs: Counter[UUID] = Counter()
@@ -322,7 +326,10 @@ class Runs:
                 counts[id] += sums
             for id, doubt in (await runs.sum_doubt_of_runs(tx, shard=shard, run_ids=ids)).items():
                 doubts[id] = _both(doubts[id], doubt)
-        return [_shown_run(one, counts[one.id], doubts[one.id], jobs[one.id]) for one in found]
+        return [
+            _shown_run(one, campaigns.get(one.campaign_id), counts[one.id], doubts[one.id], jobs[one.id])
+            for one in found
+        ]
 
 
 def _both(one: Doubt, other: Doubt) -> Doubt:
@@ -330,10 +337,11 @@ def _both(one: Doubt, other: Doubt) -> Doubt:
     return Doubt(one.items + other.items, since)
 
 
-def _shown_run(run: FoundRun, counts: Counts, doubt: Doubt, jobs: int) -> ShownRun:
+def _shown_run(run: FoundRun, campaign: str | None, counts: Counts, doubt: Doubt, jobs: int) -> ShownRun:
     same = {field.name: getattr(run, field.name) for field in fields(ShownRun) if hasattr(run, field.name)}
     given = {
         **same,
+        "campaign_name": campaign,
         "status_text": _status_text(run, doubt),
         "planning": run.planned is None and not run.ended_at,
         "test": run.is_test,

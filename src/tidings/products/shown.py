@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tidings.domain.contact import ContactReference
 from tidings.domain.words import ShownStatus
+from tidings.storage.names import ContactName
 from tidings.storage.observe import ShownAttempt
 from tidings.storage.workflows import ShownVersion, ShownWorkflow
 
@@ -53,6 +54,8 @@ class ShownExecution:
     idempotency_key: str
     contact_id: UUID | None
     """Whom it is for, if for a contact."""
+    contact: ContactName | None
+    """What that contact is called; None once it was deleted."""
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None

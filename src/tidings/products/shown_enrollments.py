@@ -8,6 +8,7 @@ from uuid import UUID
 
 from tidings.domain.contact import ContactReference
 from tidings.domain.words import WORDS, ShownStatus
+from tidings.storage.names import ContactName
 
 Json = Mapping[str, object]
 
@@ -56,6 +57,8 @@ class ShownEnrollment:
 
     id: UUID
     contact_id: UUID
+    contact: ContactName | None
+    """What the contact is called; None once it was deleted."""
     sequence_id: UUID
     sequence_name: str
     sequence_version: int
@@ -112,6 +115,8 @@ class StepLog:
     """How many attempts there have been by then."""
     in_doubt: bool
     created_at: datetime
+    contact: ContactName | None = None
+    sequence_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +142,5 @@ class Why:
     reason: str
     enrollment: ShownEnrollment | None
     steps: Sequence[StepFate] = field(default_factory=list)
+    contact: ContactName | None = None
+    sequence_name: str | None = None

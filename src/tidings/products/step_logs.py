@@ -5,6 +5,7 @@ Read for one enrollment, one contact or one step. A page counts messages, not at
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from heapq import merge
@@ -19,6 +20,7 @@ from tidings.domain.sequence_form import steps_in
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
 from tidings.kernel.references import find_contact
+from tidings.products.names import name_contacts, name_executions
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import LogStatus, StepLog
 from tidings.storage import enrollments, load
@@ -55,7 +57,8 @@ class StepLogs:
         await know_graphs(self._kernel, [found[0].version_id])
         # What is skipped takes no time, so the order of the steps decides; one that the version lacks was before.
         order = {node: place for place, node in enumerate(self._kernel.graphs[found[0].version_id].nodes)}
-        return await self._lines(sorted(items, key=lambda item: (item.created_at, order.get(item.step_id, -1))))
+        ordered = sorted(items, key=lambda item: (item.created_at, order.get(item.step_id, -1)))
+        return await self._lines(workspace, ordered)
 
     async def of_contact(
         self,
@@ -78,7 +81,7 @@ class StepLogs:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        return await self._page(await self._kernel.db.persist(find, alone=True), limit)
+        return await self._page(workspace, await self._kernel.db.persist(find, alone=True), limit)
 
     async def of_step(
         self,
@@ -105,7 +108,7 @@ class StepLogs:
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
-        return await self._page([*merge(*shards, key=lambda item: item.id, reverse=True)], limit)
+        return await self._page(workspace, [*merge(*shards, key=lambda item: item.id, reverse=True)], limit)
 
     async def _steps(self, workspace: Workspace, sequence_id: UUID) -> set[str]:
         """Of the draft, and of every version that was published."""
@@ -114,12 +117,14 @@ class StepLogs:
         published = {step.id for version in versions for step in steps_in(version.definition)}
         return published | {step.id for step in draft.steps}
 
-    async def _page(self, found: Sequence[StepItem], limit: int) -> Page[StepLog]:
+    async def _page(self, workspace: Workspace, found: Sequence[StepItem], limit: int) -> Page[StepLog]:
         page = page_of(found[: limit + 1], limit, lambda item: item.id)
-        return Page(await self._lines(page.items), page.next_cursor)
+        return Page(await self._lines(workspace, page.items), page.next_cursor)
 
-    async def _lines(self, items: Sequence[StepItem]) -> Lines:
-        """The lines of these items, in their order."""
+    async def _lines(self, workspace: Workspace, items: Sequence[StepItem]) -> Lines:
+        """The lines of these items, in their order, with the names of whom and of which sequence they are."""
+        contacts = await name_contacts(self._kernel, workspace, [item.contact_id for item in items])
+        sequences = await name_executions(self._kernel, workspace, [item.enrollment_id for item in items])
         shares: dict[Shard, list[UUID]] = {}
         for item in items:
             shares.setdefault(self._kernel.shard_of(item.id), []).append(item.id)
@@ -127,7 +132,10 @@ class StepLogs:
         for shard, ids in shares.items():
             read = partial(enrollments.list_failed_attempts, shard=shard, ids=ids)
             failed |= await self._kernel.db.persist(read, alone=True)
-        return step_logs(items, failed)
+        return [
+            replace(line, contact=contacts.get(line.contact_id), sequence_name=sequences.get(line.enrollment_id))
+            for line in step_logs(items, failed)
+        ]
 
 
 async def know_graphs(kernel: Kernel, versions: Iterable[UUID]) -> None:

@@ -42,6 +42,8 @@ class AuditLine:
     actor: str
     detail: Mapping[str, object]
     at: datetime
+    subject_name: str | None = None
+    """What the subject is called, if it has a name."""
 
 
 async def lock_admin_key(tx: Tx) -> None:

@@ -36,6 +36,8 @@ class ShownCampaign:
     max_lateness: timedelta | None
     created_at: datetime
     updated_at: datetime
+    segment_name: str | None = None
+    """Of the segment that the audience names, if it names one."""
 
     @property
     def campaign(self) -> Campaign:

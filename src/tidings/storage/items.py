@@ -9,6 +9,7 @@ from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
+from tidings.storage.names import ContactName
 from tidings.storage.statements import load
 
 _SQL = load("items")
@@ -39,6 +40,10 @@ class ShownItem:
     created_at: datetime
     finalized_at: datetime | None
     payload: Mapping[str, str] | None = None
+    contact: ContactName | None = None
+    workflow_name: str | None = None
+    campaign_name: str | None = None
+    trigger: str | None = None
 
 
 async def show_outbox_item(tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID) -> ShownItem | None:
