@@ -128,7 +128,7 @@ async def test_rule_10_two_workers_on_the_same_run_plan_nobody_twice(
 async def test_rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back(
     make_worker: MakeWorker, sql: Sql, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    engine = await make_worker(SMALL)
+    engine = await make_worker(Limits(job_size=1))
     kernel, shard = engine.kernel, Shard(0)
     if source == "contacts":
         await make_contacts(engine, 200)

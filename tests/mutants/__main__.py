@@ -52,6 +52,7 @@ async def _run(console: Console, chosen: Sequence[Break], jobs: int) -> int:
     async with copies(max(1, min(jobs, len(chosen)))) as free:
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             bar = progress.add_task("without any break", total=len({one.tests for one in chosen}))
+            console.print("first their tests without any break …")
             async for said in fail_anyway(free, chosen):
                 progress.advance(bar)
                 if said is not None:

@@ -81,9 +81,11 @@ class Copy:
             async with asyncio.timeout(LONGEST_SECONDS):
                 output, _ = await process.communicate()
         except TimeoutError:
-            process.kill()
-            await process.wait()
             return _TESTS_FAILED, f"no end within {LONGEST_SECONDS:g} s"
+        finally:  # also when somebody has had enough
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return process.returncode or 0, "\n".join(output.decode(errors="replace").splitlines()[-12:])
 
     def _write(self, path: Path, text: str) -> None:

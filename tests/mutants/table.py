@@ -40,6 +40,12 @@ KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its
 REACHES = products("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
 ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
+RULE_5 = kernel(
+    "deliver",
+    "rule_5_no_call_starts_on_a_lease_of_its_deadline_and_half_the_margin",
+    "rule_5_draining_unmarks_what_has_not_started_and_leaves_nothing_in_doubt",
+    "rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease_is_lost",
+)
 WHOSE = "tenant_id = :tenant and workspace_id = :workspace"
 OF_TENANT = "tenant_id = :tenant and :workspace::text is not null"
 
@@ -126,11 +132,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("skip-of-a-marked-item", "       and o.marked_at is null and not o.in_doubt\n", "       and not o.in_doubt\n"),
         ("skip-of-a-doubtful-item", "o.marked_at is null and not o.in_doubt\n", "o.marked_at is null\n"),
     ],
-    ("rule 5: windows", "kernel/keep.py", kernel("deliver")): [
+    ("rule 5: windows", "kernel/keep.py", RULE_5): [
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
         ("call-without-its-lease", "return owner in self._held and until", "return until"),
     ],
-    ("rule 5: windows", "kernel/deliver.py", kernel("deliver")): [
+    ("rule 5: windows", "kernel/deliver.py", RULE_5): [
         ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
         ("call-while-draining", "not self.kernel.draining.is_set()\n            and self", "self"),
     ],
