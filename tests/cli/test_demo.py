@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.json_keys import odd_keys
 
 
 @pytest.mark.chaos
@@ -22,6 +23,7 @@ def test_the_demo_kills_a_worker_and_everything_agrees(anywhere: Command, tmp_pa
 
     assert ended.status == 0, ended.err
     assert ended.json["agrees"] is True
+    assert list(odd_keys(ended.json)) == []
     assert ended.json["campaign"]["parts"]["sent"] == ended.json["campaign"]["planned"] == 300
     assert ended.json["witnessed"]["duplicates"] == 0
     assert ended.json["killed"]["sentUntilThen"] < 300

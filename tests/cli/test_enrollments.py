@@ -1,6 +1,7 @@
 """`tidings sequences enroll` and `tidings enrollments`, as a user runs them."""
 
 import json
+import re
 
 from tests.cli.conftest import Command
 
@@ -66,3 +67,21 @@ def test_what_names_nobody_or_too_much_is_refused(tidings: Command) -> None:
     assert tidings("enrollments", "list").status == 2
     refused = tidings("enrollments", "cancel", "--sequence", "drip", "--all", typed="n\n")
     assert refused.status == 1
+
+
+def test_people_count_steps_from_1_and_fields_from_0(tidings: Command) -> None:
+    set_up(tidings)
+    tidings("sequences", "publish", "drip")
+    tidings("sequences", "enroll", "drip", "--contact", "p0")
+
+    [listed] = tidings("enrollments", "list", "--sequence", "drip", "--json").json
+    why = tidings("enrollments", "why", "drip", "p0", "--json").json
+    execution = tidings("executions", "show", listed["id"])
+    shown = tidings("enrollments", "show", listed["id"])
+    table = re.findall(r"^│ (\d+) ", tidings("enrollments", "why", "drip", "p0").out, re.MULTILINE)
+
+    assert listed["currentStepIndex"] == 0
+    assert [one["stepIndex"] for one in why["steps"]] == [0, 1]
+    assert "step 1 of 2" in execution.out
+    assert re.search(r"^step: +1$", shown.out, re.MULTILINE)
+    assert table == ["1", "2"]

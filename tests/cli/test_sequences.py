@@ -48,7 +48,7 @@ def test_a_draft_is_shown_beside_what_is_published(tidings: Command) -> None:
     assert changed["dayOffset"] == 4
     assert "draft" in shown.out
     assert "published as version 1" in shown.out
-    assert "onStepFailure stop" in shown.out
+    assert "onStepFailure=stop" in shown.out
     assert gone["deleted"]
     assert (again["published"]["version"], again["moved"]["left"]) == (2, 0)
     assert len(tidings("sequences", "steps", "list", "Drip", "--json").json) == 1
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said_in_one_line(tidings: Command) -> None:
     step = ("sequences", "steps", "add", "drip", "--day", "0", "--channel", "sms")
 
     assert "steps: give at least one step" in tidings("sequences", "publish", "drip").complaint
-    assert "sendHour: 24 is not" in tidings(*step, "--content", "x", "--hour", "24").complaint
+    assert "--hour: 24 is not" in tidings(*step, "--content", "x", "--hour", "24").complaint
     assert "cannot be read" in tidings(*step, "--content", "@gone.txt").complaint
     assert "there is no sequence 'nobody'" in tidings("sequences", "show", "nobody").complaint
     assert "0 steps have the order '7'" in tidings("sequences", "steps", "delete", "drip", "7").complaint

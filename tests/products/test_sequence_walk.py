@@ -120,3 +120,36 @@ async def test_who_was_moved_goes_on_by_the_new_version_and_gets_no_step_twice(
         ("Last", 9),
     ]
     assert [check.name for check in await engine.verify() if check.offences] == []
+
+
+async def test_an_execution_and_its_enrollment_count_the_same_steps(
+    engine: Engine, caller: Caller, sql: Sql, clock: ManualClock
+) -> None:
+    id = await enroll(engine, sql, caller, await publish(engine, caller, step(0), step(3)), "ada")
+
+    async def counted() -> tuple[int, int, int]:
+        execution = await engine.executions.get(caller.workspace, id)
+        enrollment = await engine.enrollments.get(caller.workspace, id)
+        return execution.current_step, execution.total_steps, enrollment.current_step_index
+
+    before = await counted()
+    await engine.work_everything()
+    between = await counted()
+    await run_until(engine, clock, clock.time + timedelta(days=9))
+
+    assert (before, between, await counted()) == ((0, 2, 0), (1, 2, 1), (1, 2, 1))
+
+
+async def test_the_reason_of_an_enrollment_names_the_step_that_failed_by_its_number(
+    engine: Engine, caller: Caller, sql: Sql, clock: ManualClock, provider: FakeProvider
+) -> None:
+    drip = await publish(engine, caller, step(0), step(1), onStepFailure="stop")
+    id = await enroll(engine, sql, caller, drip, "ada")
+    await engine.work_everything()
+    provider.answer = Rejected("no such mailbox")
+
+    await run_until(engine, clock, clock.time + timedelta(days=9))
+
+    reason = (await engine.enrollments.get(caller.workspace, id)).reason
+    assert reason is not None
+    assert reason.startswith("step 2 of 2 failed: ")

@@ -257,9 +257,7 @@ def _log_row(line: "StepLog") -> dict[str, object]:
 
 
 def _print(one: "ShownEnrollment") -> None:
-    from tidings.cli.output import print_line
+    from tidings.cli.output import print_fields, print_line
 
     print_line(f"{one.id}  {one.status}")
-    for name, value in _row(one).items():
-        if name not in {"id", "status"} and value is not None:
-            print_line(f"{name:14}{value}")
+    print_fields({name: value for name, value in _row(one).items() if name not in {"id", "status"}})

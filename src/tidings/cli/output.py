@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 from rich.table import Table
@@ -53,7 +53,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
 def _cell(value: object) -> Text:
     if isinstance(value, Text):
         return value
-    return Text("" if value is None else printable(str(value)))
+    return Text("" if value is None else printable(in_words(value)))
 
 
 def print_line(text: str, style: str = "") -> None:
@@ -69,7 +69,12 @@ def print_content(content: Mapping[str, object], indent: int = 0) -> None:
 
 def content_cell(content: Mapping[str, object]) -> Text:
     """What a message says, in a cell of a table."""
-    return Text("\n".join(printable(line) for line in content_lines(content)))
+    return lines_cell("\n".join(content_lines(content)))
+
+
+def lines_cell(text: str) -> Text:
+    """A text of several lines in a cell of a table, each on its own."""
+    return Text("\n".join(printable(line) for line in text.splitlines()))
 
 
 def content_lines(content: Mapping[str, object]) -> Iterator[str]:
@@ -90,6 +95,8 @@ def in_words(value: object) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
         case timedelta():
             from tidings.domain.timing import format_duration
 

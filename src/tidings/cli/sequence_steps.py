@@ -130,11 +130,11 @@ def delete(
         print_line(f"step {gone} is removed from the draft")
 
 
-def print_steps(steps: "Sequence[Step]", *, title: str) -> None:
-    """Steps for people."""
+def print_steps(steps: "Sequence[Step]", *, title: str, whole: bool = False) -> None:
+    """Steps for people: their content from its beginning, or the whole of it."""
     from tidings.cli.output import print_table
 
-    print_table(title, [_row(step) for step in steps], empty="there is no step yet")
+    print_table(title, [_row(step, whole) for step in steps], empty="there is no step yet")
 
 
 def _given(
@@ -192,18 +192,19 @@ def _print(found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print_steps([found] if isinstance(found, Step) else found, title="steps")
+        print_steps([found] if isinstance(found, Step) else found, title="steps", whole=True)
 
 
-def _row(step: "Step") -> dict[str, object]:
-    shown = step.to_json()
+def _row(step: "Step", whole: bool) -> dict[str, object]:
+    from tidings.cli.output import lines_cell
+
     return {
         "order": step.order,
         "day": step.day_offset,
         "hour": "as enrolled" if step.send_hour is None else f"{step.send_hour}:00",
         "channel": step.channel,
         "subject": step.subject,
-        "content": step.content if len(step.content) <= 60 else f"{step.content[:59]}…",
-        "may be late": shown.get("maxLateness"),
+        "content": lines_cell(step.content if whole or len(step.content) <= 60 else f"{step.content[:59]}…"),
+        "may be late": step.max_lateness,
         "id": step.id,
     }

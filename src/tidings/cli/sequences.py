@@ -211,14 +211,14 @@ async def find(engine: "Engine", room: Workspace, text: str) -> "ShownSequence":
 
 
 def _print(found: "ShownSequence", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line, print_table
+    from tidings.cli.output import in_words, print_json, print_line, print_table
 
     if as_json:
         print_json(found)
         return
     version = f"version {found.published.version}" if found.published else "never published"
     print_line(f"{found.name}  {found.status} · {version} · {found.id}", style="bold")
-    print_line(", ".join(f"{name} {value}" for name, value in found.settings.to_json().items()))
+    print_line(in_words({name: in_words(value) for name, value in found.settings.to_json().items()}))
     print_steps(found.steps, title="draft" if found.has_draft else "steps")
     if found.has_draft and found.published:
         print_steps(found.published.steps, title=f"published as version {found.published.version}")

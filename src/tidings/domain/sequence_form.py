@@ -4,6 +4,7 @@ Each step becomes a wait by its schedule and a send to the contact, in a line. P
 steps as a version in this form, so parse_workflow reads a sequence like any other workflow.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,6 +37,7 @@ MAX_STEPS = 1_000
 MAX_ORDER = 1_000_000
 WAIT = "wait_"
 """Before a step's id: the node that waits for the step's time."""
+_WAIT_OF_STEP = re.compile(rf"{WAIT}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
 SETTINGS = ("offsetFrom", "timezone", "onStepFailure", "allowReentry")
 STEP_FIELDS = ("id", "dayOffset", "stepOrder", "sendHour", "channel", "subject", "content", "maxLateness")
 CONTACT_FIELDS = frozenset(
@@ -56,6 +58,11 @@ class SequenceStatus(StrEnum):
     DRAFT = "draft"
     ACTIVE = "active"
     PAUSED = "paused"
+
+
+def is_wait_of_step(node: str) -> bool:
+    """Whether a node only waits for a step of a sequence: people count steps, not the nodes they are made of."""
+    return _WAIT_OF_STEP.fullmatch(node) is not None
 
 
 class InFlightChoice(StrEnum):

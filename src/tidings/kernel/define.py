@@ -18,6 +18,7 @@ from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.graph import Delay, Form, Graph
 from tidings.domain.queue import Lane
 from tidings.domain.requirements import required_of
+from tidings.domain.sequence_form import is_wait_of_step
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -169,7 +170,7 @@ async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool
         required=sorted(required_of(draft.graph)),
         entry=draft.graph.entry,
         entry_wait=_entry_wait(draft.graph),
-        total_steps=len(draft.graph.nodes),
+        total_steps=sum(not is_wait_of_step(node) for node in draft.graph.nodes),
         lane=Lane.SEQUENCES if draft.graph.form is Form.SEQUENCE else Lane.TRANSACTIONAL,
         now=draft.now,
     )

@@ -17,6 +17,7 @@ from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.paging import DEFAULT_LIMIT, Page, check_limit, page_of, read_cursor
 from tidings.domain.queue import Lane, Stop
+from tidings.domain.sequence_form import is_wait_of_step
 from tidings.domain.words import ShownStatus
 from tidings.kernel import resolve
 from tidings.kernel.check import Trigger, find_workflow
@@ -287,7 +288,7 @@ def kind_of(node: Node) -> str:
 
 def _shown(found: FoundExecution) -> ShownExecution:
     last = max(found.total_steps - 1, 0)
-    passed = len(found.vars.keys() - {found.error_node})
+    passed = sum(not is_wait_of_step(node) for node in found.vars.keys() - {found.error_node})
     return ShownExecution(
         id=found.id,
         status=found.status,
