@@ -2,9 +2,9 @@
 
     python examples/rules.py
 
-Runs on the embedded PostgreSQL in a temporary directory, or on DATABASE_URL. In production `tidings rules apply
-examples/rules/*.yaml` brings the rules, and `tidings serve --app module:app` and `tidings worker --app module:app` know
-the fallbacks.
+Runs on the embedded PostgreSQL in a temporary directory, or on DATABASE_URL, and prints what it would send on a
+terminal (`print=True`). In production `tidings rules apply examples/rules/*.yaml` brings the rules, and `tidings serve
+--app module:app` and `tidings worker --app module:app` know the fallbacks.
 """
 
 import asyncio
@@ -57,11 +57,11 @@ app = App(
 async def main() -> None:
     """Open an engine on a database of its own, or on the one that is given."""
     if url := os.environ.get("DATABASE_URL"):
-        await use(Config(database_url=url))
+        await use(Config(database_url=url, print=True))
         return
     with tempfile.TemporaryDirectory() as directory:
         try:
-            await use(Config(data_dir=Path(directory)))
+            await use(Config(data_dir=Path(directory), print=True))
         finally:
             await remove_server(Path(directory))
 

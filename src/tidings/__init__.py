@@ -2,7 +2,7 @@
 
 from tidings import Config, Trigger, open_engine
 
-engine = await open_engine(Config())
+engine = await open_engine(Config(print=True))
 await engine.define("welcome", {...})
 await engine.trigger("welcome", {"email": "ada@example.com"}, idempotency_key="signup-1")
 """

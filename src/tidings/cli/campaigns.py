@@ -242,7 +242,9 @@ def deploy(
         return await engine.runs.get(by.workspace, started.id), started.duplicate
 
     run, duplicate = on_database(database_url, data_dir, work)
-    words = "had been deployed before" if duplicate else "is deployed; follow it with 'tidings runs watch'"
+    words = "is deployed; follow it with 'tidings runs watch'"
+    if duplicate:
+        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
     _print_run(run, words, as_json=as_json, duplicate=duplicate)
 
 
@@ -260,6 +262,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
         "channel": campaign.channel,
         "audience": dumps(campaign.audience) if campaign.audience else "",
         "rate": campaign.rate,
+        "not ready": ", ".join(campaign.not_ready),
         "version": campaign.version,
         "updated": campaign.updated_at,
     }
@@ -268,15 +271,16 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
 def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import print_json, print_line, print_not_ready
 
     if as_json:
         print_json(campaign)
         return
     print_line(str(campaign.id))
     for name, value in asdict(campaign).items():
-        if name != "id" and value not in (None, {}, []):
+        if name not in ("id", "not_ready") and value not in (None, {}, []):
             print_line(f"{name.replace('_', ' '):14}{value}")
+    print_not_ready(campaign.not_ready)
 
 
 def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = False) -> None:
@@ -285,6 +289,6 @@ def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = 
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json({**asdict(run), "duplicate": duplicate})
+        print_json({**asdict(run), "duplicate": duplicate, "note": run.repeat_note if duplicate else None})
     else:
         print_line(f"{run.id}  {words}")

@@ -7,6 +7,7 @@ import typer
 
 from tidings.cli.opened import Actor, Limit, with_engine
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from
+from tidings.domain.readiness import is_printing
 
 if TYPE_CHECKING:
     from tidings.engine import FoundItem
@@ -87,7 +88,7 @@ def resolve(
 def _shown(item: "FoundItem") -> dict[str, object]:
     return {
         "id": item.id,
-        "status": "in doubt" if item.in_doubt else item.status,
+        "status": f"{'in doubt' if item.in_doubt else item.status}{', printed' if is_printing(item.provider) else ''}",
         "channel": item.channel,
         "provider": item.provider,
         "recipient": item.recipient,

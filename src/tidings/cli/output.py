@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidings.domain.errors import TidingsError
+from tidings.domain.errors import ChannelNotReady, TidingsError
 
 WIDTH_OF_A_PIPE = 160
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
@@ -40,6 +40,12 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
     for row in rows:
         table.add_row(*(Text("" if value is None else printable(str(value))) for value in row.values()))
     console.print(table)
+
+
+def print_not_ready(channels: Sequence[str]) -> None:
+    """Say which channels no provider is set up for, and what to do about it; nothing if all have one."""
+    if channels:
+        print_line(f"not ready: {ChannelNotReady(channels)}", style="yellow")
 
 
 def print_line(text: str, style: str = "") -> None:

@@ -6,7 +6,7 @@ import typer
 
 from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
 from tidings.cli.output import print_line
-from tidings.cli.worker import AppReference, ProcessCount, worker_processes
+from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
 from tidings.config import Config
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def up(
     port: Port = None,
     processes: ProcessCount = None,
     app: AppReference = None,
+    print_: Print = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -48,7 +49,9 @@ def up(
 
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
-    config = config_from(host=host, port=port, processes=processes, database_url=database_url, data_dir=data_dir)
+    config = config_from(
+        host=host, port=port, processes=processes, print=print_, database_url=database_url, data_dir=data_dir
+    )
     raise typer.Exit(run(lambda: _up(config, app)))
 
 
@@ -56,7 +59,7 @@ async def _serve(config: Config, app: str | None) -> int:
     from tidings.wiring import load_app, open_engine
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config, load_app(app) if app else None)
+    engine = await open_engine(config, load_app(app) if app else None, is_service=True)
     return await run_together(engine, *await _open_api(engine, config))
 
 
@@ -65,7 +68,7 @@ async def _up(config: Config, app: str | None) -> int:
     from tidings.worker.loop import Worker
     from tidings.worker.main import run_together
 
-    engine = await open_engine(config, load_app(app) if app else None, for_worker=True)
+    engine = await open_engine(config, load_app(app) if app else None, for_worker=True, is_service=True)
     answering = await _open_api(engine, config)
     workers: Part
     if config.processes > 1:

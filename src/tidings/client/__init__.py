@@ -28,6 +28,7 @@ from tidings.client.answers import (
     Triggered,
     UpsertedContact,
     Version,
+    Worker,
     WorkerShare,
     Workflow,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "Version",
     "WaitTimeout",
     "Why",
+    "Worker",
     "WorkerShare",
     "Workflow",
 ]

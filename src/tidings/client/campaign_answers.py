@@ -25,6 +25,8 @@ class Campaign(Struct, frozen=True, kw_only=True, rename="camel"):
     time_zone: str | None = None
     rate: int | None = None
     max_lateness: str | None = None
+    not_ready: list[str] = []
+    """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -96,6 +98,9 @@ class Run(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    printed: bool = False
+    waiting: str | None = None
+    """Why nobody can do what is left of it, if so."""
 
     @property
     def has_ended(self) -> bool:
@@ -108,6 +113,8 @@ class Deployed(Struct, frozen=True, kw_only=True):
 
     run: Run
     duplicate: bool
+    note: str | None = None
+    """What else is to be known: that the answer is a run that was cancelled."""
 
 
 class Job(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -143,6 +150,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     status: str
     channel: str
     provider: str
+    printed: bool = False
     recipient: str
     in_doubt: bool = False
     contact_id: UUID | None = None

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
-from tidings.http.shapes import AT, ID, Attempt, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Attempt, Given, Json, NotReady, Printed, Shape, Waiting, example
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
 Label = Annotated[str, Field(min_length=1, max_length=100)]
@@ -53,6 +53,8 @@ EXAMPLE_RUN: Json = {
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
+    "printed": False,
+    "waiting": None,
 }
 
 
@@ -112,6 +114,7 @@ class Campaign(Shape):
             "data": {},
             "sendHour": None,
             "timeZone": "contact",
+            "notReady": [],
             "createdAt": AT,
             "updatedAt": AT,
         }
@@ -127,6 +130,7 @@ class Campaign(Shape):
     time_zone: str
     rate: int | None
     max_lateness: timedelta | None
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 
@@ -239,13 +243,16 @@ class Run(Shape):
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    printed: Printed
+    waiting: Waiting
 
 
 class StartedRun(Run):
     """The run of a deploy, and whether it was there before."""
 
-    model_config = example({**EXAMPLE_RUN, "duplicate": False})
+    model_config = example({**EXAMPLE_RUN, "duplicate": False, "note": None})
     duplicate: bool
+    note: str | None = Field(None, description="What else is to be known: that the answer is a run that was cancelled.")
 
 
 class JobCounts(Shape):
@@ -357,6 +364,7 @@ class Item(Shape):
     in_doubt: bool
     channel: Channel
     provider: str
+    printed: Printed
     recipient: str
     contact_id: UUID | None
     execution_id: UUID | None

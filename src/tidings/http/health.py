@@ -15,6 +15,8 @@ from tidings.http.shapes import Health
 
 router = APIRouter(tags=["Administration"])
 LONGEST_LOOK_SECONDS = 2.0
+SECONDS_OLD = 2.0
+"""How old what is said of the workers may be: anybody may ask, as often as they like."""
 METRICS_DOCUMENTED = {
     "description": "The numbers, as Prometheus reads them.",
     "content": {"text/plain": {"schema": {"type": "string"}, "example": 'tidings_queue{state="due"} 0.0\n'}},
@@ -27,17 +29,21 @@ METRICS_DOCUMENTED = {
     responses={503: {"model": Health, "description": "The database does not answer."}},
 )
 async def get_health(request: Request) -> Response:
-    """Whether the database answers; needs no key."""
+    """Whether the database answers, how many workers live, and what none of them could do; needs no key.
+
+    Work that waits for a worker makes this process no less healthy: starting it anew would not help.
+    """
     try:
         async with asyncio.timeout(LONGEST_LOOK_SECONDS):
             await api_of(request).engine.next_due(Shard(0))  # a look at the table that everything depends on
+            system = await api_of(request).engine.waiting.look(SECONDS_OLD)
     except (TimeoutError, StorageUnavailable):
-        return _health("unhealthy", 503)
-    return _health("healthy", 200)
+        return _health(503, status="unhealthy")
+    return _health(200, status="healthy", workers=len(system.workers), waiting=list(system.waiting))
 
 
-def _health(status: str, code: int) -> JSONResponse:
-    return JSONResponse({"status": status, "version": VERSION}, code, headers={"Cache-Control": "no-store"})
+def _health(code: int, **said: object) -> JSONResponse:
+    return JSONResponse({"version": VERSION, **said}, code, headers={"Cache-Control": "no-store"})
 
 
 @router.get(

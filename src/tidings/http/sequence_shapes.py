@@ -9,7 +9,7 @@ from pydantic import Field
 from tidings.domain.graph import OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
-from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Given, Json, NotReady, Shape, example
 
 EXAMPLE_STEP: Json = {
     "dayOffset": 3,
@@ -159,6 +159,7 @@ class Sequence(Shape):
             },
             "inFlight": [{"version": 1, "stepId": ID, "stepOrder": 2, "count": 1815}],
             "moved": None,
+            "notReady": [],
             "createdAt": AT,
             "updatedAt": AT,
         }
@@ -175,6 +176,7 @@ class Sequence(Shape):
     published: PublishedVersion | None
     in_flight: list[InFlight] | None = Field(description="Who is on the way; null in lists.")
     moved: Moved | None = Field(description="After publishing with `inFlight: move`.")
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 

@@ -50,6 +50,7 @@ def show(sequence: ShownSequence) -> Sequence:
             "published": show_version(sequence.published) if sequence.published else None,
             "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
             "moved": sequence.moved,
+            "notReady": sequence.not_ready,
             "createdAt": sequence.created_at,
             "updatedAt": sequence.updated_at,
         }

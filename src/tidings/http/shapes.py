@@ -1,12 +1,13 @@
 """What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tidings.domain.item import Channel
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
 
@@ -45,6 +46,7 @@ EXAMPLE_EXECUTION: Json = {
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
+    "waiting": None,
 }
 
 
@@ -137,6 +139,16 @@ class ChangedWorkflow(GivenDefinition):
     active: bool | None = None
 
 
+Waiting = Annotated[
+    str | None, Field(description="Why nobody can do what comes next, if so: `no worker serves smtp`, say.")
+]
+Printed = Annotated[bool, Field(description="Whether it is only printed, not sent, because that was asked for.")]
+NotReady = Annotated[
+    list[Channel],
+    Field(description="Channels it needs that no provider is set up for: until then it starts nothing (409)."),
+]
+
+
 class Workflow(Shape):
     """A workflow with the definition of its newest version, whose fields stand beside these as they were written."""
 
@@ -155,6 +167,7 @@ class Workflow(Shape):
                     "version": 1,
                     "form": "graph",
                     "definition": EXAMPLE_DEFINITION,
+                    "notReady": [],
                     "createdAt": AT,
                     "updatedAt": AT,
                 }
@@ -168,6 +181,7 @@ class Workflow(Shape):
     version: int
     form: Literal["graph", "steps"]
     definition: Json
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 
@@ -214,6 +228,7 @@ class Execution(Shape):
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    waiting: Waiting
 
 
 class StartedExecution(Execution):
@@ -281,6 +296,7 @@ class LogItem(Shape):
     id: UUID
     channel: str
     provider: str
+    printed: Printed
     recipient: str
     status: str = Field(description="The item's status, or `in_doubt`.")
     attempts: int
@@ -404,6 +420,8 @@ class AuditLine(Shape):
 class Health(Shape):
     """Whether this process can do its work."""
 
-    model_config = example({"status": "healthy", "version": "0.1.0"})
+    model_config = example({"status": "healthy", "version": "0.1.0", "workers": 2, "waiting": []})
     status: Literal["healthy", "unhealthy"]
     version: str
+    workers: int | None = Field(None, description="How many workers live; null while the database does not answer.")
+    waiting: list[str] | None = Field(None, description="What no worker that lives could do: `no worker serves smtp`.")

@@ -17,6 +17,7 @@ from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.graph import Delay, Form, Graph
 from tidings.domain.queue import Lane
+from tidings.domain.readiness import channels_needing_routes
 from tidings.domain.requirements import required_of
 from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
@@ -171,6 +172,7 @@ async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool
         entry_wait=_entry_wait(draft.graph),
         total_steps=len(draft.graph.nodes),
         lane=Lane.SEQUENCES if draft.graph.form is Form.SEQUENCE else Lane.TRANSACTIONAL,
+        channels=channels_needing_routes(draft.graph.channels),
         now=draft.now,
     )
     return version, True

@@ -29,6 +29,7 @@ from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Recipient, deploy, find_run
 from tidings.products.reach import AudienceCount, count_audience, is_empty
+from tidings.products.readiness import with_readiness
 from tidings.products.segments import wrong_contacts
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
@@ -118,7 +119,8 @@ class Campaigns:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no campaign {id}")
-        return found
+        [shown] = await with_readiness(self._kernel, workspace, [found])
+        return shown
 
     async def find(self, workspace: Workspace, name: str) -> ShownCampaign:
         """The only campaign of a name; names may be used more than once."""
@@ -149,7 +151,8 @@ class Campaigns:
             before=read_cursor(cursor),
             limit=limit + 1,
         )
-        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
+        return page_of(found, limit, lambda one: one.id)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a campaign from sight; its runs go on and stay."""

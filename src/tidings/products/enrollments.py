@@ -13,7 +13,7 @@ from uuid import UUID
 
 from tidings.domain.audience import read_audience
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, EnrollmentInvalid, NotFound, Problem
+from tidings.domain.errors import ChannelNotReady, Conflict, EnrollmentInvalid, NotFound, Problem
 from tidings.domain.graph import Graph
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.paging import DEFAULT_LIMIT, LARGEST_LIMIT, Page, check_limit, page_of, read_cursor
@@ -25,6 +25,7 @@ from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import load_people
+from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.products import why
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import (
@@ -72,7 +73,11 @@ class Enrollments:
         people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact_id])
         if not people:
             raise _no_contact(contact_id)
-        share = await Enroller(self._kernel, sequence, triggered_by, now).enroll(shard, people)
+        missing = await find_unrouted(self._kernel, caller.workspace, sequence.graph.channels)
+        enroller = Enroller(self._kernel, sequence, triggered_by, now)
+        share = await enroller.enroll(shard, people, dry_run=bool(missing))
+        if missing and share.new:  # who is enrolled already is shown, as ever
+            raise ChannelNotReady(missing)
         if share.gone:
             raise _no_contact(contact_id)
         id = {**share.new, **share.live, **share.ended}[contact_id]
@@ -97,6 +102,8 @@ class Enrollments:
         if problems:
             raise EnrollmentInvalid(problems)
         sequence = await self._open(caller.workspace, sequence_id)
+        if not dry_run:
+            await require_ready(self._kernel, caller.workspace, sequence.graph.channels)
         done = await enroll.enroll_audience(
             self._kernel, sequence, audience, triggered_by=triggered_by, dry_run=dry_run, on_progress=on_progress
         )

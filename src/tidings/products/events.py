@@ -117,7 +117,7 @@ class Events:
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
         event, found = await self._prepare(workspace, _read(given))
-        decided = await plan_event(self._kernel, event, found, await self._kernel.clock.now())
+        decided = await plan_event(self._kernel, workspace, event, found, await self._kernel.clock.now())
         return [_explained(one) for one in decided]
 
     async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:

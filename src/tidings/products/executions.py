@@ -7,6 +7,7 @@ it is shown.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import merge
 from uuid import UUID
@@ -35,6 +36,7 @@ from tidings.products.shown import (
     ShownExecution,
     Triggered,
 )
+from tidings.products.waiting import why_executions_wait
 from tidings.storage import executions, load
 from tidings.storage.database import Tx
 from tidings.storage.executions import FoundExecution
@@ -46,6 +48,7 @@ MOST_NAMED = 100
 Json = Mapping[str, object]
 Results = list[BulkResult]
 Lines = list[LogLine]
+Shown = list[ShownExecution]
 FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
 
 
@@ -70,7 +73,8 @@ class Executions:
         wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by)
         started = await self._intake.start(door, wish)
-        return Triggered(await self.get(caller.workspace, started.id), started.duplicate)
+        # Without a look at who could do it, which a trigger has no time for.
+        return Triggered(_shown(await self._find(caller.workspace, started.id)), started.duplicate)
 
     async def trigger_many(
         self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
@@ -80,7 +84,8 @@ class Executions:
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownExecution:
         """One execution, or NotFound."""
-        return _shown(await self._find(workspace, id))
+        [shown] = await self._with_waiting(workspace, [await self._find(workspace, id)])
+        return shown
 
     async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
         """One execution, and what its next node would see: the data, `vars`, and of steps `step_N_result`."""
@@ -225,7 +230,11 @@ class Executions:
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
         found = list(merge(*shards, key=lambda one: one.id, reverse=True))
-        return page_of([_shown(one) for one in found[: limit + 1]], limit, lambda one: one.id)
+        return page_of(await self._with_waiting(workspace, found[: limit + 1]), limit, lambda one: one.id)
+
+    async def _with_waiting(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
+        reasons = await why_executions_wait(self._kernel, workspace, found)
+        return [replace(_shown(one), waiting=reasons.get(one.id)) for one in found]
 
     async def _batches(
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard

@@ -1,6 +1,6 @@
 """Campaigns and segments as people make and change them. Reached from products/{campaigns,segments}.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -35,6 +35,13 @@ class ShownCampaign:
     max_lateness: timedelta | None
     created_at: datetime
     updated_at: datetime
+    not_ready: Sequence[Channel] = ()
+    """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What it sends over."""
+        return [self.channel]
 
     @property
     def campaign(self) -> Campaign:

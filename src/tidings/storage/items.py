@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.readiness import is_printing
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -38,6 +39,11 @@ class ShownItem:
     created_at: datetime
     finalized_at: datetime | None
     payload: Mapping[str, str] | None = None
+
+    @property
+    def printed(self) -> bool:
+        """Whether it was only printed, or would be."""
+        return is_printing(self.provider)
 
 
 async def show_outbox_item(tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID) -> ShownItem | None:
