@@ -2,7 +2,7 @@
 
     python examples/email_delay_sms.py
 
-Runs on the embedded PostgreSQL in a temporary directory, and prints what it would send (no provider is configured).
+Runs on the embedded PostgreSQL in a temporary directory, and prints what it would send on a terminal (`print=True`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ ALAN = {"name": "Alan", "email": "alan@example.com", "code": "1912"}
 async def main() -> None:
     """Open an engine on a database of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        engine = await open_engine(Config(data_dir=Path(directory)))
+        engine = await open_engine(Config(data_dir=Path(directory), print=True))
         try:
             await tell(engine)
         finally:

@@ -2,9 +2,9 @@
 
     python examples/rules.py
 
-Runs on the embedded PostgreSQL in a temporary directory, or on DATABASE_URL. In production `tidings rules apply
-examples/rules/*.yaml` brings the rules, and `tidings serve --app module:app` and `tidings worker --app module:app` know
-the fallbacks.
+Runs on the embedded PostgreSQL in a temporary directory, or on DATABASE_URL, and prints what it would send on a
+terminal (`print=True`). In production `tidings rules apply examples/rules/*.yaml` brings the rules, and `tidings serve
+--app module:app` and `tidings worker --app module:app` know the fallbacks.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ async def main() -> None:
         return
     with tempfile.TemporaryDirectory() as directory:
         try:
-            await use(await open_engine(Config(data_dir=Path(directory)), app))
+            await use(await open_engine(Config(data_dir=Path(directory), print=True), app))
         finally:
             await remove_server(Path(directory))
 

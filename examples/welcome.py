@@ -2,7 +2,7 @@
 
     python examples/welcome.py
 
-Runs on the embedded PostgreSQL in a temporary directory, and prints what it would send (no provider is configured).
+Runs on the embedded PostgreSQL in a temporary directory, and prints what it would send on a terminal (`print=True`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ WELCOME = {
 async def main() -> None:
     """Start one execution, move it to its end, and show what became of it."""
     with tempfile.TemporaryDirectory() as directory:
-        engine = await open_engine(Config(data_dir=Path(directory)))
+        engine = await open_engine(Config(data_dir=Path(directory), print=True))
         try:
             await tell(engine)
         finally:

@@ -17,6 +17,7 @@ from tidings import embedded
 from tidings.domain.item import Channel
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -187,15 +188,14 @@ async def engine(db: Database, clock: ManualClock, provider: FakeProvider) -> As
 
 async def make_engine(db: Database, clock: ManualClock, provider: FakeProvider, limits: Limits | None = None) -> Engine:
     """An engine as a second worker would be: its own state, the same database."""
-    routes = dict.fromkeys(Channel, provider.name)
-    return Engine(
-        Kernel(
-            db=db,
-            clock=clock,
-            shards=await read_shard_count(db),
-            providers={provider.name: provider},
-            routes=routes,
-            renderer=Renderer(),
-            limits=limits or Limits(),
-        )
+    kernel = Kernel(
+        db=db,
+        clock=clock,
+        shards=await read_shard_count(db),
+        providers={provider.name: provider},
+        routes=dict.fromkeys(Channel, provider.name),
+        renderer=Renderer(),
+        limits=limits or Limits(),
     )
+    await declare_routes(kernel)
+    return Engine(kernel)

@@ -55,6 +55,7 @@ class Config:
     shards: int = 4
     connections: int = 10
     smtp_url: str | None = field(default=None, repr=False)
+    print: bool = False
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
     allow_private_addresses: bool = False
@@ -268,6 +269,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "shards": _whole(1, 4096),
     "connections": _whole(2, 1000),
     "smtp_url": _secret,
+    "print": _flag,
     "functions_url": _text,
     "functions_key": _secret,
     "allow_private_addresses": _flag,

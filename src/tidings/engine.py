@@ -41,6 +41,7 @@ from tidings.products.rules import Rules
 from tidings.products.runs import Runs
 from tidings.products.segments import Segments
 from tidings.products.sequences import Sequences
+from tidings.products.waiting import Waiting
 from tidings.products.workflows import Workflows
 from tidings.storage.define import Version
 from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
@@ -87,6 +88,7 @@ class Engine:
         self.outbox = Outbox(kernel)
         self.functions = Functions(kernel)
         self.providers = Providers(kernel)
+        self.waiting = Waiting(kernel)
         self.access = Access(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:

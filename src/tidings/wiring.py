@@ -9,16 +9,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from tidings.config import Config, load_config, read_config, variable
+import structlog
+
+from tidings.config import Config, LogFormat, load_config, read_config, variable
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.domain.readiness import PRINTING, is_printing
 from tidings.domain.recipients import Audience
 from tidings.domain.routing import fallback_name
 from tidings.domain.rule import RuleKey, check_trigger
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render import Renderer
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
@@ -38,8 +42,10 @@ from tidings.storage.migrate import (
 from tidings.storage.sealed import require_opened
 from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
 
+log = structlog.get_logger()
 FindUrl = Callable[[Config], Awaitable[str]]
 """How the database's address is found, and whether the embedded server may be started for it."""
+PRINTED = [channel for channel in Channel if channel is not Channel.FUNCTION]
 LONGEST_MARGIN = timedelta(seconds=1)
 SHARE_OF_A_LEASE = 0.8
 
@@ -151,12 +157,14 @@ async def open_engine(
     clock: Clock | None = None,
     may_migrate: bool = True,
     for_worker: bool = False,
+    is_service: bool = False,
     find_url: FindUrl = database_url,
 ) -> Engine:
     """Open an engine on a current database; bring its tables up to date unless told only to look.
 
     Without a Config the settings are those of the environment and tidings.toml, as every command reads them. A Config
-    made by hand holds only what it is given.
+    made by hand holds only what it is given. Unless it only looks, it also writes down which channels its settings and
+    its app have a provider for.
     """
     config = config or read_config()
     # A bad setting is told before anything is written.
@@ -171,8 +179,7 @@ async def open_engine(
         _require_limited_providers(config, providers)
     db = await open_database(config, find_url)
     try:
-        await _require_tables(config, db, may_migrate=may_migrate)
-        shards = await read_shard_count(db)
+        shards = await _prepare(db, config, may_migrate=may_migrate)
         vault = Vault(keys or _own_keys(config))
         if may_migrate:  # a command that only looks opens no secret
             await _require_key(config, db, vault, for_worker=for_worker)
@@ -181,16 +188,27 @@ async def open_engine(
         raise
     directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
-    return Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks)))
+    kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks))
+    if may_migrate:  # whoever only looks changes nothing, whatever settings it was started with
+        await _declare(kernel, is_service=is_service)
+    return Engine(kernel)
 
 
-async def _require_tables(config: Config, db: Database, *, may_migrate: bool) -> None:
-    """Bring the tables up to date, or require that they are, and that their rows can be seen."""
+async def _prepare(db: Database, config: Config, *, may_migrate: bool) -> int:
+    """Bring the tables up to date, or only require that they are; return the number of shards."""
     if may_migrate:
         await migrate(db, shards=config.shards)
     else:
         await require_current(db)
+    shards = await read_shard_count(db)
     await require_every_row(db)
+    return shards
+
+
+async def _declare(kernel: Kernel, *, is_service: bool) -> None:
+    new = await declare_routes(kernel)
+    if new and is_service:  # on record for whoever runs the system
+        log.info("routes_set", routes=dict(new))
 
 
 def _limits(config: Config) -> Limits:
@@ -233,22 +251,36 @@ async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker
 
 
 def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
-    """The app's providers first, then what the settings name; what is left goes to the console."""
-    own: dict[Channel, Provider] = {channel: ConsoleProvider(channel) for channel in Channel}
+    """What this process can call, and which of it serves which channel: the app's first, then what the settings name.
+
+    Functions are always at hand, and need no route. A node says itself whether its function may be called again.
+    """
+    own: dict[Channel, Provider] = {}
+    if config.print:
+        on_terminal = sys.stdout.isatty() and config.log_format is LogFormat.CONSOLE
+        own = {channel: ConsoleProvider(channel, on_terminal=on_terminal) for channel in PRINTED}
     if config.smtp_url:
         own[Channel.EMAIL] = _smtp(config.smtp_url, config)
-    functions = _functions(config, app, directory)
-    own[Channel.FUNCTION] = functions[0]
-    providers = {provider.name: provider for provider in [*own.values(), *functions, *app.providers]}
+    _require_honest_names(app)
+    every = [*own.values(), *_functions(config, app, directory), *app.providers]
+    providers = {provider.name: provider for provider in every}
     routes = {channel: provider.name for channel, provider in own.items()} | dict(app.routes)
     missing = sorted(set(routes.values()) - providers.keys())
     if missing:
         raise ConfigInvalid(
             f"a channel is routed to {missing[0]!r}, which is no provider; name one of {', '.join(providers)}"
         )
-    # A node says itself whether its function may be called again, so both are always at hand.
-    names = {*routes.values(), *(one.name for one in functions)}
-    return {name: provider for name, provider in providers.items() if name in names}, routes
+    return providers, routes
+
+
+def _require_honest_names(app: App) -> None:
+    """Whatever goes through a provider of such a name is shown as printed, not as sent."""
+    for provider in app.providers:
+        if is_printing(provider.name) and not isinstance(provider, ConsoleProvider):
+            raise ConfigInvalid(
+                f"a provider is named {provider.name!r}: names that begin with {PRINTING!r} are for those that only "
+                "print; choose another"
+            )
 
 
 def _smtp(url: str, config: Config) -> Provider:

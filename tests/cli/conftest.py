@@ -9,12 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.databases import execute
 from tests.warm import Call, Warm
 
 LONGEST_COMMAND_SECONDS = 60
@@ -85,7 +86,22 @@ def anywhere(tmp_path: Path, warm: Warm | None) -> Command:
     return Command(tmp_path, warm, {"TIDINGS_DATA_DIR": str(tmp_path / "data")})
 
 
+PRINTING = """
+insert into tidings.routes (tenant_id, workspace_id, channel, provider, source, since)
+select '', '', channel, 'console-' || channel, 'settings', now()
+  from unnest(array['email', 'sms', 'whatsapp', 'push', 'voice', 'social']) as channel
+    on conflict do nothing
+"""
+
+
 @pytest.fixture
-def tidings(tmp_path: Path, warm: Warm | None, dsn: str) -> Command:
-    """The command on a fresh database with every table; the tests' server runs without fsync."""
+async def bare(tmp_path: Path, warm: Warm | None, dsn: str) -> Command:
+    """The command on a fresh database that nobody has started anything on; the tests' server runs without fsync."""
     return Command(tmp_path, warm, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"})
+
+
+@pytest.fixture
+async def tidings(bare: Command, dsn: str) -> Command:
+    """The same where `tidings up --print` was started once: every channel is ready, and prints."""
+    await execute(dsn, PRINTING)
+    return replace(bare, settings={**bare.settings, "TIDINGS_PRINT": "1"})

@@ -6,14 +6,15 @@ from tests.cli.conftest import Command
 from tidings.config import load_config
 
 
-def test_providers_are_listed_with_class_and_limit(tidings: Command) -> None:
-    shown = tidings("providers", "list", TIDINGS_PROVIDER_CONCURRENCY="functions=50, elsewhere=3")
+def test_providers_are_the_system_s_whatever_is_set_in_the_shell(tidings: Command) -> None:
+    shown = tidings("providers", "list", TIDINGS_SMTP_URL="smtp://here?from=a@b")
     found = {one["name"]: one for one in tidings("providers", "list", "--json").json}
 
     assert shown.status == 0, shown.err
-    assert "0 of 50 given out" in shown.out
-    assert (found["functions"]["providerClass"], found["functions_once"]["providerClass"]) == ("keyed", "blind")
-    assert (found["functions"]["limit"], found["functions"]["workers"]) == (None, [])
+    assert "nobody" in shown.out
+    assert "smtp" not in shown.out
+    assert (found["console-email"]["channels"], found["console-email"]["printing"]) == (["email"], True)
+    assert (found["console-email"]["limit"], found["console-email"]["servedBy"]) == (None, [])
 
 
 def test_a_worker_refuses_a_limit_for_a_provider_that_it_does_not_have(tidings: Command) -> None:

@@ -58,6 +58,7 @@ async def test_a_campaign_is_made_changed_listed_and_deleted(admin: Person) -> N
         "timeZone": "contact",
         "rate": 60,
         "maxLateness": "PT2H",
+        "notReady": [],
         "createdAt": 0,
         "updatedAt": 0,
     }

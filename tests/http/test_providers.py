@@ -9,10 +9,20 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.http.conftest import Person
+from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
+from tidings.kernel.presence import services_of
+from tidings.storage.workers import ListedWorker, beat_worker
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+
+TEXT = {
+    "entryNodeId": "text",
+    "nodes": [{"id": "text", "type": "sms", "to": "+4917012345", "body": "Hello"}],
+    "edges": [],
+}
 
 
 @pytest.fixture
@@ -21,10 +31,20 @@ async def engine(engine: Engine) -> Engine:
     return Engine(replace(engine.kernel, limits=Limits(provider_concurrency={"fake": 20})))
 
 
+async def beat(engine: Engine, clock: ManualClock) -> None:
+    """Write down that a worker of this engine lives."""
+    kernel = engine.kernel
+    me = ListedWorker(
+        kernel.shares.worker_id, "mail-1", 7, "1.0", [Lane.CAMPAIGNS], services_of(kernel), clock.time, clock.time
+    )
+    await kernel.db.persist(lambda tx: beat_worker(tx, worker=me), alone=True)
+
+
 async def test_a_provider_is_shown_with_its_class_limit_shares_and_rest(
     admin: Person, engine: Engine, clock: ManualClock, sql: Sql
 ) -> None:
     before = (await admin.get("/v1/providers")).json()["data"]
+    await beat(engine, clock)
     await engine.kernel.shares.refresh(clock.time)
     until = clock.time + timedelta(minutes=1)
     await sql.execute("insert into provider_pauses values ('fake', $1, '421 to ann@rival.example')", until)
@@ -34,16 +54,87 @@ async def test_a_provider_is_shown_with_its_class_limit_shares_and_rest(
 
     assert before[0] | {"channels": []} == {
         "name": "fake",
-        "providerClass": "blind",
+        "providerClass": None,
         "channels": [],
-        "concurrency": 100,
-        "limit": 20,
+        "routedSince": "2026-03-02T09:00:00Z",
+        "printing": False,
+        "servedBy": [],
+        "concurrency": None,
+        "limit": None,
         "workers": [],
         "restsUntil": None,
     }
     assert "email" in before[0]["channels"]
+    assert shown["servedBy"] == [str(engine.kernel.shares.worker_id)]
+    assert (shown["providerClass"], shown["concurrency"], shown["limit"]) == ("blind", 100, 20)
     [share] = shown["workers"]
     assert (share["workerId"], share["slots"]) == (str(engine.kernel.shares.worker_id), 20)
     assert shown["restsUntil"] == "2026-03-02T09:01:00Z"
     assert (theirs["name"], theirs["providerClass"], theirs["limit"]) == ("theirs", None, None)
     assert "rival" not in answer.text
+
+
+async def test_the_workers_that_live_are_listed_with_what_they_serve(
+    admin: Person, engine: Engine, clock: ManualClock
+) -> None:
+    await beat(engine, clock)
+    [worker] = (await admin.get("/v1/workers")).json()["data"]
+    clock.advance(seconds=31)
+    gone = (await admin.get("/v1/workers")).json()["data"]
+
+    assert (worker["host"], worker["pid"], worker["version"], worker["lanes"]) == ("mail-1", 7, "1.0", ["campaigns"])
+    [served] = worker["serves"]
+    assert (served["provider"], served["providerClass"], served["concurrency"]) == ("fake", "blind", 100)
+    assert "email" in served["channels"]
+    assert worker["startedAt"] == worker["lastSeenAt"] == "2026-03-02T09:00:00Z"
+    assert gone == []
+
+
+async def test_a_channel_loses_its_provider_by_an_administrator_s_word(admin: Person, sql: Sql) -> None:
+    removed = await admin.ask("DELETE", "/v1/providers/routes/sms")
+    again = await admin.ask("DELETE", "/v1/providers/routes/sms")
+    unknown = await admin.ask("DELETE", "/v1/providers/routes/fax")
+    made = await admin.post("/v1/workflows", {"name": "text", **TEXT})
+    refused = await admin.post("/v1/triggers", {"workflow": "text", "idempotencyKey": "k"})
+
+    assert [one.status_code for one in (removed, again, unknown)] == [204, 404, 422]
+    assert (made.status_code, made.json()["notReady"]) == (201, ["sms"])
+    assert (refused.status_code, refused.json()["code"]) == (409, "channel_not_ready")
+    assert "--print" in refused.json()["detail"]
+    assert await sql.fetchval("select count(*) from executions") == 0
+
+
+async def test_many_triggers_of_a_channel_without_a_provider_are_refused_as_one_is(admin: Person) -> None:
+    await admin.ask("DELETE", "/v1/providers/routes/sms")
+    await admin.post("/v1/workflows", {"name": "text", **TEXT})
+
+    bulk = [{"workflow": "text", "idempotencyKey": f"k-{number}"} for number in range(3)]
+    refused = await admin.post("/v1/triggers/bulk", {"triggers": bulk})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "channel_not_ready")
+
+
+async def test_the_endpoint_of_named_workflows_refuses_in_its_own_form(admin: Person) -> None:
+    await admin.ask("DELETE", "/v1/providers/routes/sms")
+    await admin.post("/v1/workflows", {"name": "text", **TEXT})
+
+    body = {"action": "enqueue", "payload": {"workflow": "text", "data": {"a": 1}}}
+    refused = await admin.http.post("/functions/v1/workflow-enqueue", json=body, headers={"apikey": admin.secret})
+
+    assert (refused.status_code, refused.json()["success"]) == (400, False)
+    assert refused.json()["error"].startswith("Workflow not ready: no provider is set up for sms")
+
+
+async def test_what_waits_for_a_worker_is_said_in_health_and_metrics(
+    admin: Person, engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    await sql.execute(
+        "insert into workers values (gen_random_uuid(), 'h', 1, '1', '{0,1,2,3}', '{}', $1, $1)", clock.time
+    )
+    health = (await admin.http.get("/v1/health")).json()
+    text = (await admin.get("/metrics")).text
+
+    assert (health["status"], health["workers"], health["waiting"]) == ("healthy", 1, ["no worker serves fake"])
+    assert "tidings_workers 1.0" in text
+    assert 'tidings_provider_workers{provider="fake"} 0.0' in text
+    assert 'tidings_waiting{reason="no worker serves fake"} 1.0' in text

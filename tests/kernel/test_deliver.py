@@ -34,6 +34,7 @@ from tidings.kernel.deliver import call_provider
 from tidings.kernel.executions import work_executions
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.patience import Patience
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -289,6 +290,7 @@ async def test_rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease
     mail.hang, text.hang = mail_answered, text_answered
     routes = dict.fromkeys(Channel, "mail") | {Channel.SMS: "text"}
     engine = Engine(Kernel(db, clock, 4, {"mail": mail, "text": text}, routes, Renderer()))
+    await declare_routes(engine.kernel)
     await engine.define("text", TEXT)
     mails = set(await start_many(engine, 2, same_shard=True))
     [key] = _keys_in_first_shard(engine, 1)
@@ -334,6 +336,7 @@ async def test_a_window_waits_for_slots_of_its_own_provider_only(db: Database, c
     routes = dict.fromkeys(Channel, "free") | {Channel.SMS: "busy"}
     kernel = Kernel(db, clock, 4, {"busy": busy, "free": free}, routes, Renderer(), limits)
     engine = Engine(kernel)
+    await declare_routes(kernel)
     await engine.define("text", TEXT)
     [paused] = await start_many(engine, 1, email(), same_shard=True)
     texts = [(await engine.trigger("text", {}, key)).id for key in _keys_in_first_shard(engine, 4)]

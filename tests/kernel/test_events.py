@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.kernel.event_scenes import (
     LEAD,
     ME,
     PARTNER,
+    PEOPLE,
     items_of,
     key,
     make_rule,
@@ -26,8 +26,9 @@ from tests.kernel.event_scenes import (
     with_fallbacks,
 )
 from tests.kernel.scenes import Sql, assert_kept, crash_in_call, row, with_lossy_database, work
+from tidings.domain.caller import Caller
 from tidings.domain.errors import EventInvalid, RendererUnavailable
-from tidings.domain.ids import shard_of
+from tidings.domain.ids import Workspace, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Rejected, RetryLater
 from tidings.engine import Engine, Resolution
@@ -452,17 +453,36 @@ async def test_without_a_renderer_everything_falls_back_or_nothing_is_stored(
     assert set(outcomes(event).values()) == {"fallback"}
 
 
-async def test_a_channel_without_a_provider_is_a_failure_to_enqueue(engine: Engine, provider: FakeProvider) -> None:
-    routes = dict(engine.kernel.routes)
-    del routes[Channel.WHATSAPP]
+async def test_a_channel_without_a_provider_is_a_failure_to_enqueue(engine: Engine) -> None:
+    await engine.providers.unroute(Caller(Workspace(), "ann"), Channel.WHATSAPP)
     await make_rule(engine, channel="whatsapp")
-    kernel = replace(engine.kernel, routes=routes)
-    object.__setattr__(kernel, "notifier", engine.kernel.notifier)
 
-    event = await send(Engine(kernel))
+    event = await send(engine)
 
     assert only(event).outcome == "none"
-    assert "no provider for whatsapp" in only(event).reason
+    assert "no provider is set up for whatsapp" in only(event).reason
+
+
+async def test_only_the_decisions_of_a_channel_without_a_provider_fall_back_whoever_sends_the_event(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    await engine.providers.unroute(Caller(Workspace(), "ann"), Channel.WHATSAPP)
+    await make_rule(engine)
+    await make_rule(engine, channel="whatsapp")
+    app = with_fallbacks(engine, key(), key(channel="whatsapp"))
+    expected = {("email", "lead"): "enqueued", ("whatsapp", "lead"): "fallback"}
+
+    sent = await send(app)
+    explained = await app.events.explain(Workspace(), {"trigger": "quote_sent", **PEOPLE})
+    from_sql = await sql_event(sql, idempotency_key="k2")
+    clock.time = await sql.fetchval("select clock_timestamp()")
+    await work(app)
+
+    assert outcomes(sent) == expected
+    assert {(one.channel, one.audience): one.outcome for one in explained} == expected
+    assert outcomes(await app.events.get(Workspace(), from_sql)) == expected
+    fallback = next(one for one in sent.decisions if one.outcome == "fallback")
+    assert "no provider is set up for whatsapp" in fallback.reason
 
 
 # Doubt, cancelling

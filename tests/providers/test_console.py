@@ -1,43 +1,59 @@
-"""The console provider writes one harmless line for each message."""
+"""The console provider prints for a person at a terminal, and tells a log nothing that is not its business."""
 
 from datetime import UTC, datetime
 
+import pytest
 from structlog.testing import capture_logs
 
 from tests.providers.items import marked, no, yes
 from tidings.domain.item import Channel
 from tidings.domain.outcome import Accepted, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Keyed, Provider
-from tidings.providers.console import ConsoleProvider
+from tidings.domain.readiness import is_printing
+from tidings.providers.console import MOST_LINES, ConsoleProvider
 
 
-async def test_a_message_is_one_line_with_recipient_and_payload() -> None:
-    item = marked("+4917012345", {"body": "Hello", "event": "not the line's"}, channel=Channel.SMS)
-    provider: Provider = ConsoleProvider(Channel.SMS)
+async def test_on_a_terminal_a_message_is_shown_as_a_person_reads_it(capsys: pytest.CaptureFixture[str]) -> None:
+    item = marked("ada@example.com", {"subject": "Hi", "body": "Hello,\nAda"})
+    provider: Provider = ConsoleProvider(Channel.EMAIL, on_terminal=True)
+
+    outcome = await provider.send(item, yes)
+
+    assert isinstance(outcome, Accepted)
+    assert capsys.readouterr().out == (
+        "email to ada@example.com (printed, not sent)\n  subject: Hi\n  body: Hello,\n    Ada\n"
+    )
+
+
+async def test_a_log_hears_of_a_message_and_not_what_it_says_or_to_whom(capsys: pytest.CaptureFixture[str]) -> None:
+    item = marked("+4917012345", {"body": "The code is 1815"}, channel=Channel.SMS)
 
     with capture_logs() as lines:
-        outcome = await provider.send(item, yes)
+        outcome = await ConsoleProvider(Channel.SMS).send(item, yes)  # the tests' output is no terminal
 
     assert isinstance(outcome, Accepted)
     assert lines == [
         {
-            "event": "sms message",
+            "event": "message_printed",
             "log_level": "info",
+            "channel": "sms",
+            "item": str(item.id),
             "message_id": outcome.message_id,
-            "recipient": "+4917012345",
-            "payload": {"body": "Hello", "event": "not the line's"},
         }
     ]
+    assert capsys.readouterr().out == ""
 
 
-async def test_control_characters_are_escaped_and_long_text_is_cut() -> None:
-    item = marked("a\x1b[2J@x.org", {"body": "x" * 5000, "subject": "a\r\nb\x00\ud800"})
+async def test_control_characters_are_escaped_and_what_is_long_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    item = marked("a\x1b[2J@x.org", {"body": "x" * 5000 + "\n" * 100, "subject": "a\x07b\x00\ud800"})
 
-    with capture_logs() as lines:
-        await ConsoleProvider(Channel.EMAIL).send(item, yes)
+    await ConsoleProvider(Channel.EMAIL, on_terminal=True).send(item, yes)
+    shown = capsys.readouterr().out
 
-    assert lines[0]["recipient"] == "a\\x1b[2J@x.org"
-    assert lines[0]["payload"] == {"body": "x" * 200 + "…", "subject": "a\\r\\nb\\x00\\ud800"}
+    assert "a\\x1b[2J@x.org" in shown
+    assert "subject: a\\x07b\\x00\\ud800" in shown
+    assert f"body: {'x' * 500}…\n" in shown
+    assert len(shown.splitlines()) < MOST_LINES + 5
 
 
 async def test_the_message_id_follows_from_the_key() -> None:
@@ -49,18 +65,18 @@ async def test_the_message_id_follows_from_the_key() -> None:
     assert outcomes[0] == outcomes[1] != outcomes[2]
 
 
-async def test_nothing_is_logged_once_the_lease_is_spent() -> None:
+async def test_nothing_is_printed_once_the_lease_is_spent(capsys: pytest.CaptureFixture[str]) -> None:
     with capture_logs() as lines:
-        outcome = await ConsoleProvider(Channel.EMAIL).send(marked(), no)
+        outcome = await ConsoleProvider(Channel.EMAIL, on_terminal=True).send(marked(), no)
 
     assert isinstance(outcome, RetryLater)
     assert not outcome.uses_attempt
-    assert lines == []
+    assert (lines, capsys.readouterr().out) == ([], "")
 
 
-async def test_a_repeat_does_no_harm_so_nothing_stays_in_doubt() -> None:
-    provider = ConsoleProvider(Channel.EMAIL, name="mine")
+async def test_its_name_says_that_it_prints_and_a_repeat_does_no_harm() -> None:
+    provider = ConsoleProvider(Channel.EMAIL)
 
-    assert provider.name == "mine"
+    assert is_printing(provider.name)
     assert isinstance(provider.provider_class, Keyed)
     assert isinstance(await provider.look_up(Doubtful("a", b"k", datetime.now(UTC))), CannotTell)

@@ -318,6 +318,39 @@ async def test_versions_frozen_before_the_third_migration_can_be_started_after_i
     await connection.close()
 
 
+async def test_versions_frozen_before_routes_know_their_channels(
+    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 17])
+    await migrate(empty)
+    monkeypatch.undo()
+    sql = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
+    kinds = ["sms", "delay", "email", "branch", "function", "sms"]
+    definitions = {
+        "graph": {"nodes": [{"id": str(place), "type": kind} for place, kind in enumerate(kinds)]},
+        "steps": {"steps": [{"name": "a", "function": "f"}]},
+        "sequence": {"sequence": {}, "steps": [{"channel": "whatsapp"}, {"channel": "email"}]},
+    }
+    for number, (form, definition) in enumerate(definitions.items(), start=1):
+        await sql.execute(
+            "with w as (insert into workflows (id, tenant_id, workspace_id, name, active, created_at, updated_at)"
+            " values ($1, 't', 'w', $2, true, now(), now()))"
+            " insert into workflow_versions (id, workflow_id, number, definition, created_at, form, entry, total_steps)"
+            " values ($1, $1, 1, $3, now(), $2, 'a', 1)",
+            *(UUID(int=number), form, json.dumps(definition)),
+        )
+
+    await migrate(empty)
+
+    found = await sql.fetch("select form, channels from workflow_versions")
+    assert {row["form"]: row["channels"] for row in found} == {
+        "graph": ["email", "sms"],
+        "steps": [],
+        "sequence": ["email", "whatsapp"],
+    }
+    await sql.close()
+
+
 async def test_whoever_could_start_work_from_sql_still_can_when_the_function_gets_a_contact(
     empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,8 @@ CLAIM = {
     "now": NOW.isoformat(),
     "limit": str(BATCH),
     "lease_until": (NOW + timedelta(minutes=5)).isoformat(),
+    "passed_ids": "{}",
+    "passed_fences": "{}",
 }
 
 

@@ -15,6 +15,7 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import delay, email, graph, work
 from tidings.domain.caller import Caller
 from tidings.domain.ids import bucket_of, bucket_of_id, shard_of
+from tidings.domain.item import Channel
 from tidings.domain.template import missing_variables
 from tidings.engine import Engine, Trigger, Workspace
 from tidings.kernel.wake import from_payload
@@ -529,3 +530,21 @@ async def test_what_needs_a_contact_is_refused_without_one_and_takes_one_from_th
 
     assert (refused.sqlstate, "contact" in str(refused)) == ("TD422", True)
     assert await count(sql) == (1, 1)
+
+
+async def test_a_channel_without_a_provider_is_refused_with_a_hint_and_a_repeat_is_answered(
+    engine: Engine, app: Sql, sql: Sql
+) -> None:
+    await engine.define("flow", NEEDY)
+    first = await trigger(app, key="k1")
+    await engine.providers.unroute(Caller(Workspace(), "ann"), Channel.EMAIL)
+
+    refused = await refusal(app, CALL, "flow", json.dumps(GIVEN), "k2")
+
+    assert (refused.sqlstate, refused.detail) == ("TD409", "channel_not_ready")
+    assert "no provider is set up for email" in str(refused)
+    assert "TIDINGS_SMTP_URL" in (refused.hint or "")
+    assert await trigger(app, key="k1") == first
+    assert await count(sql) == (1, 1)
+    await sql.execute("insert into routes values ('default', 'default', 'email', 'own', 'test', now())")
+    assert await trigger(app, key="k2") != first

@@ -12,6 +12,7 @@ import pytest
 from tidings.domain.item import Channel
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import DatabaseClock
@@ -50,17 +51,17 @@ async def until(condition: Callable[[], object], seconds: float = DEADLINE_SECON
 
 async def live_engine(db: Database, provider: FakeProvider, limits: Limits | None = None) -> Engine:
     """An engine as a worker process has it, on the database's own clock."""
-    return Engine(
-        Kernel(
-            db=db,
-            clock=DatabaseClock(db),
-            shards=await read_shard_count(db),
-            providers={provider.name: provider},
-            routes=dict.fromkeys(Channel, provider.name),
-            renderer=Renderer(),
-            limits=limits or Limits(),
-        )
+    kernel = Kernel(
+        db=db,
+        clock=DatabaseClock(db),
+        shards=await read_shard_count(db),
+        providers={provider.name: provider},
+        routes=dict.fromkeys(Channel, provider.name),
+        renderer=Renderer(),
+        limits=limits or Limits(),
     )
+    await declare_routes(kernel)
+    return Engine(kernel)
 
 
 @asynccontextmanager

@@ -26,6 +26,7 @@ from tidings.cli import (
     trigger,
     verify,
     worker,
+    workers,
     workflows,
 )
 from tidings.cli.options import AsJson, config_from
@@ -56,6 +57,7 @@ app.add_typer(segments.app, name="segments")
 app.add_typer(runs.app, name="runs")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(providers.app, name="providers")
+app.add_typer(workers.app, name="workers")
 app.add_typer(keys.app, name="keys")
 app.command("verify")(verify.verify)
 app.command("worker")(worker.worker)

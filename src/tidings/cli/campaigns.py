@@ -250,7 +250,9 @@ def deploy(
         return await engine.runs.get(by.workspace, started.id), started.duplicate
 
     run, duplicate = on_database(database_url, data_dir, work)
-    words = "had been deployed before" if duplicate else "is deployed; follow it with 'tidings runs watch'"
+    words = "is deployed; follow it with 'tidings runs watch'"
+    if duplicate:
+        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
     _print_run(run, words, as_json=as_json, duplicate=duplicate)
 
 
@@ -275,13 +277,14 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
         "audience": in_words(campaign.audience or ""),
         "segment": campaign.segment_name,
         "rate": campaign.rate,
+        "not ready": ", ".join(campaign.not_ready),
         "version": campaign.version,
         "updated": campaign.updated_at,
     }
 
 
 def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
-    from tidings.cli.output import print_fields, print_json, print_line
+    from tidings.cli.output import print_fields, print_json, print_line, print_not_ready
 
     if as_json:
         print_json(campaign)
@@ -300,6 +303,7 @@ def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
         "updated": campaign.updated_at,
     }
     print_fields(shown)
+    print_not_ready(campaign.not_ready)
 
 
 def _print_content(content: Mapping[str, object]) -> None:
@@ -315,6 +319,6 @@ def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = 
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json(run, duplicate=duplicate)
+        print_json(run, duplicate=duplicate, note=run.repeat_note if duplicate else None)
     else:
         print_line(f"{run.id}  {words}")

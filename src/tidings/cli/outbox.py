@@ -10,6 +10,7 @@ from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_d
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.readiness import is_printing
 
 if TYPE_CHECKING:
     from tidings.products.outbox import ItemDetail, ShownItem
@@ -147,7 +148,7 @@ def _print(found: "ItemDetail") -> None:
 def _row(item: "ShownItem") -> dict[str, object]:
     return {
         "id": item.id,
-        "status": "in doubt" if item.in_doubt else item.status,
+        "status": f"{'in doubt' if item.in_doubt else item.status}{', printed' if is_printing(item.provider) else ''}",
         "channel": item.channel,
         "provider": item.provider,
         "recipient": item.recipient,

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidings.cli.answers import answer_of, camel, fields_of
+from tidings.domain.errors import ChannelNotReady
 
 WIDTH_OF_A_PIPE = 160
 FIRST_PARTS = frozenset(["subject", "title"])
@@ -54,6 +55,12 @@ def _cell(value: object) -> Text:
     if isinstance(value, Text):
         return value
     return Text("" if value is None else printable(in_words(value)))
+
+
+def print_not_ready(channels: Sequence[str]) -> None:
+    """Say which channels no provider is set up for, and what to do about it; nothing if all have one."""
+    if channels:
+        print_line(f"not ready: {ChannelNotReady(channels)}", style="yellow")
 
 
 def print_line(text: str, style: str = "") -> None:

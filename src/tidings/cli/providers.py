@@ -1,34 +1,57 @@
 """`tidings providers`: what may be called, by whom, and what rests."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import on_database
+from tidings.cli.opened import Actor, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.cli.worker import AppReference
+from tidings.domain.item import Channel
 
 if TYPE_CHECKING:
     from tidings.products.providers import ShownProvider, WorkerShare
 
-app = typer.Typer(help="Providers: who calls them how often at once, and which rest.", no_args_is_help=True)
+app = typer.Typer(
+    help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True
+)
 
 
 @app.command("list")
-def list_(
-    app: AppReference = None, database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False
-) -> None:
-    """List every provider with its class, its limit, who holds its slots, and whether it rests."""
+def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List every provider of the system, whatever is set in this shell: its channels, its workers, whether it rests."""
     from tidings.cli.output import print_json, print_table
 
-    found = on_database(database_url, data_dir, lambda engine: engine.providers.list(), app)
+    found = on_database(database_url, data_dir, lambda engine: engine.providers.list())
     if as_json:
         print_json(found)
         return
-    print_table("providers", [_shown(one) for one in found], empty="there is no provider")
+    empty = "no provider is set up: start a worker with TIDINGS_SMTP_URL, --app or --print"
+    print_table("providers", [_shown(one) for one in found], empty=empty)
     held = [_held(one, share) for one in found for share in one.workers]
     if held:
         print_table("slots", held, empty="")
+
+
+@app.command()
+def unroute(
+    channel: Annotated[Channel, typer.Argument(help="The channel to take the provider from.")],
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the provider from a channel in all workspaces (audited): nothing more is started that needs it.
+
+    A worker or API that starts with the setting sets the route again, so remove the setting first.
+    """
+    from tidings.cli.output import print_json, print_line
+
+    by = caller("default", "default", actor)
+    provider = on_database(database_url, data_dir, lambda engine: engine.providers.unroute(by, channel))
+    if as_json:
+        print_json({"channel": channel, "provider": provider, "removed": True})
+    else:
+        print_line(f"{channel} no longer goes through {provider}")
 
 
 def _shown(one: "ShownProvider") -> dict[str, object]:
@@ -37,6 +60,10 @@ def _shown(one: "ShownProvider") -> dict[str, object]:
         "name": one.name,
         "class": one.provider_class,
         "channels": ", ".join(one.channels),
+        "since": one.routed_since,
+        "served by": f"{len(one.served_by)} worker{'' if len(one.served_by) == 1 else 's'}"
+        if one.served_by
+        else "nobody",
         "calls of a process": one.concurrency,
         "calls of all": "no limit" if one.limit is None else f"{taken} of {one.limit} given out",
         "rests until": one.rests_until,

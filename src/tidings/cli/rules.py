@@ -234,18 +234,20 @@ def _row(rule: "ShownRule") -> dict[str, object]:
         "audience": rule.audience,
         "enabled": "yes" if rule.enabled else "no",
         "steps": len(rule.steps),
+        "not ready": ", ".join(rule.not_ready),
         "updated": rule.updated_at,
         "id": rule.id,
     }
 
 
 def _print(rule: "ShownRule", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line, print_table
+    from tidings.cli.output import print_json, print_line, print_not_ready, print_table
 
     if as_json:
         print_json(rule)
         return
     print_line(f"{rule.key}  {'enabled' if rule.enabled else 'disabled'} · {rule.id}", style="bold")
+    print_not_ready(rule.not_ready)
     print_table("steps", [_step(step, rule) for step in rule.steps], empty="it has no steps")
 
 

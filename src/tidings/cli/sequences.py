@@ -217,7 +217,7 @@ async def find(engine: "Engine", room: Workspace, text: str) -> "ShownSequence":
 
 
 def _print(found: "ShownSequence", *, as_json: bool) -> None:
-    from tidings.cli.output import in_words, print_json, print_line, print_table
+    from tidings.cli.output import in_words, print_json, print_line, print_not_ready, print_table
 
     if as_json:
         print_json(found)
@@ -225,6 +225,7 @@ def _print(found: "ShownSequence", *, as_json: bool) -> None:
     version = f"version {found.published.version}" if found.published else "never published"
     print_line(f"{found.name}  {found.status} · {version} · {found.id}", style="bold")
     print_line(in_words({name: in_words(value) for name, value in found.settings.to_json().items()}))
+    print_not_ready(found.not_ready)
     print_steps(found.steps, title="draft" if found.has_draft else "steps")
     if found.has_draft and found.published:
         print_steps(found.published.steps, title=f"published as version {found.published.version}")
@@ -255,6 +256,7 @@ def _row(sequence: "ShownSequence") -> dict[str, object]:
         "version": sequence.published.version if sequence.published else None,
         "steps": len(sequence.steps),
         "draft": "yes" if sequence.has_draft else "no",
+        "not ready": ", ".join(sequence.not_ready),
         "updated": sequence.updated_at,
         "id": sequence.id,
     }

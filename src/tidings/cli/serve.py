@@ -7,7 +7,7 @@ import typer
 
 from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
 from tidings.cli.output import print_line
-from tidings.cli.worker import AppReference, ProcessCount, worker_processes
+from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
 from tidings.config import Config
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def up(
     port: Port = None,
     processes: ProcessCount = None,
     app: AppReference = None,
+    print_: Print = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -51,7 +52,9 @@ def up(
 
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
-    config = config_from(host=host, port=port, processes=processes, database_url=database_url, data_dir=data_dir)
+    config = config_from(
+        host=host, port=port, processes=processes, print=print_, database_url=database_url, data_dir=data_dir
+    )
     raise typer.Exit(run(lambda: _up(config, app)))
 
 
@@ -61,7 +64,7 @@ async def _serve(config: Config, app: str | None) -> int:
 
     loaded = load_app(app) if app else None
     async with in_foreground(config) as find_url:
-        engine = await open_engine(config, loaded, find_url=find_url)
+        engine = await open_engine(config, loaded, is_service=True, find_url=find_url)
         return await run_together(engine, *await _open_api(engine, config))
 
 
@@ -72,7 +75,7 @@ async def _up(config: Config, app: str | None) -> int:
 
     loaded = load_app(app) if app else None
     async with in_foreground(config, supervise=True) as find_url:
-        engine = await open_engine(config, loaded, for_worker=True, find_url=find_url)
+        engine = await open_engine(config, loaded, for_worker=True, is_service=True, find_url=find_url)
         answering = await _open_api(engine, config)
         workers: Part
         if config.processes > 1:

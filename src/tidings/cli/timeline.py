@@ -87,7 +87,7 @@ def log_table(log: Sequence[LogLine]) -> Table:
             Text("●" if line.ended_at else "○", style=style),
             Text(printable(line.node)),
             Text(line.kind),
-            Text(line.status, style=style),
+            Text(f"{line.status}, printed" if any(item.printed for item in line.items) else line.status, style=style),
             Text(_time(line.started_at)),
             Text(_took(line.duration_ms)),
             Text(str(line.attempts or "")),
@@ -105,6 +105,8 @@ def state_words(execution: ShownExecution) -> str:
         words.append(f"at {execution.cursor}")
     if execution.available_at:
         words.append(f"due {_time(execution.available_at)}")
+    if execution.waiting:
+        words.append(f"waiting: {execution.waiting}")
     return " · ".join(words)
 
 

@@ -25,12 +25,22 @@ AppReference = Annotated[
 # The reading end of a pipe whose other end the parent process holds.
 Lifeline = Annotated[int | None, typer.Option(hidden=True)]
 
+Print = Annotated[
+    bool | None,
+    typer.Option(
+        "--print",
+        help="Print messages of channels without a provider instead of sending them.  [env: TIDINGS_PRINT]",
+        show_default=False,
+    ),
+]
+
 
 def worker(
     processes: ProcessCount = None,
     batch: Batch = None,
     lanes: Lanes = None,
     app: AppReference = None,
+    print_: Print = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
     lifeline: Lifeline = None,
@@ -39,7 +49,9 @@ def worker(
 
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
-    config = config_from(processes=processes, batch=batch, lanes=lanes, database_url=database_url, data_dir=data_dir)
+    config = config_from(
+        processes=processes, batch=batch, lanes=lanes, print=print_, database_url=database_url, data_dir=data_dir
+    )
     raise typer.Exit(run(lambda: _work(config, app, lifeline)))
 
 
@@ -50,7 +62,7 @@ async def _work(config: Config, app: str | None, lifeline: int | None) -> int:
 
     loaded = load_app(app) if app else None
     async with in_foreground(config) as find_url:
-        engine = await open_engine(config, loaded, for_worker=True, find_url=find_url)
+        engine = await open_engine(config, loaded, for_worker=True, is_service=True, find_url=find_url)
         if config.processes > 1:
             await engine.close()  # it has checked the settings and the tables; the children open their own
             return await run_processes(worker_processes(config, app))
@@ -76,4 +88,5 @@ def _arguments(config: Config, app: str | None) -> list[str]:
     arguments = ["--batch", str(config.batch), "--lanes", lanes]
     if config.data_dir:
         arguments += ["--data-dir", str(config.data_dir)]
+    arguments += ["--print"] if config.print else []
     return arguments + (["--app", app] if app else [])

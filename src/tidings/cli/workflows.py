@@ -1,6 +1,6 @@
 """`tidings workflows`: definitions in files, and what the database has of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -65,7 +65,7 @@ def apply(
     if as_json:
         print_json(rows)
     else:
-        print_table("workflows", [row | {"active": _yes(row["active"])} for row in rows], empty="")
+        print_table("workflows", [_applied(row) for row in rows], empty="")
 
 
 @app.command()
@@ -235,7 +235,21 @@ async def _apply(engine: "Engine", by: Caller, document: Document) -> dict[str, 
     if document.active is not None and document.active is not shown.active:
         switch = engine.workflows.activate if document.active else engine.workflows.deactivate
         shown, change = await switch(by, shown.id), "updated" if change == "unchanged" else change
-    return {"name": shown.name, "version": shown.version, "change": change, "active": shown.active, "id": shown.id}
+    return {
+        "name": shown.name,
+        "version": shown.version,
+        "change": change,
+        "active": shown.active,
+        "not_ready": list(shown.not_ready),
+        "id": shown.id,
+    }
+
+
+def _applied(row: Mapping[str, object]) -> dict[str, object]:
+    missing = row["not_ready"]
+    words = {"active": _yes(row["active"]), "not ready": ", ".join(missing) if isinstance(missing, list) else ""}
+    order = ("name", "version", "change", "active", "not ready", "id")
+    return {name: {**row, **words}[name] for name in order}
 
 
 async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownWorkflow":
@@ -259,12 +273,13 @@ def _names(given: Sequence[str]) -> list[str]:
 
 def _print_workflow(found: "ShownWorkflow", versions: "Sequence[ShownVersion]") -> None:
     from tidings.cli.drawing import draw
-    from tidings.cli.output import console, print_line, print_table
+    from tidings.cli.output import console, print_line, print_not_ready, print_table
 
     state = "active" if found.active else "not active"
     print_line(f"{found.name}  version {found.version} · {found.form} · {state} · {found.id}", style="bold")
     if found.description:
         print_line(found.description)
+    print_not_ready(found.not_ready)
     print_line("")
     for line in draw(found.definition):
         console.print(line, soft_wrap=True)
@@ -277,12 +292,13 @@ def _print_workflow(found: "ShownWorkflow", versions: "Sequence[ShownVersion]") 
 
 
 def _print_changed(found: "ShownWorkflow", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
+    from tidings.cli.output import print_json, print_line, print_not_ready
 
     if as_json:
         print_json(found)
     else:
         print_line(f"{found.name} is {'active' if found.active else 'not active'}")
+        print_not_ready(found.not_ready)
 
 
 def _row(workflow: "ShownWorkflow") -> dict[str, object]:
@@ -291,6 +307,7 @@ def _row(workflow: "ShownWorkflow") -> dict[str, object]:
         "version": workflow.version,
         "form": workflow.form,
         "active": _yes(workflow.active),
+        "not ready": ", ".join(workflow.not_ready),
         "updated": workflow.updated_at,
         "id": workflow.id,
     }

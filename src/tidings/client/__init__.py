@@ -29,6 +29,7 @@ from tidings.client.answers import (
     Triggered,
     UpsertedContact,
     Version,
+    Worker,
     WorkerShare,
     Workflow,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "Version",
     "WaitTimeout",
     "Why",
+    "Worker",
     "WorkerShare",
     "Workflow",
 ]

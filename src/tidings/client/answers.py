@@ -43,6 +43,8 @@ class Workflow(Struct, frozen=True, kw_only=True, rename="camel"):
     definition: Json
     description: str | None = None
     form: str | None = None
+    not_ready: list[str] = []
+    """Channels it needs that no provider is set up for: until then it starts nothing."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -88,6 +90,8 @@ class Execution(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    waiting: str | None = None
+    """Why nobody can do what comes next, if so."""
 
     @property
     def has_ended(self) -> bool:
@@ -166,10 +170,36 @@ class Provider(Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     provider_class: str | None = None
     channels: list[str] = []
+    routed_since: datetime | None = None
+    printing: bool = False
+    served_by: list[UUID] = []
+    """The workers that live and can call it."""
     concurrency: int | None = None
     limit: int | None = None
     workers: list[WorkerShare] = []
     rests_until: datetime | None = None
+
+
+class Served(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a worker can call through one provider."""
+
+    provider: str
+    provider_class: str | None = None
+    channels: list[str] = []
+    concurrency: int | None = None
+
+
+class Worker(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A worker that was seen a moment ago."""
+
+    id: UUID
+    host: str
+    pid: int
+    version: str
+    lanes: list[str] = []
+    serves: list[Served] = []
+    started_at: datetime | None = None
+    last_seen_at: datetime | None = None
 
 
 class Contact(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -231,6 +261,8 @@ class Rule(Struct, frozen=True, kw_only=True, rename="camel"):
     audience: str
     enabled: bool
     steps: list[Json] = []
+    not_ready: list[str] = []
+    """Channels of its steps that no provider is set up for: their items fail, or fall back."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
 

@@ -28,6 +28,8 @@ class Campaign(Struct, frozen=True, kw_only=True, rename="camel"):
     time_zone: str | None = None
     rate: int | None = None
     max_lateness: str | None = None
+    not_ready: list[str] = []
+    """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -101,6 +103,9 @@ class Run(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    printed: bool = False
+    waiting: str | None = None
+    """Why nobody can do what is left of it, if so."""
 
     @property
     def has_ended(self) -> bool:
@@ -113,6 +118,8 @@ class Deployed(Struct, frozen=True, kw_only=True):
 
     run: Run
     duplicate: bool
+    note: str | None = None
+    """What else is to be known: that the answer is a run that was cancelled."""
 
 
 class Job(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -148,6 +155,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     status: str
     channel: str
     provider: str
+    printed: bool = False
     recipient: str
     in_doubt: bool = False
     contact_id: UUID | None = None

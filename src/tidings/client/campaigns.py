@@ -20,6 +20,7 @@ class _Duplicate(msgspec.Struct):
     """What a deploy's answer says beside the run."""
 
     duplicate: bool = False
+    note: str | None = None
 
 
 class _Previews(msgspec.Struct):
@@ -98,7 +99,8 @@ class Campaigns:
         if idempotency_key is not None:
             body["idempotencyKey"] = idempotency_key
         answer = await self._transport.send(Request("POST", path_to(PATH, id, "deploy"), body))
-        return Deployed(run=read(answer, Run), duplicate=read(answer, _Duplicate).duplicate)
+        said = read(answer, _Duplicate)
+        return Deployed(run=read(answer, Run), duplicate=said.duplicate, note=said.note)
 
 
 class Segments:

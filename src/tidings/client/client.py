@@ -19,7 +19,7 @@ from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.keys import Keys
-from tidings.client.providers import Providers
+from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
 from tidings.client.sequences import Sequences
@@ -65,6 +65,7 @@ class Client:
         self.runs = Runs(transport)
         self.outbox = Outbox(transport)
         self.providers = Providers(transport)
+        self.workers = Workers(transport)
         self.keys = Keys(transport)
 
     async def __aenter__(self) -> Self:

@@ -1,12 +1,14 @@
-"""`client.providers`: what may be called, by whom, and what rests."""
+"""`client.providers`: what may be called, by whom, and what rests; `client.workers`: who is there to call."""
 
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
-from tidings.client.answers import Provider
+from tidings.client.answers import Provider, Worker
 from tidings.client.pages import pages
-from tidings.client.transport import Transport
+from tidings.client.transport import Request, Transport
 
 PATH = "/v1/providers"
+WORKERS = "/v1/workers"
 
 
 class Providers:
@@ -18,3 +20,18 @@ class Providers:
     def list(self) -> AsyncIterator[Provider]:
         """Every provider, the same for all workspaces; only for an administrator of the system."""
         return pages(self._transport, PATH, {}, Provider)
+
+    async def unroute(self, channel: str) -> None:
+        """Take the provider from a channel in all workspaces: nothing more is started that needs it."""
+        await self._transport.send(Request("DELETE", f"{PATH}/routes/{quote(channel, safe='')}"))
+
+
+class Workers:
+    """The workers that live."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> AsyncIterator[Worker]:
+        """All of them, the longest at work first; only for an administrator of the system."""
+        return pages(self._transport, WORKERS, {}, Worker)

@@ -72,6 +72,8 @@ class ShownSequence(Struct, frozen=True, kw_only=True, rename="camel"):
     published: PublishedVersion | None = None
     in_flight: list[InFlight] | None = None
     moved: Moved | None = None
+    not_ready: list[str] = []
+    """Channels of its steps that no provider is set up for: it cannot be published before there is one."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
 

@@ -15,7 +15,7 @@ from tidings.demo.trouble import DemoFailed
 
 GRACE_SECONDS = 10.0
 LONGEST_REPORT = 64 * 1024 * 1024
-TEXT_MESSAGE = "sms message"
+PRINTED = "message_printed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class DemoWorker:
             raise DemoFailed(f"worker {self.pid} ended by itself with {self._process.returncode}: {last}")
 
     def text_messages(self) -> set[str]:
-        """The ids of the text messages it logged: the console stands in for an SMS provider."""
-        lines = (line for line in self._log.read_text(errors="replace").splitlines() if TEXT_MESSAGE in line)
+        """The ids of the text messages it printed: the demo has no provider for them."""
+        lines = (line for line in self._log.read_text(errors="replace").splitlines() if PRINTED in line)
         return {json.loads(line)["message_id"] for line in lines}
 
 
@@ -129,7 +129,7 @@ async def running_worker(config: Config, log: Path) -> AsyncIterator[DemoWorker]
 
 def _environment(config: Config) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    names = ("database_url", "smtp_url", "lease_seconds", "call_seconds", "log_format")
+    names = ("database_url", "smtp_url", "print", "lease_seconds", "call_seconds", "log_format")
     return inherited | {variable(name): str(getattr(config, name)) for name in names}
 
 

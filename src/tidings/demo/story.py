@@ -72,6 +72,7 @@ async def _stage(screen: Screen, pg_bin: Path | None) -> AsyncIterator[_Stage]:
         config = Config(
             database_url=server.dsn,
             smtp_url=sink.url,
+            print=True,
             lease_seconds=LEASE_SECONDS,
             call_seconds=CALL_SECONDS,
             connections=CONNECTIONS,

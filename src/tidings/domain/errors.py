@@ -15,6 +15,7 @@
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
+    │   └── ChannelNotReady       no provider is set up for a channel that it needs
     ├── SimulationUnavailable   no simulation can run here
     ├── RendererUnavailable     the process that renders templates cannot be started here
     └── StorageUnavailable      PostgreSQL cannot be reached or used
@@ -150,6 +151,20 @@ class Conflict(TidingsError):
     """The thing exists, but its state forbids what was asked."""
 
     code = "conflict"
+
+
+class ChannelNotReady(Conflict):
+    """What was asked needs channels that no provider is set up for; nothing was started."""
+
+    code = "channel_not_ready"
+
+    def __init__(self, channels: Iterable[str]) -> None:
+        self.channels = tuple(channels)
+        own = "with TIDINGS_SMTP_URL" if "email" in self.channels else "with an --app that routes a provider to it"
+        super().__init__(
+            f"no provider is set up for {', '.join(self.channels)}: start a worker {own}, or with --print to print "
+            "messages instead of sending them; `tidings providers list` shows what is set up"
+        )
 
 
 class SimulationUnavailable(TidingsError):

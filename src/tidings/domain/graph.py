@@ -171,6 +171,11 @@ class Graph:
         return {node: place for place, node in enumerate(self.nodes)}
 
     @cached_property
+    def channels(self) -> frozenset[Channel]:
+        """What its nodes act over."""
+        return frozenset(node.channel for node in self.nodes.values() if isinstance(node, Send | Function))
+
+    @cached_property
     def logged(self) -> Mapping[str, Delay | Branch]:
         """The nodes that leave no item behind: only the log tells what they did."""
         return {id: node for id, node in self.nodes.items() if isinstance(node, Delay | Branch)}

@@ -1,6 +1,6 @@
 """What the kernel asks of a provider: one call in, one Outcome out, and what is known after doubt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
@@ -33,6 +33,9 @@ class Blind:
 
 
 ProviderClass = Keyed | Resolvable | Blind
+
+CLASS_NAMES: Mapping[type[ProviderClass], str] = {Keyed: "keyed", Resolvable: "resolvable", Blind: "blind"}
+"""As people see them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ LARGEST_ORDER = 1_000_000
 _TRIGGER = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 _RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
-_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at"})
+_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 _STEP_FIELDS = (
     *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),

@@ -8,7 +8,20 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
-from tidings.http.shapes import AT, ID, Attempt, ContactName, ContactReference, Given, Json, Shape, example
+from tidings.http.shapes import (
+    AT,
+    ID,
+    Attempt,
+    ContactName,
+    ContactReference,
+    Given,
+    Json,
+    NotReady,
+    Printed,
+    Shape,
+    Waiting,
+    example,
+)
 from tidings.products import outbox
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
@@ -55,6 +68,8 @@ EXAMPLE_RUN: Json = {
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
+    "printed": False,
+    "waiting": None,
 }
 
 
@@ -115,6 +130,7 @@ class Campaign(Shape):
             "data": {},
             "sendHour": None,
             "timeZone": "contact",
+            "notReady": [],
             "createdAt": AT,
             "updatedAt": AT,
         }
@@ -131,6 +147,7 @@ class Campaign(Shape):
     time_zone: str
     rate: int | None
     max_lateness: timedelta | None
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 
@@ -245,13 +262,16 @@ class Run(Shape):
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    printed: Printed
+    waiting: Waiting
 
 
 class StartedRun(Run):
     """The run of a deploy, and whether it was there before."""
 
-    model_config = example({**EXAMPLE_RUN, "duplicate": False})
+    model_config = example({**EXAMPLE_RUN, "duplicate": False, "note": None})
     duplicate: bool
+    note: str | None = Field(None, description="What else is to be known: that the answer is a run that was cancelled.")
 
 
 class JobCounts(Shape):
@@ -363,6 +383,7 @@ class Item(Shape):
     in_doubt: bool
     channel: Channel
     provider: str
+    printed: Printed
     recipient: str
     contact_id: UUID | None
     contact: ContactName | None = Field(description="What the contact is called; null once it was deleted.")

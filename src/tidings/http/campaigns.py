@@ -175,4 +175,5 @@ async def _started(visit: Visit, started: Started, response: Response) -> Starte
     run = await visit.engine.runs.get(visit.workspace, started.id)
     response.status_code = 200 if started.duplicate else 201
     response.headers["Location"] = f"/v1/runs/{started.id}"
-    return StartedRun(**Run.model_validate(run).model_dump(), duplicate=started.duplicate)
+    note = run.repeat_note if started.duplicate else None
+    return StartedRun(**Run.model_validate(run).model_dump(), duplicate=started.duplicate, note=note)

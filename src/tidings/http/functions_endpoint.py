@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from tidings.domain.errors import Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
+from tidings.domain.errors import ChannelNotReady, Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
 from tidings.domain.roles import Permission
 from tidings.domain.words import WORDS
 from tidings.http.access import Visit, recognise, visit
@@ -105,6 +105,8 @@ async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any
         raise InputInvalid("correlation_id must be a text")
     try:
         started = await guest.engine.executions.trigger(guest.caller, workflow, data, key, triggered_by="frontend")
+    except ChannelNotReady as error:
+        raise InputInvalid(f"Workflow not ready: {error}") from error
     except (NotFound, Conflict) as error:
         raise InputInvalid(f"Workflow not found: {workflow}") from error
     execution = started.execution

@@ -1,10 +1,12 @@
 """/v1/health for whoever watches over the process, and /metrics for Prometheus."""
 
+import asyncio
 from collections.abc import Mapping
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
+from tidings.domain.errors import StorageUnavailable
 from tidings.domain.roles import Permission
 from tidings.http.access import allowed, api_of
 from tidings.http.errors import RETRY_AFTER
@@ -13,6 +15,9 @@ from tidings.http.openapi import VERSION
 from tidings.http.shapes import Health
 
 router = APIRouter(tags=["Administration"])
+LONGEST_LOOK_SECONDS = 2.0
+SECONDS_OLD = 2.0
+"""How old what is said of the workers may be: anybody may ask, as often as they like."""
 METRICS_DOCUMENTED = {
     "description": "The numbers, as Prometheus reads them.",
     "content": {"text/plain": {"schema": {"type": "string"}, "example": 'tidings_queue{state="due"} 0.0\n'}},
@@ -25,15 +30,23 @@ METRICS_DOCUMENTED = {
     responses={503: {"model": Health, "description": "The database does not answer, or nothing can be written."}},
 )
 async def get_health(request: Request) -> Response:
-    """Whether the database answers and can be written to; needs no key."""
-    if await api_of(request).pulse.is_healthy():
-        return _health("healthy", 200)
-    return _health("unhealthy", 503, RETRY_AFTER)
+    """Whether the database can be written to, how many workers live, and what none of them could do; needs no key.
+
+    Work that waits for a worker makes this process no less healthy: starting it anew would not help.
+    """
+    api = api_of(request)
+    try:
+        if await api.pulse.is_healthy():
+            async with asyncio.timeout(LONGEST_LOOK_SECONDS):
+                system = await api.engine.waiting.look(SECONDS_OLD)
+            return _health(200, status="healthy", workers=len(system.workers), waiting=list(system.waiting))
+    except (TimeoutError, StorageUnavailable):
+        pass  # it was there a moment ago
+    return _health(503, RETRY_AFTER, status="unhealthy")
 
 
-def _health(status: str, code: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    body = {"status": status, "version": VERSION}
-    return JSONResponse(body, code, headers={"Cache-Control": "no-store", **(headers or {})})
+def _health(code: int, headers: Mapping[str, str] | None = None, **said: object) -> JSONResponse:
+    return JSONResponse({"version": VERSION, **said}, code, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
 @router.get(

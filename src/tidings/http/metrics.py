@@ -41,6 +41,16 @@ class Metrics:
         self._queue = Gauge("tidings_queue", "Live work: all of it, due, leased.", ("state",), registry=self._registry)
         self._executions = Gauge("tidings_executions", "Executions by status.", ("status",), registry=self._registry)
         self._outbox = Gauge("tidings_outbox", "Items by status.", ("status",), registry=self._registry)
+        self._workers = Gauge("tidings_workers", "Workers that live.", registry=self._registry)
+        self._serving = Gauge(
+            "tidings_provider_workers",
+            "Workers that live and serve a provider; 0 where a channel is routed to one that nobody serves.",
+            ("provider",),
+            registry=self._registry,
+        )
+        self._waiting = Gauge(
+            "tidings_waiting", "1 for each reason why work waits for a worker.", ("reason",), registry=self._registry
+        )
         self._counting: asyncio.Task[None] | None = None
         self._count_again_at = 0.0
 
@@ -61,6 +71,10 @@ class Metrics:
         started = time.monotonic()
         try:
             async with asyncio.timeout(LONGEST_COUNT_SECONDS):
+                system = await self._engine.waiting.look()
+                self._workers.set(len(system.workers))
+                _set(self._serving, system.serving)
+                _set(self._waiting, dict.fromkeys(system.waiting, 1))
                 totals = await self._engine.totals()
             _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
             _set(self._executions, {str(status): count for status, count in totals.executions.items()})

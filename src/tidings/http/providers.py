@@ -1,4 +1,4 @@
-"""/v1/providers: what may be called, by whom, and what rests."""
+"""/v1/providers: what may be called, by whom, and what rests; /v1/workers: who is there to call."""
 
 from datetime import datetime
 from uuid import UUID
@@ -9,6 +9,7 @@ from pydantic import Field
 from tidings.domain.item import Channel
 from tidings.http.access import Administrator
 from tidings.http.shapes import AT, ID, Everything, Shape, example
+from tidings.products.providers import ListedWorker
 
 router = APIRouter(tags=["Administration"])
 
@@ -30,6 +31,9 @@ class Provider(Shape):
             "name": "smtp",
             "providerClass": "blind",
             "channels": ["email"],
+            "routedSince": AT,
+            "printing": False,
+            "servedBy": [ID],
             "concurrency": 10,
             "limit": 20,
             "workers": [{"workerId": ID, "slots": 10, "wanted": 10, "until": AT}],
@@ -37,8 +41,11 @@ class Provider(Shape):
         }
     )
     name: str
-    provider_class: str | None = Field(description="`keyed`, `resolvable` or `blind`; null if only workers have it.")
-    channels: list[Channel] = Field(description="What goes through it here.")
+    provider_class: str | None = Field(description="`keyed`, `resolvable` or `blind`; null while nobody serves it.")
+    channels: list[Channel] = Field(description="What goes through it.")
+    routed_since: datetime | None = Field(description="Since when.")
+    printing: bool = Field(description="Whether it prints messages instead of sending them.")
+    served_by: list[UUID] = Field(description="The workers that live and can call it.")
     concurrency: int | None = Field(description="The most calls of one process in the air.")
     limit: int | None = Field(description="The most calls of all workers in the air; null without a limit.")
     workers: list[WorkerShare]
@@ -46,7 +53,77 @@ class Provider(Shape):
     rests_until: datetime | None = Field(description="Until when all workers leave it alone.")
 
 
+class Served(Shape):
+    """What a worker can call through one provider."""
+
+    provider: str
+    provider_class: str
+    channels: list[Channel] = Field(description="What its own settings send through it.")
+    concurrency: int = Field(description="The most calls of it in the air.")
+
+
+class Worker(Shape):
+    """A worker that was seen a moment ago."""
+
+    model_config = example(
+        {
+            "id": ID,
+            "host": "mail-1",
+            "pid": 4711,
+            "version": "0.1.0",
+            "lanes": ["transactional", "sequences", "campaigns", "runs"],
+            "serves": [{"provider": "smtp", "providerClass": "blind", "channels": ["email"], "concurrency": 10}],
+            "startedAt": AT,
+            "lastSeenAt": AT,
+        }
+    )
+    id: UUID
+    host: str
+    pid: int
+    version: str
+    lanes: list[str]
+    serves: list[Served]
+    started_at: datetime
+    last_seen_at: datetime
+
+
 @router.get("/v1/providers")
 async def list_providers(visit: Administrator) -> Everything[Provider]:
-    """Every provider, who holds how many of its slots, and whether it rests; the same for all workspaces."""
+    """Every provider, who serves it, who holds how many of its slots, and whether it rests; for all workspaces."""
     return Everything(data=[Provider.model_validate(one) for one in await visit.engine.providers.list()])
+
+
+@router.delete("/v1/providers/routes/{channel}", status_code=204)
+async def remove_route(visit: Administrator, channel: Channel) -> None:
+    """Take the provider from a channel, in all workspaces: nothing more is started that needs it.
+
+    A process that starts with the setting sets the route again.
+    """
+    await visit.engine.providers.unroute(visit.caller, channel)
+
+
+@router.get("/v1/workers")
+async def list_workers(visit: Administrator) -> Everything[Worker]:
+    """The workers that live, the longest at work first; the same for all workspaces."""
+    return Everything(data=[_worker(one) for one in await visit.engine.providers.workers()])
+
+
+def _worker(worker: ListedWorker) -> Worker:
+    return Worker(
+        id=worker.id,
+        host=worker.host,
+        pid=worker.pid,
+        version=worker.version,
+        lanes=[lane.name.lower() for lane in worker.lanes],
+        serves=[
+            Served(
+                provider=name,
+                provider_class=one.provider_class,
+                channels=list(one.channels),
+                concurrency=one.concurrency,
+            )
+            for name, one in worker.serves.items()
+        ],
+        started_at=worker.started_at,
+        last_seen_at=worker.last_seen_at,
+    )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tidings.domain.item import Channel
 from tidings.domain.recipients import Audience
 from tidings.domain.routing import RouteOutcome
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, example
@@ -115,13 +116,18 @@ class GivenRule(Given):
 class Rule(Shape):
     """A rule with its steps in full."""
 
-    model_config = example({"id": ID, **EXAMPLE_RULE, "enabled": True, "createdAt": AT, "updatedAt": AT})
+    model_config = example(
+        {"id": ID, **EXAMPLE_RULE, "enabled": True, "notReady": [], "createdAt": AT, "updatedAt": AT}
+    )
     id: UUID
     trigger: str
     channel: str
     audience: Audience
     enabled: bool
     steps: list[Json]
+    not_ready: list[Channel] = Field(
+        description="Channels of its steps that no provider is set up for: their items fail, or fall back."
+    )
     created_at: datetime
     updated_at: datetime
 

@@ -10,7 +10,7 @@ from tidings.domain import sequence_form
 from tidings.domain.graph import OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
-from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Given, Json, NotReady, Shape, example
 from tidings.products.sequence_shown import Published, ShownSequence
 
 EXAMPLE_STEP: Json = {
@@ -161,6 +161,7 @@ class Sequence(Shape):
             },
             "inFlight": [{"version": 1, "stepId": ID, "stepOrder": 2, "count": 1815}],
             "moved": None,
+            "notReady": [],
             "createdAt": AT,
             "updatedAt": AT,
         }
@@ -177,6 +178,7 @@ class Sequence(Shape):
     published: PublishedVersion | None
     in_flight: list[InFlight] | None = Field(description="Who is on the way; null in lists.")
     moved: Moved | None = Field(description="After publishing with `inFlight: move`.")
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 
@@ -204,6 +206,7 @@ def show(sequence: ShownSequence) -> Sequence:
             "published": show_version(sequence.published) if sequence.published else None,
             "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
             "moved": sequence.moved,
+            "notReady": sequence.not_ready,
             "createdAt": sequence.created_at,
             "updatedAt": sequence.updated_at,
         }

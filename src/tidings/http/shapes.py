@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tidings.domain.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.item import Channel
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
 from tidings.products.access import ShownKey
@@ -54,6 +55,7 @@ EXAMPLE_EXECUTION: Json = {
     "createdAt": AT,
     "startedAt": AT,
     "completedAt": None,
+    "waiting": None,
 }
 
 
@@ -154,6 +156,16 @@ class ChangedWorkflow(GivenDefinition):
     active: bool | None = None
 
 
+Waiting = Annotated[
+    str | None, Field(description="Why nobody can do what comes next, if so: `no worker serves smtp`, say.")
+]
+Printed = Annotated[bool, Field(description="Whether it is only printed, not sent, because that was asked for.")]
+NotReady = Annotated[
+    list[Channel],
+    Field(description="Channels it needs that no provider is set up for: until then it starts nothing (409)."),
+]
+
+
 class Workflow(Shape):
     """A workflow with the definition of its newest version, whose fields stand beside these as they were written."""
 
@@ -172,6 +184,7 @@ class Workflow(Shape):
                     "version": 1,
                     "form": "graph",
                     "definition": EXAMPLE_DEFINITION,
+                    "notReady": [],
                     "createdAt": AT,
                     "updatedAt": AT,
                 }
@@ -185,6 +198,7 @@ class Workflow(Shape):
     version: int
     form: Literal["graph", "steps"]
     definition: Json
+    not_ready: NotReady
     created_at: datetime
     updated_at: datetime
 
@@ -232,6 +246,7 @@ class Execution(Shape):
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    waiting: Waiting
 
 
 class StartedExecution(Execution):
@@ -299,6 +314,7 @@ class LogItem(Shape):
     id: UUID
     channel: str
     provider: str
+    printed: Printed
     recipient: str
     status: str = Field(description="The item's status, or `in_doubt`.")
     attempts: int
@@ -423,9 +439,11 @@ class AuditLine(Shape):
 class Health(Shape):
     """Whether this process can do its work."""
 
-    model_config = example({"status": "healthy", "version": "0.1.0"})
+    model_config = example({"status": "healthy", "version": "0.1.0", "workers": 2, "waiting": []})
     status: Literal["healthy", "unhealthy"]
     version: str
+    workers: int | None = Field(None, description="How many workers live; null while the database does not answer.")
+    waiting: list[str] | None = Field(None, description="What no worker that lives could do: `no worker serves smtp`.")
 
 
 def show_workflow(workflow: ShownWorkflow) -> Workflow:
@@ -438,6 +456,7 @@ def show_workflow(workflow: ShownWorkflow) -> Workflow:
         "version": workflow.version,
         "form": workflow.form,
         "definition": dict(workflow.definition),
+        "notReady": workflow.not_ready,
         "createdAt": workflow.created_at,
         "updatedAt": workflow.updated_at,
     }

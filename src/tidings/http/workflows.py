@@ -24,7 +24,9 @@ from tidings.http.shapes import (
 )
 
 router = APIRouter(tags=["Workflows"])
-READ_ONLY = frozenset(["id", "version", "form", "createdAt", "updatedAt", "created_at", "updated_at"])
+READ_ONLY = frozenset(
+    ["id", "version", "form", "createdAt", "updatedAt", "notReady", "created_at", "updated_at", "not_ready"]
+)
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.contact import ContactReference
-from tidings.domain.errors import Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
+from tidings.domain.errors import ChannelNotReady, Conflict, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.domain.ids import Bucket, Shard, Workspace
 from tidings.domain.requirements import Requirements, requirements_of
 from tidings.domain.storable import (
@@ -27,6 +27,7 @@ from tidings.domain.storable import (
 )
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.plan import graph_of
+from tidings.kernel.readiness import find_unrouted
 from tidings.kernel.references import Found, find_contacts, no_contact
 from tidings.storage import define, start
 from tidings.storage.database import Tx
@@ -81,8 +82,9 @@ async def check_triggers(
 ) -> tuple[Checked, Mapping[int, InputInvalid | Conflict]]:
     """Tell what may be started, and what is wrong with each that may not, by its place.
 
-    A repeat is answered even if the workflow was deactivated since or the data lacks something now, so those that fall
-    short are looked up by their keys. That refuses or answers them; what starts them once is still the unique index.
+    A repeat is answered even if the workflow was deactivated since, a channel has lost its provider or the data lacks
+    something now, so those that fall short are looked up by their keys. That refuses or answers them; what starts them
+    once is still the unique index.
     Of very many that are wrong, only the first are told so: each may lack thousands of names.
     """
     wrong: dict[int, InputInvalid | Conflict] = {
@@ -95,14 +97,23 @@ async def check_triggers(
     needs = _requirements(kernel, workflow.version)
     contacts = await find_contacts(kernel, workspace, [triggers[place].contact_id for place in first.values()])
     lacking = [key for key, place in first.items() if not _is_complete(triggers[place], needs, contacts)]
-    known = await _find_known(kernel, workspace, workflow, lacking if workflow.active else first)
+    refusal = await _refusal(kernel, workspace, workflow)
+    known = await _find_known(kernel, workspace, workflow, first if refusal else lacking)
     for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
         wrong[place] = _lack_in(triggers[place], needs, contacts)
-    if not workflow.active:
-        inactive = Conflict("the workflow is not active, so it cannot be triggered; activate it first")
-        wrong |= {place: inactive for key, place in first.items() if key not in known}
+    if refusal:
+        wrong |= {place: refusal for key, place in first.items() if key not in known}
     fresh = {key: triggers[place] for key, place in first.items() if key not in known}
     return Checked(workflow, triggers, fresh, known, contacts), wrong
+
+
+async def _refusal(kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow) -> Conflict | None:
+    """Why nothing of a workflow can be started, whatever the data."""
+    if not workflow.active:
+        return Conflict("the workflow is not active, so it cannot be triggered; activate it first")
+    graph = graph_of(kernel, workflow.version.id, workflow.version.definition)
+    missing = await find_unrouted(kernel, workspace, graph.channels)
+    return ChannelNotReady(missing) if missing else None
 
 
 def _is_complete(one: Trigger, needs: Requirements, contacts: Found) -> bool:

@@ -27,7 +27,14 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     try:
         async with kernel.db.autocommit() as tx:
             claimed = await claim.claim_due(
-                tx, shard=shard, lane=lane, since=since, now=now, lease_until=until, limit=limit
+                tx,
+                shard=shard,
+                lane=lane,
+                since=since,
+                now=now,
+                lease_until=until,
+                limit=limit,
+                passed_over=kernel.elsewhere.notes(now),
             )
     except TransientFailure:
         leases = await kernel.db.persist(

@@ -17,6 +17,7 @@ from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.graph import Delay, Form, Graph
 from tidings.domain.queue import Lane
+from tidings.domain.readiness import channels_needing_routes
 from tidings.domain.requirements import required_of
 from tidings.domain.sequence_form import is_wait_of_step
 from tidings.domain.storable import is_storable
@@ -172,6 +173,7 @@ async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool
         entry_wait=_entry_wait(draft.graph),
         total_steps=sum(not is_wait_of_step(node) for node in draft.graph.nodes),
         lane=Lane.SEQUENCES if draft.graph.form is Form.SEQUENCE else Lane.TRANSACTIONAL,
+        channels=channels_needing_routes(draft.graph.channels),
         now=draft.now,
     )
     return version, True

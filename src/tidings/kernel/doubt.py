@@ -19,7 +19,9 @@ from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Foun
 from tidings.domain.storable import storable
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.limits import others_may_call_at
 from tidings.kernel.patience import is_task_cancelled
+from tidings.kernel.readiness import know_others
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
 from tidings.storage.finalize import Fact, FailedAttempt, Lost
@@ -54,15 +56,15 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     held = [_Held(hand, item.id) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
     if not held:
         return set()
-    changed = await _admit(kernel, shard, [one for one in held if one.item.marked_at])
+    orphaned = [one for one in held if one.item.marked_at]
+    changed = await _admit(kernel, shard, orphaned)
+    await know_others(kernel, {one.item.provider for one in held}, now)
     held = [one for one in held if one not in changed]
     again: set[UUID] = set()
     to_ask: dict[_Held, AskProvider] = {}
     to_hold: list[_Held] = []
     facts: dict[_Held, Fact] = {}
-    for one in held:
-        if (one.item.retry_at and one.item.retry_at > now) or one.item.provider not in kernel.providers:
-            continue  # not yet, or not ours to judge: another worker may have the provider
+    for one in _ours(kernel, held, orphaned, now):
         verdict = _judge(kernel, one, now)
         match verdict:
             case CallAgain():
@@ -80,6 +82,19 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     await _ask(kernel, shard, to_ask, now)
     await _schedule(kernel, shard, {one: None for one in to_hold if one.item.retry_at})
     return again
+
+
+def _ours(kernel: Kernel, held: Sequence[_Held], orphaned: Sequence[_Held], now: datetime) -> list[_Held]:
+    """What is to be judged now and by us. The rest waits for a worker that has the provider.
+
+    The owner of such an item must not walk on past it before that worker has looked.
+    """
+    due = [one for one in held if not (one.item.retry_at and one.item.retry_at > now)]
+    for one in due:
+        if one.item.provider not in kernel.providers and (one.item.retry_at or one in orphaned):
+            one.hand.doubt(one.id, now)
+            one.hand.postponed[one.id] = others_may_call_at(kernel, one.item.provider, now)
+    return [one for one in due if one.item.provider in kernel.providers]
 
 
 async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> set[_Held]:

@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from tidings.domain.definition_reader import HTML_FIELDS
-from tidings.domain.errors import ConfigInvalid, RendererUnavailable
+from tidings.domain.errors import ChannelNotReady, RendererUnavailable
 from tidings.domain.event import Event, read_stored
 from tidings.domain.ids import Bucket, Shard, Workspace, bucket_of_id
 from tidings.domain.item import Channel, ItemStatus, Payload
@@ -41,6 +41,7 @@ from tidings.domain.storable import storable
 from tidings.domain.template import RenderFailed
 from tidings.kernel.event_people import forget_deleted, meet_people
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_routes
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import deploy, events, rules
 from tidings.storage.database import Tx
@@ -123,11 +124,12 @@ async def take_event(kernel: Kernel, workspace: Workspace, event: Event, found: 
     """Store an event with everything it is to send; the same key again gives the first one and sends nothing."""
     now = await kernel.clock.now()
     write = partial(_store, kernel, workspace, event, source, now)
-    return await _plan_and_write(kernel, event, found, now, write, must_store=False)
+    return await _plan_and_write(kernel, workspace, event, found, now, write, must_store=False)
 
 
 async def _plan_and_write(
     kernel: Kernel,
+    workspace: Workspace,
     event: Event,
     found: Rules,
     now: datetime,
@@ -140,12 +142,12 @@ async def _plan_and_write(
     A commit whose answer was lost is no refusal: it is read again by its key. Where no fallback would help, whoever
     sent the event hears of it and nothing is stored, unless it was stored before.
     """
-    decided = await plan_event(kernel, event, found, now)
+    decided = await plan_event(kernel, workspace, event, found, now)
     try:
         return await write(decided)
     except ItemsRefused as refused:
         log.exception("enqueue_failed", trigger=event.trigger)
-        decided = await plan_event(kernel, event, found, now, refused=f"the database refused it: {refused}")
+        decided = await plan_event(kernel, workspace, event, found, now, refused=f"the database refused it: {refused}")
         stand_in = any(one.route.outcome is RouteOutcome.FALLBACK and one.rule_id for one in decided)
         if not (stand_in or must_store):
             raise
@@ -153,30 +155,43 @@ async def _plan_and_write(
 
 
 async def plan_event(
-    kernel: Kernel, event: Event, found: Rules, now: datetime, *, refused: str | None = None
+    kernel: Kernel, workspace: Workspace, event: Event, found: Rules, now: datetime, *, refused: str | None = None
 ) -> list[Decided]:
     """Decide about every channel and audience, and render what is to be sent; stores nothing."""
+    channels = {step.channel for rule in found.values() if rule.enabled for step in rule.enabled_steps}
+    await know_routes(kernel, [(workspace, channel) for channel in channels], now)
     intents = {key: intents_of(event, rule) for key, rule in found.items() if rule.enabled}
     failures = dict.fromkeys(intents, refused) if refused else {}
     drafts: Mapping[RuleKey, Sequence[Draft]] = {}
     if not refused:
         try:
-            drafts = await _draft_all(kernel, event, intents, now)
+            drafts = await _draft_all(kernel, workspace, event, intents, now)
         except RendererUnavailable as error:
             if not intents.keys() <= kernel.fallbacks:
                 raise  # nothing is stored, and the same event may be sent again
             failures = dict.fromkeys(intents, str(error))
     return [
-        _decide(kernel, event, key, found.get(key), drafts.get(key, ()), failures.get(key), now)
+        _decide(
+            kernel,
+            workspace,
+            event,
+            key,
+            found.get(key),
+            drafts=drafts.get(key, ()),
+            failure=failures.get(key),
+            now=now,
+        )
         for key in keys_of(event.trigger, found, kernel.fallbacks)
     ]
 
 
 def _decide(
     kernel: Kernel,
+    workspace: Workspace,
     event: Event,
     key: RuleKey,
     rule: Rule | None,
+    *,
     drafts: Sequence[Draft],
     failure: str | None,
     now: datetime,
@@ -187,7 +202,7 @@ def _decide(
     route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure, refusal=refusal)
     rule_id = rule.id if rule else None
     if route.outcome is RouteOutcome.FALLBACK:
-        return Decided(key, route, rule_id, [_fallback(kernel, event, key, now)])
+        return Decided(key, route, rule_id, [_fallback(kernel, workspace, event, key, now)])
     if rule is None or not rule.enabled:
         return Decided(key, route, rule_id)
     return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts)
@@ -207,7 +222,11 @@ def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str
 
 
 async def _draft_all(
-    kernel: Kernel, event: Event, intents: Mapping[RuleKey, Sequence[Intent]], now: datetime
+    kernel: Kernel,
+    workspace: Workspace,
+    event: Event,
+    intents: Mapping[RuleKey, Sequence[Intent]],
+    now: datetime,
 ) -> Mapping[RuleKey, list[Draft]]:
     every = [(key, intent) for key, share in intents.items() for intent in share]
     rendered = await kernel.renderer.render(
@@ -218,14 +237,16 @@ async def _draft_all(
     )
     drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
     for (key, intent), result in zip(every, rendered, strict=True):
-        drafts[key] += _drafts(kernel, intent, result, now)
+        drafts[key] += _drafts(kernel, workspace, intent, result, now)
     return drafts
 
 
-def _drafts(kernel: Kernel, intent: Intent, result: Rendered | RenderFailed, now: datetime) -> list[Draft]:
+def _drafts(
+    kernel: Kernel, workspace: Workspace, intent: Intent, result: Rendered | RenderFailed, now: datetime
+) -> list[Draft]:
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
-    provider, failure = _provider(kernel, step.channel)
+    provider, failure = _provider(kernel, workspace, step.channel)
     payload: Payload = {}
     send_at, late = now, None
     if isinstance(result, RenderFailed):
@@ -259,19 +280,19 @@ def _drafts(kernel: Kernel, intent: Intent, result: Rendered | RenderFailed, now
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
 
-def _provider(kernel: Kernel, channel: Channel) -> tuple[str, str | None]:
+def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[str, str | None]:
     try:
-        return kernel.route(channel), None
-    except ConfigInvalid as error:
+        return kernel.route(workspace, channel), None
+    except ChannelNotReady as error:
         return "", str(error)
 
 
-def _fallback(kernel: Kernel, event: Event, key: RuleKey, now: datetime) -> Draft:
+def _fallback(kernel: Kernel, workspace: Workspace, event: Event, key: RuleKey, now: datetime) -> Draft:
     """What the host application does instead: a call like any other, in the outbox under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}
     name, person = fallback_name(key), event.people.get(key.audience)
-    provider, contact_id = kernel.route_once(), person.contact_id if person else None
+    provider, contact_id = kernel.route_once(workspace), person.contact_id if person else None
     return Draft(Channel.FUNCTION, provider, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)
 
 
@@ -419,7 +440,7 @@ async def _route_stored(
         found = await find_rules(kernel, one.workspace, one.trigger)
         if one.job_id:
             write = partial(_write_route, kernel, shard, one, leases[one.job_id], now)
-            await _plan_and_write(kernel, event, found, now, write, must_store=True)
+            await _plan_and_write(kernel, one.workspace, event, found, now, write, must_store=True)
             await forget_deleted(kernel, shard, event)
 
 

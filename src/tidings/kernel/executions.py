@@ -16,6 +16,7 @@ from tidings.kernel.erase import erase_work
 from tidings.kernel.hand import Hand
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.limits import hand_over
 from tidings.kernel.parking import Parking
 from tidings.kernel.people import Consents
 from tidings.kernel.plan import Case, due_items, load_cases, plan
@@ -43,6 +44,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
         keeper.is_releasing = True
         await release_executions(kernel, shard, list(cases.values()))
+        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
         # What was learned while a contact was deleted, its own erasure has not seen.
         await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.hand.withdrawn})
 

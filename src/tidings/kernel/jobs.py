@@ -28,8 +28,10 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.job_history import Change, entry_of
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.limits import hand_over, others_may_call_at
 from tidings.kernel.pace import appointment_of, keep_time
 from tidings.kernel.people import Consents, load_people
+from tidings.kernel.readiness import know_others
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.kernel.settle import Settlement, given_up, settle, settle_stopped
 from tidings.storage import load, release
@@ -57,6 +59,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         moving = await settle_stopped(kernel, shard, hands, now)
         runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
         await keep_time(kernel, shard, runs, moving, now)
+        moving = await _ours(kernel, runs, moving, now)
         fresh = _fresh(moving, items, now)
         people = await load_people(
             kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
@@ -66,6 +69,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
             learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
         keeper.is_releasing = True
         await _release(kernel, shard, hands, jobs)
+        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
 
 
 async def _load(
@@ -109,6 +113,18 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
     shard = kernel.shard_of(run_id)
     await kernel.db.persist(lambda tx: release.wake_owner(tx, shard=shard, id=run_id, at=at), alone=True)
     kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def _ours(
+    kernel: Kernel, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
+) -> Mapping[UUID, Hand]:
+    """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
+    others = {id: run.provider for id, run in runs.items() if id in hands and run.provider not in kernel.providers}
+    await know_others(kernel, others.values(), now)
+    for id, provider in others.items():
+        due = [item.id for item in hands[id].due(now) if not item.in_doubt]
+        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, now))
+    return {id: hand for id, hand in hands.items() if id not in others}
 
 
 def _fresh(hands: Mapping[UUID, Hand], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:

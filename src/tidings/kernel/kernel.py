@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.errors import ConfigInvalid
+from tidings.domain.errors import ChannelNotReady, ConfigInvalid
 from tidings.domain.graph import Doer, Function, Graph
-from tidings.domain.ids import Bucket, Shard, id_bits, shard_of
+from tidings.domain.ids import Bucket, Shard, Workspace, id_bits, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.domain.readiness import FUNCTIONS
 from tidings.domain.requirements import Requirements
 from tidings.domain.rule import RuleKey
 from tidings.kernel.horizon import Horizon
+from tidings.kernel.known import Elsewhere, Roster, RouteTable
 from tidings.kernel.render import Renderer
 from tidings.kernel.shares import Share, Shares
 from tidings.kernel.slots import Pauses, Slots
@@ -63,13 +65,16 @@ class Kernel:
     clock: Clock
     shards: int
     providers: Mapping[str, Provider]
-    routes: Mapping[Channel, str]
+    routes: Mapping[Channel, str]  # what it was started with; what holds stands in the database, see readiness.py
     renderer: Renderer
     limits: Limits = field(default_factory=Limits)
     vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     pauses: Pauses = field(default_factory=Pauses)
+    route_table: RouteTable = field(default_factory=RouteTable)
+    roster: Roster = field(default_factory=Roster)
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
     horizon: Horizon = field(default_factory=Horizon)
     statistics: Statistics = field(default_factory=Statistics)
     notifier: Notifier = field(init=False)
@@ -116,18 +121,25 @@ class Kernel:
         """All shards, in order."""
         return [Shard(number) for number in range(self.shards)]
 
-    def provider_for(self, node: Doer) -> str:
-        """The name of the provider that a node acts through; a function that must not be called again has its own."""
+    def provider_for(self, workspace: Workspace, node: Doer) -> str | None:
+        """The name of the provider that a node acts through, if one is set up for its channel.
+
+        A function that must not be called again has its own.
+        """
         may_repeat = not isinstance(node, Function) or node.idempotent
-        return self.route(node.channel) if may_repeat else self.route_once()
+        return self.route_table.find(workspace, node.channel) if may_repeat else self.route_once(workspace)
 
-    def route_once(self) -> str:
+    def route_once(self, workspace: Workspace) -> str:
         """The name of the provider for functions that must not be called again."""
-        name = self.route(Channel.FUNCTION)
-        return f"{name}_once" if f"{name}_once" in self.providers else name
+        return self.once(self.route(workspace, Channel.FUNCTION))
 
-    def route(self, channel: Channel) -> str:
-        """The name of the provider for a channel."""
-        if channel not in self.routes:
-            raise ConfigInvalid(f"no provider for {channel}; configure one of {', '.join(self.routes) or 'them'}")
-        return self.routes[channel]
+    def once(self, name: str) -> str:
+        """What a provider of functions is called where they must not be called again, if it tells the two apart."""
+        return f"{name}_once" if name == FUNCTIONS or f"{name}_once" in self.providers else name
+
+    def route(self, workspace: Workspace, channel: Channel) -> str:
+        """The name of the provider for a channel, as far as is known: readiness.py looks it up."""
+        found = self.route_table.find(workspace, channel)
+        if found is None:
+            raise ChannelNotReady([channel])
+        return found

@@ -3,19 +3,24 @@
 Reached from deliver.py before anything is marked, and from mark.py when a provider has asked for a rest.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
+from uuid import UUID
 
 import structlog
 
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.slots import Rest
 from tidings.storage import finalize, load
 
 log = structlog.get_logger()
 
-WITHOUT_PROVIDER = timedelta(minutes=1)
-"""How long items wait that name a provider this worker was not given: another worker may have it."""
+WITHOUT_PROVIDER = timedelta(seconds=30)
+"""How long items wait whose provider no worker serves that lives."""
 
 
 async def refresh_limits(kernel: Kernel, now: datetime) -> None:
@@ -28,13 +33,38 @@ async def refresh_limits(kernel: Kernel, now: datetime) -> None:
 def blocked_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
     """When to try again, if nothing of a provider may be called now: it rests, or we drain, lack it or a share."""
     if provider not in kernel.providers:
-        log.error("provider_missing", provider=provider, remedy="configure it for this worker as for the others")
-        return now + WITHOUT_PROVIDER
+        return others_may_call_at(kernel, provider, now)
     if kernel.draining.is_set():
         return now
     if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
         return now + kernel.limits.slot_wait
     return kernel.pauses.until(provider, now)
+
+
+def others_may_call_at(kernel: Kernel, provider: str, now: datetime) -> datetime:
+    """When work is due again that this worker cannot do: at once if somebody else can, as far as is known."""
+    if kernel.roster.staff.serves(provider):
+        return now
+    log.warning("no_worker_serves", provider=provider, remedy="start a worker that has it")
+    return now + WITHOUT_PROVIDER
+
+
+def hand_over(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> None:
+    """Leave to others what was released to them just now: pass it over for a while, and tell them."""
+    given_back = [
+        (hand.lease.id, hand.lease.fence + 1)  # as the release has left it
+        for hand in hands
+        if hand.postponed and any(_is_others(kernel, hand, id, now) for id in hand.postponed)
+    ]
+    if given_back:
+        kernel.elsewhere.note(given_back, now)
+        if not kernel.elsewhere.is_full:  # else they have enough to do, and this worker would hear of it, too
+            kernel.notifier.tell(shard, lane)
+
+
+def _is_others(kernel: Kernel, hand: Hand, item: UUID, now: datetime) -> bool:
+    open_item = hand.open.get(item)
+    return open_item is not None and open_item.provider not in kernel.providers and hand.postponed[item] <= now
 
 
 async def announce(kernel: Kernel, provider: str, rest: Rest) -> None:

@@ -5,8 +5,10 @@ Reached from executions.py after claim.py; hands over to reserve.py. What to do 
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
+
+import structlog
 
 from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
@@ -24,13 +26,18 @@ from tidings.kernel.addressees import addressees_of
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import introduce
+from tidings.kernel.readiness import know_routes
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import load
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedExecution
 from tidings.storage.outbox import Wanted
 
+log = structlog.get_logger()
+
 FIRST_VISIT = 1
+WITHOUT_ROUTE = timedelta(seconds=30)
+"""How long an execution waits before it looks again whether its channel has a provider."""
 
 
 @dataclass(slots=True)
@@ -45,6 +52,8 @@ class Case:
     walked_at: datetime | None = None
     person: Person | None = None  # whom it walks for, as far as that is a contact
     appointment: Appointment | None = None  # when that node was to send, if it may not be late
+    provider: str | None = None  # of what that node does, if it is to be planned
+    not_before: datetime | None = None  # nobody is set up to do what its node does: when to look again
 
     @property
     def deadline(self) -> datetime | None:
@@ -123,6 +132,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
             case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
             if isinstance(action, Plan):
                 to_plan.append((case, execution, action.node))
+    await know_routes(kernel, {(case.loaded.workspace, node.channel) for case, _, node in to_plan}, now)
+    to_plan = [one for one in to_plan if _has_provider(kernel, one[0], one[2], now)]
     rendered = await kernel.renderer.render(
         [_render_job(case, execution, node, now) for case, execution, node in to_plan]
     )
@@ -131,6 +142,15 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
         planned += _planned(kernel, case, execution, node, result, now)
     return planned
+
+
+def _has_provider(kernel: Kernel, case: Case, node: Doer, now: datetime) -> bool:
+    """Whether its items can be planned; if its route was removed since the trigger, it waits for another."""
+    case.provider = kernel.provider_for(case.loaded.workspace, node)
+    if case.provider is None:
+        case.not_before = now + WITHOUT_ROUTE
+        log.warning("channel_not_ready", execution=str(case.hand.lease.id), channel=node.channel)
+    return case.provider is not None
 
 
 def due_items(case: Case, now: datetime) -> list[Reserved]:
@@ -166,7 +186,7 @@ def _planned(
             visit=FIRST_VISIT,
             ordinal=one.ordinal,
             channel=node.channel,
-            provider=kernel.provider_for(node),
+            provider=case.provider or "",
             recipient=one.address,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),

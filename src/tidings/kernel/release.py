@@ -77,7 +77,7 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
         case Deliver():
             due_at = min(case.hand.postponed.values(), default=now)
         case Plan():
-            due_at = now
+            due_at = case.not_before or now
         case _:
             assert_never(action)
     # Nothing waits past its own timeout (rule 9); what is paused does, since it would only be paused again.

@@ -22,6 +22,7 @@ from tidings.domain.run import Source
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.check import check_data, check_key
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import require_ready
 from tidings.kernel.start import Started
 from tidings.storage import start
 from tidings.storage.database import Tx
@@ -87,7 +88,7 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
     finds its key taken. A crash before that leaves only rows that no run names.
     """
     workspace = caller.workspace
-    _check_deployment(kernel, wish)
+    _check_deployment(wish)
     content = check_content(wish.channel, wish.content)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(wish.idempotency_key)
@@ -104,6 +105,7 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
     # Only a shortcut: what decides is the unique index, below.
     taken_by = await kernel.db.persist(find, alone=True)
     if taken_by is None:
+        await require_ready(kernel, workspace, [wish.channel])  # before anything is stored
         await _open_parts(kernel, workspace, wish, run_id)
         taken_by = await kernel.db.persist(write)
         if taken_by != run_id:
@@ -145,7 +147,7 @@ async def _insert_run(
         campaign_id=wish.campaign_id,
         key=wish.idempotency_key,
         channel=wish.channel,
-        provider=kernel.route(wish.channel),
+        provider=kernel.route(workspace, wish.channel),
         content_id=wish.content_id,
         content=content,
         source=wish.source,
@@ -226,9 +228,8 @@ def _distinct_posts(recipients: Sequence[Recipient]) -> list[Recipient]:
     return list(seen.values())
 
 
-def _check_deployment(kernel: Kernel, wish: Deployment) -> None:
+def _check_deployment(wish: Deployment) -> None:
     check_key(wish.idempotency_key)
-    kernel.route(wish.channel)  # a channel without a provider is refused before anything is stored
     if wish.source is Source.LIST and not wish.recipients:
         raise InputInvalid("the audience is empty; name at least one recipient")
     nameless = next((place for place, one in enumerate(wish.recipients) if not one.address.strip()), None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID, uuid4
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import InputInvalid, NotFound, Problem, TriggersInvalid
+from tidings.domain.errors import ChannelNotReady, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.kernel import start
 from tidings.kernel.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
 from tidings.kernel.kernel import Kernel
@@ -22,6 +22,7 @@ async def trigger_many(
     groups = _by_workflow(triggers)
     checked: dict[UUID | str, Checked] = {}
     problems: dict[int, Problem] = {}
+    not_ready: dict[int, ChannelNotReady] = {}
     for workflow, places in groups.items():
         if len(problems) >= MOST_PROBLEMS:
             break
@@ -33,6 +34,9 @@ async def trigger_many(
             continue
         checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, wishes)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
+        not_ready |= {places[at]: error for at, error in wrong.items() if isinstance(error, ChannelNotReady)}
+    if not_ready and problems.keys() == not_ready.keys():  # nothing is wrong with what was given
+        raise ChannelNotReady(dict.fromkeys(channel for one in not_ready.values() for channel in one.channels))
     if problems:
         raise TriggersInvalid([problems[place] for place in sorted(problems)[:MOST_PROBLEMS]])
     results: dict[int, BulkResult] = {}

@@ -31,6 +31,7 @@ from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Recipient, deploy, find_run
 from tidings.products.names import name_definitions
 from tidings.products.reach import AudienceCount, count_audience, is_empty
+from tidings.products.readiness import with_readiness
 from tidings.products.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
@@ -123,15 +124,16 @@ class Campaigns:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no campaign {id}")
-        [named] = await self._named(workspace, [found])
-        return named
+        [shown] = await self._completed(workspace, [found])
+        return shown
 
-    async def _named(self, workspace: Workspace, found: Sequence[ShownCampaign]) -> Shown:
-        """Campaigns with the names of the segments that they are for."""
+    async def _completed(self, workspace: Workspace, found: Sequence[ShownCampaign]) -> Shown:
+        """Campaigns with the names of the segments that they are for, and with what they lack to be deployed."""
         named = {one.id: (one.audience or {}).get("segmentId") for one in found}
         segments = {id: UUID(str(segment)) for id, segment in named.items() if segment}
         names = await name_definitions(self._kernel, workspace, segments.values())
-        return [replace(one, segment_name=names.get(segments[one.id])) if one.id in segments else one for one in found]
+        ready = await with_readiness(self._kernel, workspace, found)
+        return [replace(one, segment_name=names.get(segments[one.id])) if one.id in segments else one for one in ready]
 
     async def find(self, workspace: Workspace, name: str) -> ShownCampaign:
         """The only campaign of a name; names may be used more than once."""
@@ -163,7 +165,7 @@ class Campaigns:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        found = await self._named(workspace, await self._kernel.db.persist(find, alone=True))
+        found = await self._completed(workspace, await self._kernel.db.persist(find, alone=True))
         return page_of(found, limit, lambda one: one.id)
 
     async def delete(self, caller: Caller, id: UUID) -> None:

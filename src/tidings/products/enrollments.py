@@ -14,7 +14,7 @@ from uuid import UUID
 from tidings.domain.audience import read_audience
 from tidings.domain.caller import Caller
 from tidings.domain.contact import ContactReference
-from tidings.domain.errors import Conflict, EnrollmentInvalid, NotFound, Problem
+from tidings.domain.errors import ChannelNotReady, Conflict, EnrollmentInvalid, NotFound, Problem
 from tidings.domain.graph import Graph
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.paging import (
@@ -37,6 +37,7 @@ from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import load_people
+from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.references import find_contact, find_contacts, name_audience, no_contact
 from tidings.products import why
 from tidings.products.names import ContactName, name_contacts
@@ -88,7 +89,11 @@ class Enrollments:
             raise EnrollmentInvalid([no_contact("contactId", contact_id)])
         shard, now = self._kernel.shard_of(contact), await self._kernel.clock.now()
         people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact])
-        share = await Enroller(self._kernel, sequence, triggered_by, now).enroll(shard, people)
+        missing = await find_unrouted(self._kernel, caller.workspace, sequence.graph.channels)
+        enroller = Enroller(self._kernel, sequence, triggered_by, now)
+        share = await enroller.enroll(shard, people, dry_run=bool(missing))
+        if missing and share.new:  # who is enrolled already is shown, as ever
+            raise ChannelNotReady(missing)
         if contact not in (entered := {**share.new, **share.live, **share.ended}):
             raise EnrollmentInvalid([no_contact("contactId", contact_id)])  # deleted since it was found
         id = entered[contact]
@@ -114,6 +119,8 @@ class Enrollments:
         if problems or named.unknown_exclusions:
             raise EnrollmentInvalid([*named.unknown_exclusions, *problems])
         sequence = await self._open(caller.workspace, sequence_id)
+        if not dry_run:
+            await require_ready(self._kernel, caller.workspace, sequence.graph.channels)
         done = await enroll.enroll_audience(
             self._kernel, sequence, audience, triggered_by=triggered_by, dry_run=dry_run, on_progress=on_progress
         )

@@ -126,7 +126,7 @@ class Events:
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
         event, found = await self._prepare(workspace, _read(given))
-        decided = await plan_event(self._kernel, event, found, await self._kernel.clock.now())
+        decided = await plan_event(self._kernel, workspace, event, found, await self._kernel.clock.now())
         drafts = [draft.contact_id for one in decided for draft in one.drafts]
         contacts = await name_contacts(self._kernel, workspace, drafts)
         return [_explained(one, contacts) for one in decided]

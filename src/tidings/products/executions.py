@@ -7,6 +7,7 @@ it is shown.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import merge
 from uuid import UUID
@@ -49,6 +50,7 @@ from tidings.products.shown import (
     ShownExecution,
     Triggered,
 )
+from tidings.products.waiting import why_executions_wait
 from tidings.storage import executions, load
 from tidings.storage.database import Tx
 from tidings.storage.executions import FoundExecution
@@ -85,7 +87,10 @@ class Executions:
         wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by)
         started = await self._intake.start(door, wish)
-        return Triggered(await self.get(caller.workspace, started.id), started.duplicate)
+        found = await self._find(caller.workspace, started.id)
+        contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
+        # Without a look at who could do it, which a trigger has no time for.
+        return Triggered(_shown(found, contacts.get(found.contact_id)), started.duplicate)
 
     async def trigger_many(
         self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
@@ -247,8 +252,10 @@ class Executions:
         return page_of(await self._shown(workspace, found[: limit + 1]), limit, lambda one: one.id)
 
     async def _shown(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
+        """Executions with their contacts' names, and with why they wait if nobody can go on with them."""
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
-        return [_shown(one, contacts.get(one.contact_id)) for one in found]
+        reasons = await why_executions_wait(self._kernel, workspace, found)
+        return [replace(_shown(one, contacts.get(one.contact_id)), waiting=reasons.get(one.id)) for one in found]
 
     async def _batches(
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard

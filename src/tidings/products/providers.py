@@ -1,25 +1,29 @@
-"""The providers: what each is for, what its class allows, who may call it how often at once, and whether it rests.
+"""The providers: what each is for, who serves it, who may call it how often at once, and whether it rests.
 
-They are the affair of the whole installation, not of a workspace. What is configured is known to this process; shares
-and rests are everybody's and come from the database, also those of providers that only other workers have.
+They are the affair of the whole installation, not of a workspace, and everything here comes from the database: routes,
+the workers that live, their shares, and rests. The process that asks may have no provider at all.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.caller import Caller
+from tidings.domain.errors import NotFound
+from tidings.domain.ids import bucket_of_id
 from tidings.domain.item import Channel
-from tidings.domain.provider import Blind, Keyed, Provider, ProviderClass, Resolvable
+from tidings.domain.readiness import LIVE_FOR, is_printing
+from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
-from tidings.storage import shares
+from tidings.kernel.readiness import live_workers
+from tidings.storage import routes, shares, workers
 from tidings.storage.database import Tx
+from tidings.storage.routes import ChannelRoute
 from tidings.storage.shares import HeldShare, ListedRest
+from tidings.storage.workers import ListedWorker
 
-__all__ = ["Providers", "ShownProvider", "WorkerShare"]
-
-CLASS_NAMES: Mapping[type[ProviderClass], str] = {Keyed: "keyed", Resolvable: "resolvable", Blind: "blind"}
+__all__ = ["ListedWorker", "Providers", "ShownProvider", "WorkerShare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,14 @@ class WorkerShare:
 
 @dataclass(frozen=True, slots=True)
 class ShownProvider:
-    """A provider as an administrator sees it; `provider_class` is None when only other workers have it."""
+    """A provider as an administrator sees it; `provider_class` is None while no worker serves it."""
 
     name: str
     provider_class: str | None
-    channels: Sequence[Channel]
+    channels: Sequence[Channel]  # that are routed to it
+    routed_since: datetime | None
+    printing: bool
+    served_by: Sequence[UUID]  # the workers that live and can call it
     concurrency: int | None  # of one process
     limit: int | None  # of all workers together
     workers: Sequence[WorkerShare]
@@ -46,42 +53,93 @@ class ShownProvider:
     rest_reason: str | None
 
 
+Shown = list[ShownProvider]
+Listed = list[ListedWorker]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the database says of all providers."""
+
+    routes: Sequence[ChannelRoute]
+    workers: Sequence[ListedWorker]
+    shares: Sequence[HeldShare]
+    rests: Mapping[str, ListedRest]
+
+    @property
+    def names(self) -> list[str]:
+        routed = {one.provider for one in self.routes}
+        served = {name for one in self.workers for name in one.serves}
+        return sorted({*routed, *served, *self.rests, *(share.provider for share in self.shares)})
+
+
 class Providers:
-    """Every provider that this process has, or that a worker holds a share of."""
+    """Every provider that a channel is routed to, that a worker serves, or that rests."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def list(self) -> "list[ShownProvider]":
+    async def list(self) -> Shown:
         """All of them, by name."""
         now = await self._kernel.clock.now()
 
-        async def read(tx: Tx) -> "tuple[list[HeldShare], list[ListedRest]]":
-            return await shares.list_shares(tx, now=now), await shares.list_rests(tx, now=now)
+        async def read(tx: Tx) -> _Facts:
+            return _Facts(
+                await routes.list_routes(tx),
+                await workers.list_workers(tx, since=now - LIVE_FOR),
+                await shares.list_shares(tx, now=now),
+                {rest.provider: rest for rest in await shares.list_rests(tx, now=now)},
+            )
 
-        held, resting = await self._kernel.db.persist(read)
-        by_provider: dict[str, list[HeldShare]] = defaultdict(list)
-        for share in held:
-            by_provider[share.provider].append(share)
-        rests = {rest.provider: rest for rest in resting}
-        names = sorted({*self._kernel.providers, *by_provider, *rests})
-        return [self._shown(name, by_provider[name], rests.get(name)) for name in names]
+        facts = await self._kernel.db.persist(read)
+        return [_shown(name, facts) for name in facts.names]
 
-    def _shown(self, name: str, held: "Sequence[HeldShare]", rest: ListedRest | None) -> ShownProvider:
-        provider: Provider | None = self._kernel.providers.get(name)
-        told = self._kernel.limits.provider_concurrency.get(name)
-        return ShownProvider(
-            name=name,
-            provider_class=CLASS_NAMES[type(provider.provider_class)] if provider else None,
-            channels=[channel for channel in self._kernel.routes if name in self._serving(channel)],
-            concurrency=provider.concurrency if provider else None,
-            limit=min((share.provider_limit for share in held), default=told),
-            workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
-            rests_until=rest.until if rest else None,
-            rest_reason=rest.reason if rest else None,
-        )
+    async def workers(self) -> Listed:
+        """The workers that live, the longest at work first."""
+        return await live_workers(self._kernel)
 
-    def _serving(self, channel: Channel) -> set[str]:
-        """Functions have two providers: one for those that may be called again, one for the others."""
-        route = self._kernel.route(channel)
-        return {route, self._kernel.route_once()} if channel is Channel.FUNCTION else {route}
+    async def unroute(self, caller: Caller, channel: Channel) -> str:
+        """Take the provider from a channel in every workspace; give its name.
+
+        Nothing more is started that needs the channel. A process that starts with the setting sets the route again.
+        """
+        now = await self._kernel.clock.now()
+        id = self._kernel.new_id(caller.workspace.bucket_of(channel), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        removed: list[str] = []
+
+        async def write(tx: Tx) -> None:
+            if provider := await routes.remove_route(tx, channel=channel):
+                removed.append(provider)  # remembered past a commit whose answer is lost
+                deed = Deed("route", id, "removed", {"channel": channel, "provider": provider}, entry)
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+        self._kernel.route_table.forget()
+        if not removed:
+            raise NotFound(f"no provider is set up for {channel}; `tidings providers list` shows what is")
+        return removed[-1]
+
+
+def _shown(name: str, facts: _Facts) -> ShownProvider:
+    routed = [one for one in facts.routes if one.provider == name]
+    serving = {one.id: one.serves[name] for one in facts.workers if name in one.serves}
+    services = list(serving.values())
+    held = [share for share in facts.shares if share.provider == name]
+    limits = [share.provider_limit for share in held] + [one.limit for one in services if one.limit]
+    rest = facts.rests.get(name)
+    calls = {channel for one in services for channel in one.channels if channel is Channel.FUNCTION}
+    return ShownProvider(
+        name=name,
+        provider_class=services[0].provider_class if services else None,
+        channels=[*dict.fromkeys(one.channel for one in routed), *calls],
+        routed_since=min((one.since for one in routed), default=None),
+        printing=is_printing(name),
+        served_by=list(serving),
+        concurrency=services[0].concurrency if services else None,
+        limit=min(limits, default=None),
+        workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
+        rests_until=rest.until if rest else None,
+        rest_reason=rest.reason if rest else None,
+    )

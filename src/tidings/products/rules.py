@@ -17,6 +17,7 @@ from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_
 from tidings.domain.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
+from tidings.products.readiness import with_readiness
 from tidings.storage import resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.rules import ShownRule
@@ -100,7 +101,7 @@ class Rules:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no rule {id}")
-        return found
+        return (await with_readiness(self._kernel, workspace, [found]))[0]
 
     async def find(self, workspace: Workspace, key: RuleKey) -> ShownRule:
         """One rule by its key, or NotFound."""
@@ -108,7 +109,7 @@ class Rules:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no rule for {key} in workspace {workspace.name!r}")
-        return found
+        return (await with_readiness(self._kernel, workspace, [found]))[0]
 
     async def list(
         self,
@@ -132,7 +133,8 @@ class Rules:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
+        return page_of(found, limit, lambda one: one.id)
 
     @staticmethod
     def validate(given: object) -> Problems:

@@ -6,7 +6,7 @@ tries the failed ones again, run_trace.py reads a whole run.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,15 +29,18 @@ from tidings.domain.paging import (
     oldest_first,
     page_of,
 )
-from tidings.domain.queue import Stop
+from tidings.domain.queue import Lane, Stop
+from tidings.domain.readiness import LIVE_FOR, is_printing
 from tidings.domain.run import OPEN_RUNS, Counts, RunStatus
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.observe import show_history
+from tidings.kernel.readiness import staff_of
 from tidings.kernel.resolve import Resolution, resolve_item, stop_run
 from tidings.products.outbox import Outbox, OutboxFilter
 from tidings.products.run_retry import RetryFilter, RetryPlan, plan_retry, start_retry
 from tidings.products.run_trace import TraceFilter, TraceLine, trace
-from tidings.storage import runs
+from tidings.products.waiting import PATIENCE
+from tidings.storage import runs, workers
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
 from tidings.storage.names import name_definitions
@@ -104,11 +107,25 @@ class ShownRun:
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    printed: bool
+    """Whether its messages are only printed, because that was asked for."""
+    waiting: str | None
+    """Why nobody can do what is left of it: `no worker serves smtp`, say."""
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing more will happen by itself."""
         return self.status not in OPEN_RUNS
+
+    @property
+    def repeat_note(self) -> str | None:
+        """What whoever deploys again must know, when this run is the answer."""
+        if not self.cancelled:
+            return None
+        return (
+            "this run was cancelled, and deploying the same again answers it; to start a new run, give a key that was "
+            "not used before (--key, idempotencyKey)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +156,14 @@ class Runs:
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownRun:
         """One run with its counts, or NotFound."""
+        now = await self._kernel.clock.now()
         async with self._kernel.db.transaction(snapshot=True) as tx:
             found = await runs.show_runs(
                 tx, shard=self._kernel.shard_of(id), tenant=workspace.tenant, workspace=workspace.name, ids=[id]
             )
             if not found:
                 raise NotFound(f"there is no run {id}")
-            [shown] = await self._shown(tx, workspace, found)
+            [shown] = await self._shown(tx, workspace, found, now)
         return shown
 
     async def list(
@@ -170,10 +188,11 @@ class Runs:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
+        now = await self._kernel.clock.now()
         async with self._kernel.db.transaction(snapshot=True) as tx:
             shards = [await find(tx, shard=shard) for shard in self._kernel.every_shard()]
             found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-            shown = await self._shown(tx, workspace, found[: limit + 1])
+            shown = await self._shown(tx, workspace, found[: limit + 1], now)
         return page_of(shown, limit, lambda one: one.id)
 
     async def jobs(
@@ -314,7 +333,7 @@ class Runs:
         await stop_run(self._kernel, id, stop, caller.actor)
         return await self.get(caller.workspace, id)
 
-    async def _shown(self, tx: Tx, workspace: Workspace, found: Sequence[FoundRun]) -> Shown:
+    async def _shown(self, tx: Tx, workspace: Workspace, found: Sequence[FoundRun], now: datetime) -> Shown:
         ids = [one.id for one in found]
         campaigns = await name_definitions(tx, tenant=workspace.tenant, ids=[one.campaign_id for one in found])
         counts = {id: Counts(0) for id in ids}
@@ -326,10 +345,34 @@ class Runs:
                 counts[id] += sums
             for id, doubt in (await runs.sum_doubt_of_runs(tx, shard=shard, run_ids=ids)).items():
                 doubts[id] = _both(doubts[id], doubt)
+        reasons = await _why_they_wait(tx, found, now)
         return [
-            _shown_run(one, campaigns.get(one.campaign_id), counts[one.id], doubts[one.id], jobs[one.id])
+            _shown_run(
+                one,
+                counts[one.id],
+                doubts[one.id],
+                jobs=jobs[one.id],
+                campaign=campaigns.get(one.campaign_id),
+                waiting=reasons.get(one.id),
+            )
             for one in found
         ]
+
+
+async def _why_they_wait(tx: Tx, found: Sequence[FoundRun], now: datetime) -> Mapping[UUID, str]:
+    """Of runs that should be going on: why nobody can do what is left of them, if so; by one look at the workers."""
+    going_on = [one for one in found if _is_going_on(one, now)]
+    if not going_on:
+        return {}
+    staff = staff_of(await workers.list_workers(tx, since=now - LIVE_FOR))
+    idle = staff.lack_of_lane(Lane.RUNS, Lane.CAMPAIGNS)
+    reasons = {one.id: idle or staff.lack_of(one.provider, Lane.CAMPAIGNS) for one in going_on}
+    return {id: reason for id, reason in reasons.items() if reason}
+
+
+def _is_going_on(run: FoundRun, now: datetime) -> bool:
+    is_open = run.ended_at is None and not (run.paused or run.cancelled)
+    return is_open and now - max(run.created_at, run.scheduled_for or run.created_at) >= PATIENCE
 
 
 def _both(one: Doubt, other: Doubt) -> Doubt:
@@ -337,12 +380,16 @@ def _both(one: Doubt, other: Doubt) -> Doubt:
     return Doubt(one.items + other.items, since)
 
 
-def _shown_run(run: FoundRun, campaign: str | None, counts: Counts, doubt: Doubt, jobs: int) -> ShownRun:
+def _shown_run(
+    run: FoundRun, counts: Counts, doubt: Doubt, *, jobs: int, campaign: str | None, waiting: str | None
+) -> ShownRun:
+    if counts.open == doubt.items and run.planned is not None:
+        waiting = None  # nothing is left that a worker could do
     same = {field.name: getattr(run, field.name) for field in fields(ShownRun) if hasattr(run, field.name)}
     given = {
         **same,
         "campaign_name": campaign,
-        "status_text": _status_text(run, doubt),
+        "status_text": _status_text(run, doubt, waiting),
         "planning": run.planned is None and not run.ended_at,
         "test": run.is_test,
         "counts": RunCounts(
@@ -358,11 +405,13 @@ def _shown_run(run: FoundRun, campaign: str | None, counts: Counts, doubt: Doubt
         "jobs": jobs,
         "in_doubt_since": doubt.since,
         "completed_at": run.ended_at,
+        "printed": is_printing(run.provider),
+        "waiting": waiting,
     }
     return ShownRun(**given)
 
 
-def _status_text(run: FoundRun, doubt: Doubt) -> str:
+def _status_text(run: FoundRun, doubt: Doubt, waiting: str | None) -> str:
     words: list[str] = [run.status]
     if run.cancelled:
         words.append("cancelled")
@@ -372,4 +421,8 @@ def _status_text(run: FoundRun, doubt: Doubt) -> str:
         words.append("planning")
     if doubt.items:
         words.append(f"{doubt.items:,} in doubt")
+    if is_printing(run.provider):
+        words.append("printed, not sent")
+    if waiting:
+        words.append(f"waiting: {waiting}")
     return ", ".join(words)

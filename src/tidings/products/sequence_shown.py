@@ -6,6 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.graph import Graph
+from tidings.domain.item import Channel
+from tidings.domain.readiness import channels_needing_routes
 from tidings.domain.sequence_form import SequenceStatus, Settings, Step, definition_of, settings_in, steps_in
 from tidings.kernel.moving import MoveCounts
 from tidings.storage.sequences import FoundSequence
@@ -54,6 +56,14 @@ class ShownSequence:
     in_flight: Sequence[InFlight] | None = None
     moved: MoveCounts | None = None
     """What became of those on the way, if they were to be moved."""
+    not_ready: Sequence[Channel] = ()
+    """Channels of its steps that no provider is set up for: it cannot be published before there is one."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What its steps send over, in the draft and as they are published."""
+        published = self.published.steps if self.published else ()
+        return channels_needing_routes(step.channel for step in (*self.steps, *published))
 
 
 @dataclass(frozen=True, slots=True)

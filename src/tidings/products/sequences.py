@@ -36,6 +36,8 @@ from tidings.kernel.enroll import unpark
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.moving import MoveCounts, move_enrollments
 from tidings.kernel.plan import graph_of
+from tidings.kernel.readiness import require_ready
+from tidings.products.readiness import with_readiness
 from tidings.products.sequence_shown import InFlight, Published, PublishedSequence, ShownSequence, shown_of, status_of
 from tidings.storage import define, resolve, sequences, workflows
 from tidings.storage.database import Tx
@@ -312,6 +314,7 @@ class Sequences:
         draft = None
         if status is SequenceStatus.ACTIVE and is_new and _may_publish(before, in_flight):
             draft = await draft_of(self._kernel, caller, str(before.id), definition_of(settings, before.steps))
+            await require_ready(self._kernel, caller.workspace, draft.graph.channels)
         now = await self._kernel.clock.now()
         entries = [self._kernel.new_id(bucket_of_id(before.id), now) for _ in range(4)]
         pause = None if status in {None, SequenceStatus.DRAFT} else status is SequenceStatus.PAUSED
@@ -376,7 +379,7 @@ class Sequences:
     async def _shown(self, workspace: Workspace, ids: Sequence[UUID]) -> Shown:
         found = await self._find(workspace, ids)
         steps = await self._kernel.db.persist(partial(sequences.list_steps, ids=[one.id for one in found]), alone=True)
-        return [shown_of(one, steps[one.id]) for one in found]
+        return await with_readiness(self._kernel, workspace, [shown_of(one, steps[one.id]) for one in found])
 
     async def _in_flight(self, id: UUID) -> Flights:
         count = partial(sequences.count_in_flight, workflow_id=id)

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.contact import ContactReference
+from tidings.domain.readiness import is_printing
 from tidings.domain.words import ShownStatus
 from tidings.storage.names import ContactName
 from tidings.storage.observe import ShownAttempt
@@ -59,6 +60,8 @@ class ShownExecution:
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    waiting: str | None = None
+    """Why nobody can do what comes next: `no worker serves smtp`, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,11 @@ class LogItem:
     ended_at: datetime | None
     duration_ms: int | None
     failed_attempts: Sequence[ShownAttempt] = ()
+
+    @property
+    def printed(self) -> bool:
+        """Whether it was only printed, or would be."""
+        return is_printing(self.provider)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.define import Change, define_workflow, redefine_workflow
 from tidings.kernel.kernel import Kernel
+from tidings.products.readiness import with_readiness
 from tidings.products.shown import ShownVersion, ShownWorkflow
 from tidings.storage import resolve, workflows
 from tidings.storage.database import Tx
@@ -90,7 +91,8 @@ class Workflows:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
+        return page_of(found, limit, lambda one: one.id)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
         """The versions of a workflow, newest first."""
@@ -145,7 +147,8 @@ class Workflows:
         self, workspace: Workspace, id: UUID | None = None, name: str | None = None
     ) -> ShownWorkflow | None:
         find = partial(workflows.show_workflow, tenant=workspace.tenant, workspace=workspace.name, id=id, name=name)
-        return await self._kernel.db.persist(find, alone=True)
+        found = await self._kernel.db.persist(find, alone=True)
+        return (await with_readiness(self._kernel, workspace, [found]))[0] if found else None
 
     async def _switch(self, caller: Caller, id: UUID, *, active: bool) -> ShownWorkflow:
         now = await self._kernel.clock.now()

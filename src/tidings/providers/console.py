@@ -1,5 +1,10 @@
-"""Messages as log lines: to see what would be sent, before a real provider is set up."""
+"""Messages on the terminal instead of in the post: to see what would be sent, before a real provider is set up.
 
+Chosen by name (the setting `print`), never a stand-in for a provider that is missing. What was printed counts as such:
+the name of the provider says it, wherever an item is shown.
+"""
+
+import sys
 from datetime import timedelta
 
 import structlog
@@ -7,11 +12,15 @@ import structlog
 from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
+from tidings.domain.readiness import PRINTING
 from tidings.providers.printable import printable
+
+LONGEST_LINE = 500
+MOST_LINES = 40
 
 
 class ConsoleProvider:
-    """Logs one structured line for each message of a channel.
+    """Prints each message of a channel on a terminal; elsewhere logs that there was one, and not what it says.
 
     Its class is keyed, with a retention longer than any item lives: the line carries an id made from the key, so a
     second line is seen to be the same message, and no person gets anything twice. Nothing is ever held in doubt.
@@ -21,24 +30,41 @@ class ConsoleProvider:
     concurrency = 100
     call_deadline = timedelta(seconds=5)
 
-    def __init__(self, channel: Channel, *, name: str | None = None) -> None:
-        self.name = name or f"console-{channel}"
-        self._event = f"{channel} message"
+    def __init__(self, channel: Channel, *, on_terminal: bool | None = None) -> None:
+        self.name = f"{PRINTING}{channel}"
+        self._channel = channel
+        self._on_terminal = sys.stdout.isatty() if on_terminal is None else on_terminal
         self._log = structlog.get_logger()
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
-        """Log the recipient and the payload, cut short and with control characters escaped."""
+        """Print the recipient and the payload, cut short and with control characters escaped."""
         if not may_start():
             return RetryLater(reason="the lease was spent before the call", uses_attempt=False)
         message_id = f"console-{item.key.hex()[:32]}"
-        # Payload keys stay inside one field: as keyword arguments they could replace the line's own.
-        payload = {printable(name): printable(value) for name, value in item.payload.items()}
-        self._log.info(self._event, message_id=message_id, recipient=printable(item.recipient), payload=payload)
+        if self._on_terminal:
+            sys.stdout.write(_letter(self._channel, item))
+            sys.stdout.flush()
+        else:  # a server's log is read, kept and sent on by people whom the message is not for
+            self._log.info("message_printed", channel=self._channel, item=str(item.id), message_id=message_id)
         return Accepted(message_id)
 
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
-        """Tell nothing: log lines cannot be asked."""
-        return CannotTell("log lines cannot be asked")
+        """Tell nothing: a terminal cannot be asked."""
+        return CannotTell("a terminal cannot be asked")
 
     async def close(self) -> None:
         """Hold nothing, so let go of nothing."""
+
+
+def _letter(channel: Channel, item: Marked) -> str:
+    """The message as a person reads it, in one piece: several processes may share the terminal."""
+    head = f"{channel} to {printable(item.recipient)} (printed, not sent)"
+    lines = [f"  {line}" for name, text in item.payload.items() for line in _field(printable(name), text)]
+    return "\n".join([head, *lines]) + "\n"
+
+
+def _field(name: str, text: str) -> list[str]:
+    lines = [printable(line, LONGEST_LINE) for line in text.splitlines()[: MOST_LINES + 1]] or [""]
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES] = "…"
+    return [f"{name}: {lines[0]}", *(f"  {line}" for line in lines[1:])]

@@ -1,6 +1,6 @@
 """Campaigns and segments as people make and change them. Reached from products/{campaigns,segments}.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -38,6 +38,13 @@ class ShownCampaign:
     updated_at: datetime
     segment_name: str | None = None
     """Of the segment that the audience names, if it names one."""
+    not_ready: Sequence[Channel] = ()
+    """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What it sends over."""
+        return [self.channel]
 
     @property
     def campaign(self) -> Campaign:

@@ -28,11 +28,27 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 async def claim_due(
-    tx: Tx, *, shard: Shard, lane: Lane, since: datetime, now: datetime, lease_until: datetime, limit: int
+    tx: Tx,
+    *,
+    shard: Shard,
+    lane: Lane,
+    since: datetime,
+    now: datetime,
+    lease_until: datetime,
+    limit: int,
+    passed_over: Mapping[UUID, int] | None = None,
 ) -> Claim:
-    """Lease up to `limit` rows that are due."""
+    """Lease up to `limit` rows that are due, but for those passed over while they have this fence."""
     rows = await tx.fetch(
-        _SQL["claim_due"], shard=shard, lane=lane, since=since, now=now, lease_until=lease_until, limit=limit
+        _SQL["claim_due"],
+        shard=shard,
+        lane=lane,
+        since=since,
+        now=now,
+        lease_until=lease_until,
+        limit=limit,
+        passed_ids=list(passed_over or ()),
+        passed_fences=list((passed_over or {}).values()),
     )
     leases = [_claimed(row, lease_until) for row in rows]
     if rows and rows[0]["suspect_due_at"]:

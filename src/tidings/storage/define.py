@@ -92,6 +92,7 @@ async def insert_version(
     entry_wait: timedelta | None,
     total_steps: int,
     lane: Lane,
+    channels: Sequence[str],
     now: datetime,
 ) -> None:
     """Freeze a definition."""
@@ -107,6 +108,7 @@ async def insert_version(
         entry_wait=entry_wait,
         total_steps=total_steps,
         lane=lane,
+        channels=channels,
         now=now,
     )
 

@@ -197,6 +197,12 @@ async def list_failed_executions(
     return [_execution(row) for row in rows]
 
 
+async def list_open_providers(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> list[tuple[UUID, str]]:
+    """Each execution with the provider of each of its items that are due."""
+    rows = await tx.fetch(_SQL["list_open_providers"], shard=shard, ids=ids, now=now)
+    return [(row["execution_id"], row["provider"]) for row in rows]
+
+
 async def list_execution_log(tx: Tx, *, shard: Shard, execution_id: UUID) -> list[LoggedNode]:
     """What the nodes that are not sends did, in order."""
     rows = await tx.fetch(_SQL["list_execution_log"], shard=shard, execution_id=execution_id)

@@ -8,6 +8,7 @@ from uuid import UUID
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.paging import Span
+from tidings.domain.readiness import is_printing
 from tidings.storage.database import Row, Tx
 from tidings.storage.names import ContactName
 from tidings.storage.statements import load
@@ -44,6 +45,11 @@ class ShownItem:
     workflow_name: str | None = None
     campaign_name: str | None = None
     trigger: str | None = None
+
+    @property
+    def printed(self) -> bool:
+        """Whether it was only printed, or would be."""
+        return is_printing(self.provider)
 
 
 async def show_outbox_item(tx: Tx, *, shard: Shard, tenant: str, workspace: str, id: UUID) -> ShownItem | None:

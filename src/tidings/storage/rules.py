@@ -10,6 +10,7 @@ import asyncpg
 from tidings.domain.errors import Conflict
 from tidings.domain.item import Channel
 from tidings.domain.paging import Span
+from tidings.domain.readiness import channels_needing_routes
 from tidings.domain.recipients import Audience
 from tidings.domain.rule import Rule, RuleKey, read_rule
 from tidings.storage.database import Row, Tx
@@ -31,6 +32,13 @@ class ShownRule:
     steps: Sequence[Json]
     created_at: datetime
     updated_at: datetime
+    not_ready: Sequence[Channel] = ()
+    """The channels of its steps that no provider is set up for: the items of those fail, or fall back."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What its enabled steps send over."""
+        return channels_needing_routes(step.channel for step in self.rule.enabled_steps)
 
     @property
     def key(self) -> RuleKey:

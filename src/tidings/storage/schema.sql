@@ -77,7 +77,34 @@ create table workflow_versions (
     entry_wait  interval,
     total_steps integer     not null,
     lane        smallint    not null default 0 check (lane between 0 and 3),
+    channels    text[]      not null default '{}',                 -- those that need a route; calls of functions need none
     unique (workflow_id, number)
+);
+
+-- Which provider serves a channel: configuration, never liveness. Without a tenant and a workspace, which no workspace is
+-- called, it holds for every workspace; a workspace's own row comes before that.
+create table routes (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    channel      text        not null
+        check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function')),
+    provider     text        not null check (provider <> ''),
+    source       text        not null,                         -- who said so
+    since        timestamptz not null,
+    primary key (tenant_id, workspace_id, channel),
+    check ((tenant_id = '') = (workspace_id = ''))
+);
+
+-- The workers, and what each can call; one that was not seen for a while does not live any more.
+create table workers (
+    id           uuid        primary key,
+    host         text        not null,
+    pid          integer     not null,
+    version      text        not null,
+    lanes        smallint[]  not null,
+    serves       jsonb       not null,                         -- by provider: its class, channels, calls at once
+    started_at   timestamptz not null,
+    last_seen_at timestamptz not null
 );
 
 -- A provider that keeps timing out or says "not so fast" rests for everyone.
@@ -334,7 +361,7 @@ create table audit_log (
     workspace_id text        not null,
     subject_kind text        not null check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
-                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event')
+                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route')
     ),
     subject_id   uuid        not null,
     event        text        not null,
@@ -441,13 +468,14 @@ declare
     its_id uuid := new_id(its_bucket, moment);
     version record;
     missing text;
+    not_ready text;
     is_known boolean;
     due timestamptz;
     existing uuid;
 begin
     perform check_trigger(trigger.data, trigger.idempotency_key);
 
-    select w.id as workflow_id, w.active, v.id, v.entry, v.entry_wait, v.lane, v.required
+    select w.id as workflow_id, w.active, v.id, v.entry, v.entry_wait, v.lane, v.required, v.channels
       into version
       from workflows w
       join workflow_versions v on v.workflow_id = w.id
@@ -472,7 +500,14 @@ begin
                     where c.shard = shard_of(trigger.contact_id) and c.id = trigger.contact_id
                       and c.tenant_id = trigger.tenant and c.workspace_id = trigger.workspace and c.deleted_at is null);
 
-    if version.active and missing is null and is_known then
+    select string_agg(t.channel, ', ' order by t.channel collate "C")
+      into not_ready
+      from unnest(version.channels) as t(channel)
+     where not exists (select 1 from routes r
+                        where (r.tenant_id, r.workspace_id) in ((trigger.tenant, trigger.workspace), ('', ''))
+                          and r.channel = t.channel);
+
+    if version.active and missing is null and is_known and not_ready is null then
         -- Added in UTC: where clocks are changed for the summer, a day is not always 24 hours.
         due := (moment at time zone 'UTC' + coalesce(version.entry_wait, interval '0')) at time zone 'UTC';
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
@@ -512,6 +547,13 @@ begin
         raise exception using errcode = 'TD409',
             message = format('workflow %L is not active, so it cannot be triggered', trigger.workflow),
             hint = 'Activate it first.';
+    end if;
+    if not_ready is not null then
+        raise exception using errcode = 'TD409',
+            message = format('no provider is set up for %s, which workflow %L needs', not_ready, trigger.workflow),
+            detail = 'channel_not_ready',
+            hint = 'Start a worker with a provider for it (TIDINGS_SMTP_URL for email, or --app), or with --print to '
+                   'print messages instead of sending them. `tidings providers list` shows what is set up.';
     end if;
     if not is_known then
         raise exception using errcode = 'TD422',
@@ -585,6 +627,8 @@ alter table api_keys enable row level security;
 alter table audience enable row level security;
 alter table run_parts enable row level security;
 alter table queue enable row level security;
+alter table routes enable row level security;
+alter table workers enable row level security;
 
 -- The role that such a reader is a member of. Roles belong to the whole server: another database may have made it, and a
 -- hosted one may not let us; then its administrator makes it and grants the same.

@@ -1,6 +1,6 @@
 """Workflows as people list, show and change them. Reached from products/workflows.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -9,6 +9,7 @@ import asyncpg
 
 from tidings.domain.errors import Conflict
 from tidings.domain.ids import Shard
+from tidings.domain.item import Channel
 from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
@@ -28,8 +29,12 @@ class ShownWorkflow:
     version: int
     form: str
     definition: Json
+    channels: Sequence[Channel]
+    """What its nodes send over; each needs a provider."""
     created_at: datetime
     updated_at: datetime
+    not_ready: Sequence[Channel] = ()
+    """Those of them that no provider is set up for: nothing can be triggered before there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,7 @@ def _workflow(row: Row) -> ShownWorkflow:
         version=row["number"],
         form=row["form"],
         definition=row["definition"],
+        channels=[Channel(one) for one in row["channels"]],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -12,6 +12,7 @@ import structlog
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Claimed, Lane
 from tidings.engine import Engine
+from tidings.kernel.presence import Presence
 from tidings.kernel.wake import listen
 from tidings.worker.agenda import Agenda, Place
 
@@ -20,6 +21,8 @@ log = structlog.get_logger()
 BATCHES_AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 2, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
 AFTER_NOTHING = timedelta(milliseconds=20)
 """Rows may be locked by another claim for a moment; asking again at once would only spin."""
+AFTER_OTHERS = timedelta(seconds=1)
+"""What is due is for a worker that serves its provider: new work is heard of, and other work is found soon enough."""
 AFTER_FAILURE = timedelta(seconds=1)
 """What failed for a reason nobody foresaw would fail again at once."""
 ALONE_AFTER = 2
@@ -50,6 +53,8 @@ class Worker:
         looking = asyncio.create_task(self._look_for_ever())
         shares = self._engine.kernel.shares
         shares.start()
+        presence = Presence(self._engine.kernel, list(self._running))
+        presence.start()
         lanes = [lane.name.lower() for lane in self._running]
         log.info("worker_started", worker_id=str(shares.worker_id), lanes=lanes, batch=self._batch)
         try:
@@ -60,7 +65,7 @@ class Worker:
             looking.cancel()  # even while it waits for a database that is down
             await asyncio.gather(listener, looking, return_exceptions=True)
             await asyncio.gather(*(task for tasks in self._running.values() for task in tasks))
-            await shares.give_back()
+            await asyncio.gather(shares.give_back(), presence.end())
         log.info("worker_drained")
 
     def drain(self) -> None:
@@ -120,15 +125,22 @@ class Worker:
         try:
             claimed = await self._engine.claim(shard, lane, self._limit(lane))
             if not claimed:
-                self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_NOTHING)
+                self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + self._after_nothing())
                 return
             self._agenda.took_some(place, self._engine.kernel.clock.carried())
             self._stirred.set()  # there may be more: the next batch need not wait for this one
             await self._move(place, claimed)
             self._moved.add(place)
+            if self._engine.kernel.elsewhere.is_full:  # all that is due may be others', and no note is left for more
+                self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_OTHERS)
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
             self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
+
+    def _after_nothing(self) -> timedelta:
+        """What is left for others stays due: a worker that does not serve it must not ask for it all the time."""
+        elsewhere, now = self._engine.kernel.elsewhere, self._engine.kernel.clock.carried()
+        return AFTER_OTHERS if elsewhere.notes(now) else AFTER_NOTHING
 
     async def _move(self, place: Place, claimed: Sequence[Claimed]) -> None:
         me = asyncio.current_task()

@@ -6,6 +6,9 @@ with due as materialized (
     select id, due_at, leased or crashes > 0 as suspect
       from queue
      where shard = :shard and lane = :lane and due_at between :since and :now
+       -- What another worker serves, and this one has given back. Nearly always nothing: then no row is compared.
+       and (:passed_ids::uuid[] = '{}'
+            or fence is distinct from (:passed_fences::bigint[])[array_position(:passed_ids::uuid[], id)])
      order by due_at
      limit :limit
        for update skip locked

@@ -86,6 +86,13 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
  order by e.id desc
  limit :limit;
 
+-- name: list_open_providers
+-- Through whom the due items of executions would go; in doubt is for a person or the provider to end.
+select distinct execution_id, provider
+  from outbox
+ where shard = :shard and execution_id = any(:ids::uuid[]) and status = 'queued' and not in_doubt
+   and (retry_at is null or retry_at <= :now);
+
 -- name: list_execution_log
 -- What the nodes of an execution that are not sends did.
 select node, status, saw, output, error, started_at, at from execution_log

@@ -1,0 +1,21 @@
+-- name: list_routes
+-- Every route there is, every workspace's first: a handful.
+select tenant_id, workspace_id, channel, provider, source, since
+  from routes
+ order by tenant_id, workspace_id, channel;
+
+-- name: put_routes
+-- What somebody's settings say of channels in every workspace. Printing takes nothing from a provider that sends.
+insert into routes (tenant_id, workspace_id, channel, provider, source, since)
+select '', '', t.channel, t.provider, :source, :now
+  from unnest(:channels::text[], :providers::text[]) as t(channel, provider)
+    on conflict (tenant_id, workspace_id, channel) do update
+   set provider = excluded.provider, source = excluded.source, since = excluded.since
+ where routes.provider <> excluded.provider
+   and (starts_with(routes.provider, :printing) or not starts_with(excluded.provider, :printing))
+returning channel, provider;
+
+-- name: remove_route
+-- Takes the provider from a channel in every workspace.
+delete from routes where tenant_id = '' and workspace_id = '' and channel = :channel
+returning provider;
