@@ -90,8 +90,9 @@ class Up:
         return (await self.http.get("/v1/health")).status_code == 200
 
     async def ended(self) -> int:
-        status = await self.program.wait()
-        await self._reading
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            status = await self.program.wait()
+            await self._reading  # ends when no process of it is left that could write
         await self.http.aclose()
         return status
 
@@ -124,8 +125,7 @@ async def tidings(tmp_path: Path, forked: Warm, data_dir: Path) -> AsyncIterator
     """The command where only flags tell it of the data directory."""
     (tmp_path / "app.py").write_text(APP)
     settings = {"TIDINGS_LOG_FORMAT": "json", "TIDINGS_ADMIN_KEY": KEY, "TIDINGS_POLL_SECONDS": "0.5"}
-    async with asyncio.timeout(3 * DEADLINE_SECONDS):
-        yield Command(tmp_path, forked, settings)
+    yield Command(tmp_path, forked, settings)
     await embedded.stop(data_dir)
 
 
