@@ -8,7 +8,7 @@ import pytest
 from tests.kernel.people import ANN, make, start_for, to_contact
 from tests.kernel.scenes import Sql, email, graph, work
 from tidings.domain.caller import Caller
-from tidings.domain.errors import DataMissing, TriggersInvalid
+from tidings.domain.errors import DataMissing, NotFound, TriggersInvalid
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine, Trigger
 from tidings.products.shown import BulkTrigger
@@ -23,7 +23,7 @@ async def nothing_is_stored(sql: Sql) -> bool:
 async def test_an_unknown_contact_is_refused_before_anything_is_stored(engine: Engine, sql: Sql) -> None:
     await engine.define("flow", graph(to_contact()))
 
-    with pytest.raises(TriggersInvalid, match=f"no contact {NOBODY}") as refused:
+    with pytest.raises(TriggersInvalid, match=f"no contact '{NOBODY}'") as refused:
         await engine.executions.trigger(ANN, "flow", {}, "k1", contact_id=NOBODY)
 
     assert [one.place for one in refused.value.problems] == ["contactId"]
@@ -119,4 +119,5 @@ async def test_executions_are_found_by_their_contact(engine: Engine, stranger: C
     first = await engine.executions.list(ANN.workspace, contact_id=ada, limit=4)
     rest = await engine.executions.list(ANN.workspace, contact_id=ada, limit=4, cursor=first.next_cursor)
     assert (len(first.items), len(rest.items), rest.next_cursor) == (4, 2, None)
-    assert (await engine.executions.list(stranger.workspace, contact_id=ada)).items == []
+    with pytest.raises(NotFound, match="there is no contact"):
+        await engine.executions.list(stranger.workspace, contact_id=ada)

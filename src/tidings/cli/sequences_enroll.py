@@ -1,5 +1,6 @@
 """`tidings sequences enroll`: contacts into a sequence, with a bar for many and a count beforehand."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -62,6 +63,8 @@ async def _enroll(
 
     from tidings.cli.output import errors
 
+    # Whoever types a name that nobody has is told so, and does not look for a number in the answer.
+    enroll = partial(engine.enrollments.batch_enroll, by, sequence_id, audience, refuse_unknown=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         task = progress.add_task("counting", total=None)
@@ -71,12 +74,12 @@ async def _enroll(
 
         total = None
         if dry_run or errors.is_terminal:
-            counted = await engine.enrollments.batch_enroll(by, sequence_id, audience, dry_run=True, on_progress=told)
+            counted = await enroll(dry_run=True, on_progress=told)
             if dry_run:
                 return counted
             total = counted.enrolled + counted.skipped
         progress.reset(task, description="enrolling", total=total)
-        return await engine.enrollments.batch_enroll(by, sequence_id, audience, triggered_by="cli", on_progress=told)
+        return await enroll(triggered_by="cli", on_progress=told)
 
 
 def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:

@@ -74,9 +74,8 @@ async def find_contact(
 
 def no_contact(place: str, reference: object) -> Problem:
     """What is wrong with a place that names nobody."""
-    return Problem(
-        place, f"there is no contact {str(reference)[:LONGEST_EXTERNAL_ID]!r} in this workspace; create it first"
-    )
+    named = str(reference)[:LONGEST_EXTERNAL_ID]
+    return Problem(place, f"there is no contact {named!r} in this workspace; create it first, or leave it out")
 
 
 @dataclass(frozen=True, slots=True)

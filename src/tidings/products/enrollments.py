@@ -110,14 +110,19 @@ class Enrollments:
         given: object,
         *,
         dry_run: bool = False,
+        refuse_unknown: bool = False,
         triggered_by: str = "api",
         on_progress: Told | None = None,
     ) -> Enrolling:
-        """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing."""
+        """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing.
+
+        A contact that is named and not there is counted as not found, or refused with `refuse_unknown`.
+        """
         named = await name_audience(self._kernel, caller.workspace, given, "")
         audience, problems = read_audience(named.known, "", segments=False, may_be_empty=bool(named.unknown))
-        if problems or named.unknown_exclusions:
-            raise EnrollmentInvalid([*named.unknown_exclusions, *problems])
+        unknown = [*(named.unknown if refuse_unknown else ()), *named.unknown_exclusions]
+        if problems or unknown:
+            raise EnrollmentInvalid([*unknown, *problems])
         sequence = await self._open(caller.workspace, sequence_id)
         if not dry_run:
             await require_ready(self._kernel, caller.workspace, sequence.graph.channels)
