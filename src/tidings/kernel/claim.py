@@ -24,17 +24,11 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
     since = kernel.horizon.to_claim((shard, lane), now)
+    noted = kernel.elsewhere.notes(now)
     try:
         async with kernel.db.autocommit() as tx:
             claimed = await claim.claim_due(
-                tx,
-                shard=shard,
-                lane=lane,
-                since=since,
-                now=now,
-                lease_until=until,
-                limit=limit,
-                passed_over=kernel.elsewhere.notes(now),
+                tx, shard=shard, lane=lane, since=since, now=now, lease_until=until, limit=limit, without=noted
             )
     except TransientFailure:
         leases = await kernel.db.persist(

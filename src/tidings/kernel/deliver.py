@@ -33,7 +33,6 @@ from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
 from tidings.kernel.patience import Patience, is_task_cancelled
 from tidings.kernel.people import Consents, TurnedAway
-from tidings.kernel.readiness import know_others
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
@@ -107,8 +106,7 @@ class Flight:
 
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> list[bool]:
         """Of each item, whether it may be marked in the very commit that reserves it: it would be called at once."""
-        await refresh_limits(self.kernel, now)
-        await know_others(self.kernel, {item.provider for item in planned}, now)
+        await refresh_limits(self.kernel, now, {item.provider for item in planned})
         await self.consents.refresh(planned)
         names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
         room = {
@@ -140,8 +138,7 @@ class Flight:
 
     async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
-        await refresh_limits(self.kernel, now)
-        await know_others(self.kernel, {one.wanted.item.provider for one in self.waiting}, now)
+        await refresh_limits(self.kernel, now, {one.wanted.item.provider for one in self.waiting})
         await self._keep_leases(now)
         if self.may_be_skipped:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)

@@ -4,7 +4,6 @@ Reached from products/events.py, and from jobs.py for what the SQL function has 
 without a run; from there on they are delivered like any others. domain/routing.py decides.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,35 +13,26 @@ from uuid import UUID
 
 import structlog
 
-from tidings.domain.definition_reader import HTML_FIELDS
-from tidings.domain.errors import ChannelNotReady, RendererUnavailable
+from tidings.domain.errors import RendererUnavailable
 from tidings.domain.event import Event, read_stored
 from tidings.domain.ids import Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.item import Channel, ItemStatus, Payload
+from tidings.domain.item import ItemStatus
 from tidings.domain.keys import fallback_key, rule_key
 from tidings.domain.queue import Claimed, Lane
-from tidings.domain.recipients import Addressee, Unreachable
 from tidings.domain.retry import RetryPolicy
 from tidings.domain.routing import (
-    FALLBACK_ACTION,
-    Intent,
     Route,
     RouteOutcome,
     decide_route,
-    fallback_name,
-    fallback_payload,
     intents_of,
     keys_of,
-    timing_of,
 )
-from tidings.domain.rule import Rule, RuleKey, Step, retry_policy
+from tidings.domain.rule import Rule, RuleKey, retry_policy
 from tidings.domain.run import JobStatus
-from tidings.domain.storable import storable
-from tidings.domain.template import RenderFailed
+from tidings.kernel.event_drafts import Draft, draft_all, draft_fallback
 from tidings.kernel.event_people import forget_deleted, meet_people
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
-from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import deploy, events, rules
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewJob
@@ -54,23 +44,6 @@ log = structlog.get_logger()
 Json = Mapping[str, object]
 Rules = Mapping[RuleKey, Rule]
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An item that an event would have, before there is an event; `step` is None for a fallback."""
-
-    channel: Channel
-    provider: str
-    source: str
-    recipient: str
-    payload: Payload
-    status: ItemStatus
-    send_at: datetime
-    error: str | None = None
-    step: Step | None = None
-    ordinal: int = 0
-    contact_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +138,7 @@ async def plan_event(
     drafts: Mapping[RuleKey, Sequence[Draft]] = {}
     if not refused:
         try:
-            drafts = await _draft_all(kernel, workspace, event, intents, now)
+            drafts = await draft_all(kernel, workspace, event, intents, now)
         except RendererUnavailable as error:
             if not intents.keys() <= kernel.fallbacks:
                 raise  # nothing is stored, and the same event may be sent again
@@ -202,7 +175,7 @@ def _decide(
     route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure, refusal=refusal)
     rule_id = rule.id if rule else None
     if route.outcome is RouteOutcome.FALLBACK:
-        return Decided(key, route, rule_id, [_fallback(kernel, workspace, event, key, now)])
+        return Decided(key, route, rule_id, [draft_fallback(kernel, workspace, event, key, now)])
     if rule is None or not rule.enabled:
         return Decided(key, route, rule_id)
     return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts)
@@ -219,81 +192,6 @@ def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str
         return Route(RouteOutcome.NONE, f"the rule for {rule.key} has no enabled step")
     reasons = "; ".join(dict.fromkeys(one.error for one in drafts if one.error)) or "no step names a recipient"
     return Route(RouteOutcome.NONE, f"there is nobody to send to: {reasons}")
-
-
-async def _draft_all(
-    kernel: Kernel,
-    workspace: Workspace,
-    event: Event,
-    intents: Mapping[RuleKey, Sequence[Intent]],
-    now: datetime,
-) -> Mapping[RuleKey, list[Draft]]:
-    every = [(key, intent) for key, share in intents.items() for intent in share]
-    rendered = await kernel.renderer.render(
-        [
-            RenderJob(templates=intent.step.every_template, data=event.data, html_fields=HTML_FIELDS, now=now)
-            for _, intent in every
-        ]
-    )
-    drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
-    for (key, intent), result in zip(every, rendered, strict=True):
-        drafts[key] += _drafts(kernel, workspace, intent, result, now)
-    return drafts
-
-
-def _drafts(
-    kernel: Kernel, workspace: Workspace, intent: Intent, result: Rendered | RenderFailed, now: datetime
-) -> list[Draft]:
-    """The items of one step; one that cannot be sent says why, and is stored all the same."""
-    step = intent.step
-    provider, failure = _provider(kernel, workspace, step.channel)
-    payload: Payload = {}
-    send_at, late = now, None
-    if isinstance(result, RenderFailed):
-        failure = failure or result.reason
-    else:
-        payload, failure = step.payload(result.fields), failure or step.problem(result.fields)
-        try:
-            timing = timing_of(step, result.fields, now)
-            send_at, late = timing.at, timing.skip
-        except ValueError as error:
-            failure = failure or f"sendBefore.time: {error}"
-
-    def draft(ordinal: int, one: Addressee | Unreachable) -> Draft:
-        missing = one.reason if isinstance(one, Unreachable) else one.refusal or late
-        status = ItemStatus.SKIPPED if missing else ItemStatus.FAILED if failure else ItemStatus.QUEUED
-        recipient = one.address if isinstance(one, Addressee) else one.source
-        return Draft(
-            step.channel,
-            provider,
-            one.source,
-            recipient,
-            payload,
-            status,
-            send_at,
-            error=storable(missing or failure),
-            step=step,
-            ordinal=ordinal,
-            contact_id=one.contact_id,
-        )
-
-    return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
-
-
-def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[str, str | None]:
-    try:
-        return kernel.route(workspace, channel), None
-    except ChannelNotReady as error:
-        return "", str(error)
-
-
-def _fallback(kernel: Kernel, workspace: Workspace, event: Event, key: RuleKey, now: datetime) -> Draft:
-    """What the host application does instead: a call like any other, in the outbox under the event's key."""
-    text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
-    payload = {"action": FALLBACK_ACTION, "payload": text}
-    name, person = fallback_name(key), event.people.get(key.audience)
-    provider, contact_id = kernel.route_once(workspace), person.contact_id if person else None
-    return Draft(Channel.FUNCTION, provider, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)
 
 
 async def _store(

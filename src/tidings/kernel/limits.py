@@ -14,6 +14,7 @@ from tidings.domain.ids import Shard
 from tidings.domain.queue import Lane
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_others
 from tidings.kernel.slots import Rest
 from tidings.storage import finalize, load
 
@@ -23,8 +24,9 @@ WITHOUT_PROVIDER = timedelta(seconds=30)
 """How long items wait whose provider no worker serves that lives."""
 
 
-async def refresh_limits(kernel: Kernel, now: datetime) -> None:
-    """Learn which providers rest, and how many calls of the others are ours, before anything is marked for them."""
+async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]) -> None:
+    """Learn which providers rest, how many calls are ours, and what others serve, before anything is marked."""
+    await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
     if kernel.pauses.is_stale(now):
         kernel.pauses.update(await kernel.db.persist(lambda tx: load.load_pauses(tx, now=now), alone=True), now)

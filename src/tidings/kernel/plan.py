@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
@@ -26,14 +24,12 @@ from tidings.kernel.addressees import addressees_of
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import introduce
-from tidings.kernel.readiness import know_routes
+from tidings.kernel.readiness import find_providers
 from tidings.kernel.render import Rendered, RenderJob
 from tidings.storage import load
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedExecution
 from tidings.storage.outbox import Wanted
-
-log = structlog.get_logger()
 
 FIRST_VISIT = 1
 WITHOUT_ROUTE = timedelta(seconds=30)
@@ -132,8 +128,10 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
             case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
             if isinstance(action, Plan):
                 to_plan.append((case, execution, action.node))
-    await know_routes(kernel, {(case.loaded.workspace, node.channel) for case, _, node in to_plan}, now)
-    to_plan = [one for one in to_plan if _has_provider(kernel, one[0], one[2], now)]
+    providers = await find_providers(kernel, [(case.loaded.workspace, node) for case, _, node in to_plan], now)
+    for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
+        case.not_before = None if case.provider else now + WITHOUT_ROUTE
+    to_plan = [one for one in to_plan if one[0].provider]
     rendered = await kernel.renderer.render(
         [_render_job(case, execution, node, now) for case, execution, node in to_plan]
     )
@@ -142,15 +140,6 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
         planned += _planned(kernel, case, execution, node, result, now)
     return planned
-
-
-def _has_provider(kernel: Kernel, case: Case, node: Doer, now: datetime) -> bool:
-    """Whether its items can be planned; if its route was removed since the trigger, it waits for another."""
-    case.provider = kernel.provider_for(case.loaded.workspace, node)
-    if case.provider is None:
-        case.not_before = now + WITHOUT_ROUTE
-        log.warning("channel_not_ready", execution=str(case.hand.lease.id), channel=node.channel)
-    return case.provider is not None
 
 
 def due_items(case: Case, now: datetime) -> list[Reserved]:

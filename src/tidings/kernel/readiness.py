@@ -4,17 +4,22 @@ Whoever starts with settings writes them down; everybody plans by what stands in
 process that asked. Reached from wherever work is started or planned, and from deliver.py for what others must do.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
+import structlog
+
 from tidings.domain.errors import ChannelNotReady
+from tidings.domain.graph import Doer
 from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel
 from tidings.domain.readiness import LIVE_FOR, Staff, channels_needing_routes
 from tidings.kernel.kernel import Kernel
 from tidings.storage import routes, workers
 from tidings.storage.workers import ListedWorker
+
+log = structlog.get_logger()
 
 
 async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Channel, str]:
@@ -33,6 +38,15 @@ async def know_routes(kernel: Kernel, wanted: Collection[tuple[Workspace, Channe
     if kernel.route_table.is_stale(now) or any(kernel.route_table.find(*one) is None for one in wanted):
         found = await kernel.db.persist(routes.list_routes, alone=True)
         kernel.route_table.update({(one.workspace, one.channel): one.provider for one in found}, now)
+
+
+async def find_providers(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime) -> list[str | None]:
+    """The provider that each node acts through in its workspace; None where its route was removed since the start."""
+    await know_routes(kernel, {(workspace, node.channel) for workspace, node in wanted}, now)
+    found = [kernel.provider_for(workspace, node) for workspace, node in wanted]
+    for channel in {node.channel for (_, node), provider in zip(wanted, found, strict=True) if provider is None}:
+        log.warning("channel_not_ready", channel=channel, remedy=str(ChannelNotReady([channel])))
+    return found
 
 
 async def find_unrouted(kernel: Kernel, workspace: Workspace, channels: Iterable[Channel]) -> list[Channel]:

@@ -25,8 +25,9 @@ from tidings.domain.retry import RULE
 from tidings.domain.routing import check_event, intents_of, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.audit import Deed, write_audit
+from tidings.kernel.event_drafts import Draft
 from tidings.kernel.event_people import find_people, meet_people
-from tidings.kernel.events import Decided, Draft, Rules, find_rules, find_taken, plan_event, take_event
+from tidings.kernel.events import Decided, Rules, find_rules, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.references import find_contact
 from tidings.products.names import ContactName, name_contacts

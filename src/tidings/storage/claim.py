@@ -36,9 +36,9 @@ async def claim_due(
     now: datetime,
     lease_until: datetime,
     limit: int,
-    passed_over: Mapping[UUID, int] | None = None,
+    without: Mapping[UUID, int] | None = None,
 ) -> Claim:
-    """Lease up to `limit` rows that are due, but for those passed over while they have this fence."""
+    """Lease up to `limit` rows that are due, but for `without` while they have these fences."""
     rows = await tx.fetch(
         _SQL["claim_due"],
         shard=shard,
@@ -47,8 +47,8 @@ async def claim_due(
         now=now,
         lease_until=lease_until,
         limit=limit,
-        passed_ids=list(passed_over or ()),
-        passed_fences=list((passed_over or {}).values()),
+        passed_ids=list(without or ()),
+        passed_fences=list((without or {}).values()),
     )
     leases = [_claimed(row, lease_until) for row in rows]
     if rows and rows[0]["suspect_due_at"]:
