@@ -12,10 +12,9 @@ from rich.text import Text
 
 from tidings.cli.answers import answer_of, camel, fields_of
 from tidings.domain.errors import ChannelNotReady
+from tidings.domain.item import in_reading_order
 
 WIDTH_OF_A_PIPE = 160
-FIRST_PARTS = frozenset(["subject", "title"])
-"""Of a message; the database keeps its parts in an order of its own."""
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
 errors = Console(stderr=True)
 
@@ -87,7 +86,7 @@ def lines_cell(text: str) -> Text:
 def content_lines(content: Mapping[str, object]) -> Iterator[str]:
     """The lines of a message; those after a part's first stand below it."""
     width = max((len(name) for name in content), default=0) + 2
-    for name, value in sorted(content.items(), key=lambda part: part[0] not in FIRST_PARTS):
+    for name, value in in_reading_order(content):
         lines = in_words(value).splitlines() or [""]
         yield from (f"{f'{name}:' if place == 0 else '':{width}}{line}" for place, line in enumerate(lines))
 

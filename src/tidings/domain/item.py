@@ -7,7 +7,7 @@ a call without a committed row does not type-check.
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -20,6 +20,13 @@ OwnerId = NewType("OwnerId", UUID)  # an execution's or a job's id
 Fence = NewType("Fence", int)
 
 Payload = Mapping[str, str]
+Part = TypeVar("Part")
+FIRST_PARTS = frozenset(["subject", "title"])
+
+
+def in_reading_order(content: Mapping[str, Part]) -> list[tuple[str, Part]]:
+    """The parts of a message as a person reads them; the database keeps them in an order of its own."""
+    return sorted(content.items(), key=lambda part: part[0] not in FIRST_PARTS)
 
 
 class Channel(StrEnum):

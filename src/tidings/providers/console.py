@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import structlog
 
-from tidings.domain.item import Channel, Marked
+from tidings.domain.item import Channel, Marked, in_reading_order
 from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
 from tidings.domain.readiness import PRINTING
@@ -59,7 +59,7 @@ class ConsoleProvider:
 def _letter(channel: Channel, item: Marked) -> str:
     """The message as a person reads it, in one piece: several processes may share the terminal."""
     head = f"{channel} to {printable(item.recipient)} (printed, not sent)"
-    lines = [f"  {line}" for name, text in item.payload.items() for line in _field(printable(name), text)]
+    lines = [f"  {line}" for name, text in in_reading_order(item.payload) for line in _field(printable(name), text)]
     return "\n".join([head, *lines]) + "\n"
 
 
