@@ -25,7 +25,7 @@ from tests.kernel.event_scenes import (
     step,
     with_fallbacks,
 )
-from tests.kernel.scenes import Sql, assert_kept, crash_in_call, row, with_lossy_database, work
+from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, row, with_lossy_database, work
 from tidings.domain.caller import Caller
 from tidings.domain.errors import EventInvalid, RendererUnavailable
 from tidings.domain.ids import Workspace, shard_of
@@ -33,7 +33,7 @@ from tidings.domain.item import Channel
 from tidings.domain.outcome import Rejected, RetryLater
 from tidings.engine import Engine, Resolution
 from tidings.providers.fake import FakeProvider
-from tidings.storage.events import ItemsRefused
+from tidings.storage.events import ItemsRefused, route_event
 
 # Storing
 
@@ -565,6 +565,24 @@ async def test_an_event_from_sql_is_routed_by_the_worker_that_claims_it(
         *["fallback:quote_sent/email/agent"] * 2,
     ]
     await assert_kept(engine)
+
+
+async def test_rule_2_a_worker_that_lost_its_lease_routes_no_event(
+    engine: Engine, sql: Sql, clock: ManualClock
+) -> None:
+    id = await sql_event(sql)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+    [lost] = await claim(engine)
+    clock.advance(minutes=6)
+    [held] = await claim(engine)
+
+    routed = []
+    for lease in (lost, held, held):
+        async with engine.kernel.db.transaction() as tx:
+            shard = engine.kernel.shard_of(id)
+            routed.append(await route_event(tx, shard=shard, id=id, fence=lease.fence, decisions=[], now=clock.time))
+
+    assert routed == [False, True, False]
 
 
 async def test_an_event_from_sql_that_does_nothing_ends_when_it_is_routed(

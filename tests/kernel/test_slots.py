@@ -9,12 +9,13 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
-from tests.kernel.scenes import Sql, deploy, frozen_in_call, plan_runs, row, start, start_many, work, work_once
+from tests.kernel.scenes import Sql, deploy, email, frozen_in_call, plan_runs, row, start, start_many, work, work_once
 from tidings.domain.outcome import Accepted, RetryLater, Unknown
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
-from tidings.kernel.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Slots
+from tidings.kernel.limits import announce
+from tidings.kernel.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Rest, Slots
 from tidings.providers.fake import FakeProvider
 
 
@@ -242,6 +243,34 @@ async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(
 
     assert await sql.fetchval("select paused_until from provider_pauses") == clock.time + timedelta(seconds=60)
     assert engine.kernel.pauses.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
+
+
+@pytest.mark.parametrize("seconds", [(60, 5), (5, 60)])
+async def test_rule_12_of_two_rests_asked_for_in_one_window_the_longer_holds(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, seconds: tuple[int, int]
+) -> None:
+    people = ["a@example.com", "b@example.com"]
+    for recipient, delay in zip(people, seconds, strict=True):
+        provider.script[recipient] = [RetryLater("429", delay=timedelta(seconds=delay), uses_attempt=False)]
+    await start(engine, email(to=people))
+
+    await work(engine)
+
+    assert len(provider.calls) == 2
+    assert await sql.fetchval("select paused_until from provider_pauses") == clock.time + timedelta(seconds=60)
+
+
+async def test_rule_12_a_shorter_rest_ends_no_longer_one_here_or_for_the_others(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    for minutes in (1, 5, 2):
+        rest = Rest(clock.time + timedelta(minutes=minutes), "429")
+        engine.kernel.pauses.extend({"fake": rest})
+        await announce(engine.kernel, "fake", rest)
+
+    longest = clock.time + timedelta(minutes=5)
+    assert engine.kernel.pauses.until("fake", clock.time) == longest
+    assert await row(sql, "select paused_until from provider_pauses") == (longest,)
 
 
 async def test_rule_12_a_big_campaign_does_not_stand_in_front_of_a_trigger(

@@ -14,11 +14,14 @@ _FENCE = re.compile(r"(?:q|queue|o)\.(?:marked_)?fence (?:=|<>) (?:\w\.|:)(?:mar
 _CONFORMANCE = ("tests/model/test_conformance.py",)
 _OF_RUNS = ("tests/model/test_conformance_of_runs.py",)
 _TESTS: dict[str, tuple[str, ...]] = {
-    "pace_items": ("tests/products/test_campaigns.py", "tests/products/test_runs.py"),
+    "pace_items": (
+        "tests/products/test_campaigns.py"
+        "::test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call",
+    ),
     "release_jobs": _OF_RUNS,
     "release_runs": _OF_RUNS,
     "resolve_item": ("tests/kernel/test_resolve.py",),
-    "route_event": ("tests/kernel/test_events.py",),
+    "route_event": ("tests/kernel/test_events.py::test_rule_2_a_worker_that_lost_its_lease_routes_no_event",),
     "take_jobs": _OF_RUNS,
 }
 """Whose fences are tried elsewhere than in the first file of the model."""

@@ -23,6 +23,7 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*_cache")
 LONGEST_SECONDS = 600.0
 _TESTS_FAILED = 1
 _ALL_PASSED = 0
+_NO_END = -1
 
 
 class Verdict(StrEnum):
@@ -69,7 +70,7 @@ class Copy:
         return Result(broken, verdict, time.monotonic() - began, said)
 
     async def run_tests(self, tests: Sequence[str]) -> tuple[int, str]:
-        """Run tests of this copy up to the first that fails; one that never ends has failed."""
+        """Run tests of this copy up to the first that fails; those that do not end tell nothing."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no", *tests),
             cwd=self.root,
@@ -81,7 +82,7 @@ class Copy:
             async with asyncio.timeout(LONGEST_SECONDS):
                 output, _ = await process.communicate()
         except TimeoutError:
-            return _TESTS_FAILED, f"no end within {LONGEST_SECONDS:g} s"
+            return _NO_END, f"no end within {LONGEST_SECONDS:g} s"
         finally:  # also when somebody has had enough
             if process.returncode is None:
                 process.kill()

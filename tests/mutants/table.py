@@ -40,6 +40,7 @@ KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its
 REACHES = products("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
 ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
+PACED = products("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
 RULE_5 = kernel(
     "deliver",
     "rule_5_no_call_starts_on_a_lease_of_its_deadline_and_half_the_margin",
@@ -223,6 +224,13 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 10: deploying", "kernel/deploy.py", kernel("deploy")): [
         ("planned-before-the-last-chunk", "return None if None in parts else planned", "return planned"),
     ],
+    ("rule 4: the mark", "storage/sql/deploy.sql", PACED): [
+        (
+            "time-of-a-marked-item-moves",
+            "o.status = 'queued' and o.marked_attempt = 0 and not o.in_doubt",
+            "not o.in_doubt",
+        ),
+    ],
     ("rule 10: deploying", "storage/sql/deploy.sql", LEFT_BEHIND): [
         ("chunk-behind-the-cursor", "and cursor = :cursor and", "and :cursor::bigint is not null and"),
         (
@@ -241,6 +249,13 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
         ("rest-is-not-kept", "return end if end and end > now else None", "return None"),
         ("rest-is-made-shorter", "max(rest.until, self._until.get(name, rest.until))", "rest.until"),
+    ],
+    ("rule 12: slots", "kernel/deliver.py", kernel("slots")): [
+        (
+            "last-rest-of-a-window-holds",
+            "max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)",
+            "asked",
+        ),
     ],
     ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
         ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),

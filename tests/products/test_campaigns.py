@@ -21,9 +21,12 @@ from tests.products.campaign_scenes import (
 )
 from tidings.domain.caller import Caller
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound
+from tidings.domain.item import Fence
+from tidings.domain.queue import Lane
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.storage.deploy import pace_items
 
 
 async def test_a_campaign_reaches_every_contact_once_with_what_is_about_them(
@@ -211,6 +214,32 @@ async def test_a_rate_is_kept_to_the_minute(
         window = [at for at in times if timedelta(minutes=start) <= at - begun < timedelta(minutes=start + 1)]
         assert len(window) <= 10
     assert times[-1] - begun >= timedelta(minutes=2)
+
+
+async def test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call(
+    engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    await make_contacts(engine, 1)
+    await deploy(engine, rate=1)
+    for shard in engine.kernel.every_shard():
+        await engine.work(shard, Lane.RUNS)
+    clock.advance(minutes=1)
+    [job] = [one for shard in engine.kernel.every_shard() for one in await engine.claim(shard, Lane.CAMPAIGNS)]
+    shard, item = engine.kernel.shard_of(job.id), await sql.fetchval("select id from outbox")
+
+    async def pace(fence: int) -> bool:
+        later = clock.time + timedelta(hours=1)
+        async with engine.kernel.db.transaction() as tx:
+            fences = [Fence(fence)]
+            return bool(await pace_items(tx, shard=shard, ids=[item], owners=[job.id], fences=fences, retry_at=[later]))
+
+    with_a_lost_lease, with_the_lease = await pace(job.fence - 1), await pace(job.fence)
+    await sql.execute(
+        "update outbox set marked_attempt = 1, marked_at = $1, marked_fence = 1, payload = '{}'", clock.time
+    )
+    once_marked = await pace(job.fence)
+
+    assert (with_a_lost_lease, with_the_lease, once_marked) == (False, True, False)
 
 
 async def test_after_a_pause_a_run_with_a_rate_is_no_faster(

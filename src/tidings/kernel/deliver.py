@@ -278,7 +278,9 @@ class Flight:
         # Behind the one name of functions are many services: one's trouble must not rest the others.
         rest = None if call.item.channel is Channel.FUNCTION else line.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
-            self.rests[line.name] = Rest(ended_at + rest, storable(outcome.reason) or "")
+            asked = Rest(ended_at + rest, storable(outcome.reason) or "")
+            # Of two answers in one window the longer rest holds, whichever comes last.
+            self.rests[line.name] = max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)
 
     def _stir(self) -> None:
         """Wake whoever waits for results, if this is the first or there are enough to write."""
