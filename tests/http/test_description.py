@@ -91,7 +91,10 @@ async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(
     monkeypatch.setattr("tidings.http.health.LONGEST_LOOK_SECONDS", 0.05)
     unhealthy = await http.get("/v1/health")
 
-    assert (healthy.status_code, healthy.json()) == (200, {"status": "healthy", "version": __version__})
+    assert (healthy.status_code, healthy.json()) == (
+        200,
+        {"status": "healthy", "version": __version__, "problems": []},
+    )
     assert (unhealthy.status_code, unhealthy.json()["status"]) == (503, "unhealthy")
 
 

@@ -6,7 +6,7 @@ in SQL; tests/domain/vectors.json holds both to it.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import md5, sha256
 from typing import NewType
@@ -84,6 +84,11 @@ def id_bits(bucket: Bucket, at: datetime, random_bits: int) -> int:
 def milliseconds_of(at: datetime) -> int:
     """The first part of an id; ids of one batch share it."""
     return int(at.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
+
+
+def made_at(id: UUID) -> datetime:
+    """When an id was made, to the millisecond."""
+    return datetime.fromtimestamp((id.int >> 80) / 1000, UTC)
 
 
 def first_of_many(id: UUID) -> UUID:

@@ -1,6 +1,8 @@
 """/v1/health for whoever watches over the process, and /metrics for Prometheus."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
@@ -12,6 +14,9 @@ from tidings.http.access import allowed, api_of
 from tidings.http.metrics import CONTENT_TYPE_LATEST
 from tidings.http.openapi import VERSION
 from tidings.http.shapes import Health
+
+if TYPE_CHECKING:
+    from tidings.products.providers import StoredRest
 
 router = APIRouter(tags=["Administration"])
 LONGEST_LOOK_SECONDS = 2.0
@@ -27,17 +32,27 @@ METRICS_DOCUMENTED = {
     responses={503: {"model": Health, "description": "The database does not answer."}},
 )
 async def get_health(request: Request) -> Response:
-    """Whether the database answers; needs no key."""
+    """Whether the database answers, and which providers cannot be used; needs no key."""
+    engine = api_of(request).engine
     try:
         async with asyncio.timeout(LONGEST_LOOK_SECONDS):
-            await api_of(request).engine.next_due(Shard(0))  # a look at the table that everything depends on
+            await engine.next_due(Shard(0))  # a look at the table that everything depends on
+            problems = [_problem(rest) for rest in await engine.providers.unavailable()]
     except (TimeoutError, StorageUnavailable):
-        return _health("unhealthy", 503)
-    return _health("healthy", 200)
+        return _health("unhealthy", 503, ["the database does not answer"])
+    return _health("healthy", 200, problems)
 
 
-def _health(status: str, code: int) -> JSONResponse:
-    return JSONResponse({"status": status, "version": VERSION}, code, headers={"Cache-Control": "no-store"})
+def _health(status: str, code: int, problems: Sequence[str]) -> JSONResponse:
+    shown = {"status": status, "version": VERSION, "problems": problems}
+    return JSONResponse(shown, code, headers={"Cache-Control": "no-store"})
+
+
+def _problem(rest: "StoredRest") -> str:
+    """Without the reason: anybody may ask, and it may tell of the network and the servers in it."""
+    what = "refuses our settings" if rest.is_refused else "cannot be used"
+    since = rest.since.isoformat(timespec="seconds") if rest.since else "now"
+    return f"the provider {rest.provider} {what} since {since}; 'tidings providers list' says why"
 
 
 @router.get(

@@ -404,6 +404,9 @@ class AuditLine(Shape):
 class Health(Shape):
     """Whether this process can do its work."""
 
-    model_config = example({"status": "healthy", "version": "0.1.0"})
+    model_config = example({"status": "healthy", "version": "0.1.0", "problems": []})
     status: Literal["healthy", "unhealthy"]
     version: str
+    problems: list[str] = Field(
+        description="What somebody should look at; a provider that cannot be used leaves this process healthy."
+    )

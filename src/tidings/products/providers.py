@@ -13,11 +13,12 @@ from uuid import UUID
 from tidings.domain.item import Channel
 from tidings.domain.provider import Blind, Keyed, Provider, ProviderClass, Resolvable
 from tidings.kernel.kernel import Kernel
-from tidings.storage import shares
+from tidings.storage import rests, shares
 from tidings.storage.database import Tx
-from tidings.storage.shares import HeldShare, ListedRest
+from tidings.storage.rests import StoredRest
+from tidings.storage.shares import HeldShare
 
-__all__ = ["Providers", "ShownProvider", "WorkerShare"]
+__all__ = ["Providers", "ShownProvider", "StoredRest", "WorkerShare"]
 
 CLASS_NAMES: Mapping[type[ProviderClass], str] = {Keyed: "keyed", Resolvable: "resolvable", Blind: "blind"}
 
@@ -44,6 +45,14 @@ class ShownProvider:
     workers: Sequence[WorkerShare]
     rests_until: datetime | None
     rest_reason: str | None
+    unavailable_since: datetime | None = None  # when it could first not be used, if no call was answered since
+    unavailable_times: int = 0  # how often it was left alone since then
+    is_refused: bool = False  # our settings are refused: a person must mend them
+
+    @property
+    def unavailable_reason(self) -> str | None:
+        """Why it cannot be used; unlike other reasons to rest, this names no message."""
+        return self.rest_reason if self.unavailable_since else None
 
 
 class Providers:
@@ -56,18 +65,23 @@ class Providers:
         """All of them, by name."""
         now = await self._kernel.clock.now()
 
-        async def read(tx: Tx) -> "tuple[list[HeldShare], list[ListedRest]]":
-            return await shares.list_shares(tx, now=now), await shares.list_rests(tx, now=now)
+        async def read(tx: Tx) -> "tuple[list[HeldShare], Mapping[str, StoredRest]]":
+            return await shares.list_shares(tx, now=now), await rests.load_rests(tx, now=now)
 
         held, resting = await self._kernel.db.persist(read)
         by_provider: dict[str, list[HeldShare]] = defaultdict(list)
         for share in held:
             by_provider[share.provider].append(share)
-        rests = {rest.provider: rest for rest in resting}
-        names = sorted({*self._kernel.providers, *by_provider, *rests})
-        return [self._shown(name, by_provider[name], rests.get(name)) for name in names]
+        names = sorted({*self._kernel.providers, *by_provider, *resting})
+        return [self._shown(name, by_provider[name], resting.get(name), now) for name in names]
 
-    def _shown(self, name: str, held: "Sequence[HeldShare]", rest: ListedRest | None) -> ShownProvider:
+    async def unavailable(self) -> Sequence[StoredRest]:
+        """Those that could not be used when they were last called, by name."""
+        now = await self._kernel.clock.now()
+        resting = await self._kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True)
+        return [rest for rest in resting.values() if rest.since]
+
+    def _shown(self, name: str, held: "Sequence[HeldShare]", rest: StoredRest | None, now: datetime) -> ShownProvider:
         provider: Provider | None = self._kernel.providers.get(name)
         told = self._kernel.limits.provider_concurrency.get(name)
         return ShownProvider(
@@ -77,8 +91,11 @@ class Providers:
             concurrency=provider.concurrency if provider else None,
             limit=min((share.provider_limit for share in held), default=told),
             workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
-            rests_until=rest.until if rest else None,
+            rests_until=rest.until if rest and rest.until > now else None,
             rest_reason=rest.reason if rest else None,
+            unavailable_since=rest.since if rest else None,
+            unavailable_times=rest.times if rest else 0,
+            is_refused=rest is not None and rest.is_refused,
         )
 
     def _serving(self, channel: Channel) -> set[str]:
