@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.queue import Lane
+from tidings.domain.retry import OUTAGE_PATIENCE
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -35,6 +36,11 @@ _INJECTED = re.compile(
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
+
+
+OUTAGE_HOURS: Mapping[Lane, float] = {
+    lane: patience.total_seconds() / 3600 for lane, patience in OUTAGE_PATIENCE.items()
+}
 
 
 class LogFormat(StrEnum):
@@ -63,6 +69,7 @@ class Config:
     lease_seconds: float = 300
     call_seconds: float = 60
     provider_concurrency: Mapping[str, int] = field(default_factory=dict)
+    outage_hours: Mapping[Lane, float] = field(default_factory=lambda: OUTAGE_HOURS)
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
     processes: int = 1
     batch: int = 100
@@ -247,6 +254,25 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
 
 def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
     """A table, or `name=number` with commas between: the calls of each provider in the air over all workers."""
+    pairs = _pairs(source, value, like="smtp=20,functions=50")
+    return {name: _whole(1, 100_000)(f"{source} for {name}", number) for name, number in pairs}
+
+
+def _outage_hours(source: str, value: object) -> Mapping[Lane, float]:
+    """One number for all lanes, or a table, or `lane=number` with commas between; other lanes keep their own."""
+    read = _number(0, 24 * 365)
+    if not isinstance(value, Mapping) and "=" not in str(value):
+        return dict.fromkeys(OUTAGE_HOURS, read(source, value))
+    pairs, known = (
+        _pairs(source, value, like="transactional=6,campaigns=48"),
+        {lane.name.lower(): lane for lane in OUTAGE_HOURS},
+    )
+    if unknown := [name for name, _ in pairs if name.lower() not in known]:
+        raise ConfigInvalid(f"{source} has {unknown[0]!r}; use some of {', '.join(known)}")
+    return {**OUTAGE_HOURS, **{known[name.lower()]: read(f"{source} for {name}", hours) for name, hours in pairs}}
+
+
+def _pairs(source: str, value: object, like: str) -> list[tuple[str, object]]:
     if isinstance(value, Mapping):
         pairs = [(str(name), number) for name, number in value.items()]
     else:
@@ -255,10 +281,10 @@ def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
         ]
     for name, number in pairs:
         if not name or not str(number):
-            raise ConfigInvalid(f"{source} has {f'{name}={number}'!r}; write it like smtp=20,functions=50")
+            raise ConfigInvalid(f"{source} has {f'{name}={number}'!r}; write it like {like}")
     if repeated := [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]:
-        raise ConfigInvalid(f"{source} names {repeated[0]!r} twice; give each provider one number")
-    return {name: _whole(1, 100_000)(f"{source} for {name}", number) for name, number in pairs}
+        raise ConfigInvalid(f"{source} names {repeated[0]!r} twice; give each one number")
+    return pairs
 
 
 _READERS: Mapping[str, Callable[[str, object], object]] = {
@@ -277,6 +303,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "lease_seconds": _number(0.5, 86_400),
     "call_seconds": _number(0.1, 3_600),
     "provider_concurrency": _provider_concurrency,
+    "outage_hours": _outage_hours,
     "doubt_policy": _choice(DoubtPolicy),
     "processes": _whole(1, 256),
     "batch": _whole(1, 10_000),

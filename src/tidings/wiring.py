@@ -218,6 +218,7 @@ def _limits(config: Config) -> Limits:
         lease_margin=min(LONGEST_MARGIN, lease / 10),
         doubt_policy=config.doubt_policy,
         provider_concurrency=config.provider_concurrency,
+        outage_patience={lane: timedelta(hours=hours) for lane, hours in config.outage_hours.items()},
     )
 
 

@@ -18,7 +18,7 @@ from tests.chaos import oddities
 from tidings.domain import retry, sequence
 from tidings.domain.graph import Schedule
 from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import (
     Absent,
     Blind,
@@ -143,13 +143,15 @@ class LedgerProvider:
         self._client = LedgerClient(host, int(port))
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
-        """Three phases: not started is retried, no answer is unknown, an answer is what it says."""
+        """Three phases: not started is the provider's trouble, no answer is unknown, an answer is what it says."""
         body = json.dumps({"recipient": item.recipient, **item.payload}, sort_keys=True).encode()
         headers = {"Idempotency-Key": item.key.hex(), "X-Provider": self.name, "X-Worker": str(os.getpid())}
         try:
             reply = await self._client.ask("POST", "/send", body, headers, may_start)
+        except LeaseSpent as error:
+            return RetryLater(str(error), uses_attempt=False)
         except NotStarted as error:
-            return RetryLater(str(error), uses_attempt=not isinstance(error, LeaseSpent))
+            return Unavailable(str(error))
         except NoAnswer as error:
             return Unknown(str(error))
         return _outcome(reply)

@@ -96,9 +96,13 @@ class Troubles:
         await asyncio.sleep(seconds)  # the trouble itself, not a wait for something
         proxy.flow()
 
-    def mail_by_smtp(self) -> None:
-        """Have workers that start from now on send e-mail by the real SMTP provider, to the ledger's SMTP door."""
-        self._environ["CHAOS_SMTP"] = self._smtp
+    def mail_by_smtp(self, relay: str | None = None) -> str:
+        """Have workers that start from now on send e-mail by the real SMTP provider, to the ledger's SMTP door.
+
+        A relay's address is used instead of that door's, which is returned.
+        """
+        self._environ["CHAOS_SMTP"] = relay or self._smtp
+        return self._smtp
 
     def clock_off(self, seconds: float) -> dict[str, str]:
         """Settings for a worker whose wall clock is wrong."""

@@ -94,7 +94,7 @@ async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(
     monkeypatch.setattr(pulse, "FRESH_SECONDS", 0)
     unhealthy = await http.get("/v1/health")
 
-    said = {"status": "healthy", "version": __version__, "workers": 0, "waiting": []}
+    said = {"status": "healthy", "version": __version__, "workers": 0, "waiting": [], "problems": []}
     assert (healthy.status_code, healthy.json()) == (200, said)
     assert (unhealthy.status_code, unhealthy.json()["status"]) == (503, "unhealthy")
     assert unhealthy.headers["retry-after"] == "2"

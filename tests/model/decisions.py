@@ -18,13 +18,14 @@ from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemS
 from tidings.domain.graph import Graph, Send
 from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, Delivered, Fence, ItemId, ItemStatus, Marked, OwnerId, Reserved
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.queue import Claimed, Kind, Stop
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.domain.retry import RetryPolicy
 from tidings.kernel import finalize, release
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.plan import Case
+from tidings.kernel.slots import Pauses
 from tidings.storage.finalize import Fact as RealFact
 from tidings.storage.load import LoadedExecution, LoadedItem
 
@@ -38,6 +39,7 @@ OUTCOMES: Final[dict[Heard, Outcome]] = {
     "rejected": Rejected("no such mailbox"),
     "refused": RetryLater("busy"),
     "refused_free": RetryLater("not so fast", uses_attempt=False),
+    "unavailable": Unavailable("connection refused"),
     "unknown": Unknown("no answer in time"),
 }
 
@@ -147,7 +149,7 @@ def _kernel(setting: Setting) -> Kernel:
     """As much of a kernel as pure decisions look at."""
     provider = SimpleNamespace(provider_class=setting.provider)
     limits = Limits(doubt_policy=setting.policy, crashes=setting.crash_limit)
-    return cast(Kernel, SimpleNamespace(providers={"p": provider}, limits=limits, spread=lambda: 0.5))
+    return cast(Kernel, SimpleNamespace(providers={"p": provider}, limits=limits, pauses=Pauses(), spread=lambda: 0.5))
 
 
 @cache
@@ -181,7 +183,9 @@ def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
         key=item.key,
         workspace=item.workspace,
     )
-    return finalize.Landed(Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting))
+    return finalize.Landed(
+        Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting), Lane.TRANSACTIONAL
+    )
 
 
 def _hand_of(known: Item) -> tuple[Hand, UUID]:

@@ -210,7 +210,9 @@ def _is_unfenced(setting: Setting, state: State) -> bool:
 def _told(setting: Setting, worker: Worker, place: int, hold: Hold, window: Window, marked: frozenset[int]) -> Hold:
     """What the worker makes of a commit whose answer it has."""
     if place in window.facts:
-        return Hold(decisions.learned(setting, hold, worker.fence), "done")
+        learned = decisions.learned(setting, hold, worker.fence)
+        waits = hold.heard == "unavailable" and learned.status == "queued"
+        return Hold(learned, "postponed" if waits else "done")
     if place in window.unmarks:
         fresh = hold.known._replace(marked_attempt=hold.attempt, marked=False)
         return Hold(fresh, "waiting" if worker.has_lease else "done")

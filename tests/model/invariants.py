@@ -120,7 +120,7 @@ def _lost_facts(setting: Setting, worker: Worker, hold: Hold, was: Item, item: I
     if takes_fact(was, decisions.fact_of(setting, hold, worker.fence)) and item == was:
         yield Rule.FACTS
     is_last_call = was.status == "queued" and was.marked_attempt == hold.attempt
-    says_no = hold.heard in {"refused", "refused_free"} and not hold.known.in_doubt
+    says_no = hold.heard in {"refused", "refused_free", "unavailable"} and not hold.known.in_doubt
     if is_last_call and says_no and item.in_doubt:
         yield Rule.REFUSAL
 

@@ -14,8 +14,9 @@ from tidings.domain.provider import ProviderClass
 
 Time = Literal["none", "later", "due"]
 Status = Literal["queued", "sent", "failed", "skipped"]
-Heard = Literal["", "accepted", "rejected", "refused", "refused_free", "unknown"]
-"""What a worker was told; `refused_free` is a "not so fast", and also a call not begun because the lease was spent."""
+Heard = Literal["", "accepted", "rejected", "refused", "refused_free", "unavailable", "unknown"]
+"""What a worker was told; `refused_free` is a "not so fast", and also a call not begun because the lease was spent;
+`unavailable` is a call that could not begin."""
 
 Key = Literal["", "accepted", "rejected"]
 Judged = Literal["open", "orphan", "doubt", "left", "again", "ask", "hold", "give_up"]

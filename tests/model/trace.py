@@ -27,6 +27,7 @@ SENTENCES = {
     "reject": "is told: rejected",
     "refuse": "is told: try again later",
     "refuse_free": "is told: not so fast",
+    "cannot_begin": "finds the provider out of use",
     "accept_unheard": "hears nothing; the provider has accepted",
     "vanish": "hears nothing; the request was lost",
     "time_out": "hears nothing; the request is still on its way",

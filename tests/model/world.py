@@ -15,7 +15,7 @@ T = TypeVar("T")
 FAULTS = frozenset(
     {
         *("crash", "freeze", "cancel", "postpone", "cannot_tell"),
-        *("accept_unheard", "vanish", "time_out", "refuse_free"),
+        *("accept_unheard", "vanish", "time_out", "refuse_free", "cannot_begin"),
     }
 )
 """What nobody may rely on happening."""
@@ -53,7 +53,7 @@ def provider_steps(setting: Setting, worker: int, place: int, budget: Budget, ke
     if budget.unknowns:
         answers += ["accept_unheard", "vanish", "time_out"]
     if budget.free_refusals:
-        answers.append("refuse_free")
+        answers += ["refuse_free", "cannot_begin"]
     for answer in answers:
         yield Step(answer, worker, place)
 
@@ -185,6 +185,7 @@ HEARD: dict[str, Heard] = {
     "reject": "rejected",
     "refuse": "refused",
     "refuse_free": "refused_free",
+    "cannot_begin": "unavailable",
     "accept_unheard": "unknown",
     "vanish": "unknown",
     "time_out": "unknown",
@@ -211,6 +212,6 @@ def _answered(setting: Setting, state: State, step: Step) -> State:
 def _spent(budget: Budget, heard: Heard) -> Budget:
     if heard == "unknown":
         return budget._replace(unknowns=budget.unknowns - 1)
-    if heard == "refused_free":
+    if heard in {"refused_free", "unavailable"}:
         return budget._replace(free_refusals=budget.free_refusals - 1)
     return budget

@@ -20,7 +20,7 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import Say, scripted
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.outcome import Accepted, Outcome, Rejected, Unavailable
 from tidings.domain.provider import Blind, CannotTell, Doubtful
 from tidings.providers.smtp import SmtpProvider
 
@@ -204,8 +204,8 @@ async def test_wrong_credentials_are_the_channels_fault_and_nobodys_loss() -> No
     async with server as mailbox, smtp_provider(mailbox.url("ann:geheim@", "&starttls=false")) as provider:
         outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
-    assert not outcome.uses_attempt
+    assert isinstance(outcome, Unavailable)
+    assert outcome.is_refused
     assert "refused our user name or password with 535" in outcome.reason
     assert "geheim" not in repr(outcome)
 
@@ -218,7 +218,7 @@ async def test_a_server_that_repeats_the_password_does_not_get_it_into_the_reaso
     async with scripted(script) as smtp, smtp_provider(smtp.url(user="ann:geheim@")) as provider:
         outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
+    assert isinstance(outcome, Unavailable)
     assert "geheim" not in outcome.reason
     assert "AGFubgBnZWhlaW0=" not in outcome.reason
 
@@ -229,7 +229,7 @@ async def test_a_password_is_not_sent_without_tls_unless_told_so() -> None:
         async with smtp_provider(url) as provider:
             outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
+    assert isinstance(outcome, Unavailable)
     assert "STARTTLS" in outcome.reason
     assert not any(command.startswith("AUTH") for command in smtp.commands)
 
@@ -278,7 +278,7 @@ async def test_an_untrusted_certificate_is_the_channels_fault(server_tls: ssl.SS
     async with server as mailbox, smtp_provider(mailbox.url(host="localhost")) as provider:
         outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
+    assert isinstance(outcome, Unavailable)
     assert "certificate is not trusted" in outcome.reason
     assert mailbox.envelopes == []
 
@@ -332,7 +332,7 @@ async def test_text_slipped_in_before_tls_is_not_read_as_the_servers(
     async with server as mailbox, smtp_provider(mailbox.url(host="localhost"), tls_context=client_tls) as provider:
         outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
+    assert isinstance(outcome, Unavailable)
     assert "out of turn" in outcome.reason
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.kernel.deliver import call_provider
 from tidings.kernel.patience import Patience
 from tidings.providers.smtp import SmtpProvider
@@ -55,13 +55,14 @@ FAULTS = {
     "hang": HANG,
 }
 Row = dict[str, type[Outcome]]
+NOT_STARTED: Row = dict.fromkeys(FAULTS, Unavailable)
 NEVER_FINAL: Row = dict.fromkeys(FAULTS, RetryLater)
-BEFORE_THE_DOT: Row = NEVER_FINAL | {"550": Rejected}
+BEFORE_THE_DOT: Row = NEVER_FINAL | {"421": Unavailable, "550": Rejected}
 NEVER_KNOWN: Row = dict.fromkeys(FAULTS, Unknown)
-AFTER_THE_DOT: Row = NEVER_KNOWN | {"421": RetryLater, "451": RetryLater, "550": Rejected}
+AFTER_THE_DOT: Row = NEVER_KNOWN | {"421": Unavailable, "451": RetryLater, "550": Rejected}
 EXPECTED: dict[str, Row] = {
-    "connect": NEVER_FINAL,
-    "EHLO": NEVER_FINAL,
+    "connect": NOT_STARTED,
+    "EHLO": NOT_STARTED,
     "MAIL": BEFORE_THE_DOT,
     "RCPT": BEFORE_THE_DOT,
     "DATA": BEFORE_THE_DOT,
@@ -124,29 +125,73 @@ async def test_nothing_is_handed_over_once_the_lease_is_spent() -> None:
     assert smtp.connections == 2
 
 
-async def test_a_server_that_is_not_there_is_a_retry() -> None:
+async def test_a_server_that_is_not_there_is_unavailable_and_nobody_has_to_mend_a_setting() -> None:
     async with scripted() as smtp:
-        provider = SmtpProvider.from_url(smtp.url())
+        provider = SmtpProvider.from_url(smtp.url(), tls_context=READ_ONCE)
 
     outcome = await provider.send(marked(), yes)
 
-    assert isinstance(outcome, RetryLater)
-    assert outcome.uses_attempt
+    assert isinstance(outcome, Unavailable)
+    assert not outcome.is_refused
+    assert "when opening the connection" in outcome.reason
+
+
+async def test_a_name_that_leads_nowhere_is_unavailable() -> None:
+    provider = SmtpProvider.from_url("smtp://relay.invalid?from=news@example.com", tls_context=READ_ONCE)
+
+    assert isinstance(await provider.send(marked(), yes), Unavailable)
+
+
+async def test_a_server_that_speaks_no_tls_is_unavailable() -> None:
+    async with scripted() as smtp:
+        url = f"smtps://127.0.0.1:{smtp.port}?from=news@example.com"
+        provider = SmtpProvider.from_url(url, call_deadline=SHORT, tls_context=READ_ONCE)
+
+        assert isinstance(await provider.send(marked(), yes), Unavailable)
+
+
+@pytest.mark.parametrize(("code", "is_refused"), [(535, True), (534, True), (454, False), (421, False)])
+async def test_refused_credentials_are_for_a_person_to_mend_unless_the_server_could_not_check_them(
+    code: int, is_refused: bool
+) -> None:
+    script = {
+        "EHLO": Say(b"250-scripted\r\n250 AUTH PLAIN\r\n"),
+        "AUTH": Say(f"{code} 5.7.8 ann geheim AGFubgBnZWhlaW0=\r\n".encode()),
+    }
+    async with scripted(script) as smtp:
+        provider = SmtpProvider.from_url(smtp.url(user="ann:geheim@"), tls_context=READ_ONCE)
+        outcome = await provider.send(marked(), yes)
+        await provider.close()
+
+    assert isinstance(outcome, Unavailable)
+    assert outcome.is_refused is is_refused
+    assert str(code) in outcome.reason
+    assert "geheim" not in outcome.reason
+    assert "AGFubgBnZWhlaW0=" not in outcome.reason
+
+
+async def test_the_reason_of_an_outage_does_not_say_whom_the_message_was_for() -> None:
+    outcome = await outcome_of({"RCPT": Say(b"421 4.7.0 <ann@rival.example>: too many for ann@rival.example\r\n")})
+
+    assert isinstance(outcome, Unavailable)
+    assert "rival" not in outcome.reason
+    assert "too many" in outcome.reason
 
 
 VERDICTS = [
-    ("MAIL", "530 5.7.0 authenticate first", RetryLater, False),
-    ("MAIL", "553 5.7.1 not your address", RetryLater, False),
+    ("MAIL", "530 5.7.0 authenticate first", Unavailable, True),
+    ("MAIL", "553 5.7.1 not your address", Unavailable, True),
+    ("MAIL", "421 4.3.2 not today", Unavailable, False),
     ("MAIL", "552 5.3.4 too big", Rejected, None),
     ("MAIL", "454 Throttling failure: maximum sending rate exceeded", RetryLater, False),
     ("RCPT", "450 4.7.1 greylisted", RetryLater, False),
-    ("RCPT", "421 4.7.0 too many messages", RetryLater, False),
+    ("RCPT", "421 4.7.0 too many messages", Unavailable, False),
     ("RCPT", "450 mailbox busy", RetryLater, True),
     ("RCPT", "450 5.7.1 classes that disagree", RetryLater, True),
     ("RCPT", "552 too many recipients", RetryLater, True),
     ("RCPT", "552 5.2.2 mailbox full", RetryLater, True),
     ("RCPT", "550 5.7.1 we do not want you", Rejected, None),
-    ("RCPT", "554 5.7.8 credentials, please", RetryLater, False),
+    ("RCPT", "554 5.7.8 credentials, please", Unavailable, True),
     ("RCPT", "550 5.1.1 nobody of that name", Rejected, None),
     ("RCPT", "550 no such user", Rejected, None),
     ("DATA", "554 5.3.2 closed for today", RetryLater, True),
@@ -155,20 +200,22 @@ VERDICTS = [
     ("dot", "452 4.3.1 disk full", RetryLater, True),
     ("dot", "454 4.7.0 slower", RetryLater, False),
     ("dot", "354 more?", Unknown, None),
-    ("connect", "554 5.7.1 your network is listed", RetryLater, False),
-    ("EHLO", "550 who are you", RetryLater, False),
+    ("connect", "554 5.7.1 your network is listed", Unavailable, True),
+    ("connect", "421 4.3.2 too many connections", Unavailable, False),
+    ("EHLO", "550 who are you", Unavailable, True),
 ]
 
 
-@pytest.mark.parametrize(("stage", "reply", "expected", "uses_attempt"), VERDICTS)
+@pytest.mark.parametrize(("stage", "reply", "expected", "flag"), VERDICTS)
 async def test_enhanced_codes_tell_whose_fault_a_refusal_is(
-    stage: str, reply: str, expected: type[Outcome], uses_attempt: bool | None
+    stage: str, reply: str, expected: type[Outcome], flag: bool | None
 ) -> None:
+    """The flag is `uses_attempt` of a retry, `is_refused` of an outage."""
     outcome = await outcome_of({stage: Say(f"{reply}\r\n".encode())})
 
     assert isinstance(outcome, expected), outcome
-    if isinstance(outcome, RetryLater):
-        assert outcome.uses_attempt is uses_attempt
+    if isinstance(outcome, RetryLater | Unavailable):
+        assert (outcome.uses_attempt if isinstance(outcome, RetryLater) else outcome.is_refused) is flag
         assert reply[:3] in outcome.reason
 
 
@@ -293,12 +340,12 @@ def test_garbage_never_raises_and_never_passes_for_a_yes(stage: str, noise: byte
     outcome = asyncio.run(outcome_of({stage: Say(said, "close")}, timedelta(seconds=5)))
 
     is_a_yes = stage == "dot" and said.startswith((b"250 ", b"250\r\n", b"250\n", b"250-"))
-    assert isinstance(outcome, Rejected | RetryLater | Unknown) or is_a_yes
+    assert isinstance(outcome, Rejected | RetryLater | Unavailable | Unknown) or is_a_yes
 
 
-async def test_a_server_that_never_greets_is_a_retry_even_under_the_kernel_s_own_deadline() -> None:
+async def test_a_server_that_never_greets_is_unavailable_even_under_the_kernel_s_own_deadline() -> None:
     """When both deadlines were the same, the kernel's won, and it had to call the message doubtful."""
     async with scripted({"connect": HANG}) as smtp, provider_for(smtp, timedelta(seconds=1)) as provider:
         outcome = await call_provider(provider, marked(), yes, Patience(provider.call_deadline.total_seconds()))
 
-    assert isinstance(outcome, RetryLater)
+    assert isinstance(outcome, Unavailable)

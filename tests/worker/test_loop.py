@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -19,7 +19,7 @@ from tidings.domain.queue import Claimed, Kind, Lane
 from tidings.engine import Engine, Trigger
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
-from tidings.worker.loop import BATCHES_AT_ONCE, Worker
+from tidings.worker.loop import ALONE_AFTER, BATCHES_AT_ONCE, Worker
 
 Sql = asyncpg.Connection
 HOURS = 300.0  # longer than any test: nothing here is found by polling
@@ -292,3 +292,80 @@ async def test_a_worker_leaves_the_lanes_of_others_alone(live: Engine, provider:
                 pass
 
     assert provider.calls == []
+
+
+async def make_suspects(live: Engine, sql: "Sql[asyncpg.Record]", count: int) -> list[UUID]:
+    """Work that two workers have died with, in as many shards as there are."""
+    started = [
+        (await live.trigger("welcome", {"email": f"s{number}@example.com"}, f"s{number}")).id for number in range(count)
+    ]
+    await sql.execute("update queue set crashes = $1, leased = true, fence = fence + 1", ALONE_AFTER - 1)
+    return started
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_suspects_do_not_wait_for_each_other_and_the_healthy_go_on(
+    live: Engine, provider: FakeProvider, sql: "Sql[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is claimed before the first may begin; waiting for one another took them a quarter of a lease."""
+    suspects = await make_suspects(live, sql, 8)
+    shards = {live.kernel.shard_of(id) for id in suspects}
+    claim, claimed, every = live.claim, set[Shard](), asyncio.Event()
+
+    async def claim_together(shard: Shard, lane: Lane, limit: int = 100) -> list[Claimed]:
+        leases = await claim(shard, lane, limit)
+        claimed.add(shard)
+        if claimed >= shards:
+            every.set()
+        await every.wait()
+        return leases
+
+    monkeypatch.setattr(live, "claim", claim_together)
+    async with running(Worker(live, poll_seconds=0.1)):
+        await until(every.is_set)
+        await live.trigger("welcome", {"email": "healthy@example.com"}, "healthy")
+        await until(lambda: len(provider.calls) == len(suspects) + 1)
+
+    assert len(shards) > 1
+    assert Counter(call.recipient for call in provider.calls).most_common(1)[0][1] == 1
+    assert await sql.fetchval("select count(*) from queue") == 0
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_rule_7_what_has_crashed_twice_has_the_process_to_itself(
+    live: Engine, provider: FakeProvider, sql: "Sql[asyncpg.Record]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspects = set(await make_suspects(live, sql, 3))
+    for number in range(40):
+        await live.trigger("welcome", {"email": f"p{number}@example.com"}, f"k{number}")
+    move, at_once, shared = live.move, list[set[UUID]](), list[set[UUID]]()
+
+    async def move_and_note(shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
+        at_once.append({lease.id for lease in leases})
+        shared.extend([set().union(*at_once)] if len(at_once) > 1 else [])
+        try:
+            await move(shard, lane, leases)
+        finally:
+            at_once.remove({lease.id for lease in leases})
+
+    monkeypatch.setattr(live, "move", move_and_note)
+    async with running(Worker(live, batch=2, poll_seconds=0.1)):
+        await until(lambda: len(provider.calls) == 43)
+
+    assert [together for together in shared if together & suspects] == []
+
+
+@pytest.mark.usefixtures("deaf")
+async def test_waiting_for_its_turn_is_no_crash_of_a_suspect(
+    live: Engine, provider: FakeProvider, sql: "Sql[asyncpg.Record]"
+) -> None:
+    await make_suspects(live, sql, 8)
+    hang = provider.hang = asyncio.Event()
+    async with running(Worker(live, poll_seconds=0.1)):
+        await until(lambda: len(provider.calls) == 1)
+        leases = "select max(crashes), count(*) filter (where leased and due_at > now()) from queue"
+        most, held = await sql.fetchrow(leases) or (0, 0)
+        hang.set()
+        await until(lambda: len(provider.calls) == 8)
+
+    assert (most, held) == (ALONE_AFTER, 1)

@@ -68,6 +68,8 @@ def _shown(one: "ShownProvider") -> dict[str, object]:
         "calls of all": "no limit" if one.limit is None else f"{taken} of {one.limit} given out",
         "rests until": one.rests_until,
         "because": one.rest_reason,
+        "cannot be used since": one.unavailable_since,
+        "times": one.unavailable_times or None,
     }
 
 

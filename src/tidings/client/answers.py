@@ -178,6 +178,10 @@ class Provider(Struct, frozen=True, kw_only=True, rename="camel"):
     limit: int | None = None
     workers: list[WorkerShare] = []
     rests_until: datetime | None = None
+    unavailable_since: datetime | None = None
+    unavailable_times: int = 0
+    unavailable_reason: str | None = None
+    is_refused: bool = False
 
 
 class Served(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -97,6 +97,11 @@ def first_id_at(at: datetime) -> UUID:
     return UUID(int=milliseconds_of(max(at, EPOCH)) << 80)
 
 
+def made_at(id: UUID) -> datetime:
+    """When an id was made, to the millisecond."""
+    return datetime.fromtimestamp((id.int >> 80) / 1000, UTC)
+
+
 def first_of_many(id: UUID) -> UUID:
     """An id from which a statement counts up others."""
     return UUID(int=id.int >> COUNTED_BITS << COUNTED_BITS)

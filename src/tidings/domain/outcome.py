@@ -30,10 +30,22 @@ class RetryLater(msgspec.Struct, frozen=True):
     uses_attempt: bool = True
 
 
+class Unavailable(msgspec.Struct, frozen=True):
+    """The call could not begin, whatever it was for: no connection, no greeting, 421, refused credentials.
+
+    It is the provider's trouble: the item uses no attempt and waits, and the provider rests for all workers.
+    `is_refused` says that our settings are refused, so that a person has to mend them. The reason is shown to whoever
+    runs Tidings; it must not name whom the item was for.
+    """
+
+    reason: str
+    is_refused: bool = False
+
+
 class Unknown(msgspec.Struct, frozen=True):
     """The request may have arrived: the item is in doubt, and only evidence, policy or a person can end that."""
 
     reason: str
 
 
-Outcome = Accepted | Rejected | RetryLater | Unknown
+Outcome = Accepted | Rejected | RetryLater | Unavailable | Unknown

@@ -1,10 +1,11 @@
 """When to try again: one policy type, and the presets of the user's documents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidings.domain.outcome import RetryLater
+from tidings.domain.outcome import RetryLater, Unavailable
+from tidings.domain.queue import Lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,31 @@ RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
 
 
 @dataclass(frozen=True, slots=True)
+class Rests:
+    """How long a provider that cannot be used is left alone: twice as long each time, up to the longest."""
+
+    shortest: timedelta
+    longest: timedelta
+
+    def after(self, times: int) -> timedelta:
+        """The rest after so many failures in a row."""
+        return min(self.shortest * 2.0 ** min(times - 1, 30), self.longest)
+
+
+UNREACHED = Rests(timedelta(seconds=1), timedelta(minutes=1))
+REFUSED = Rests(timedelta(minutes=1), timedelta(minutes=2))
+"""Somebody has to change a setting first; knocking every few seconds would only get us locked out."""
+
+
+OUTAGE_PATIENCE: Mapping[Lane, timedelta] = {
+    Lane.TRANSACTIONAL: timedelta(hours=12),
+    Lane.SEQUENCES: timedelta(hours=24),
+    Lane.CAMPAIGNS: timedelta(hours=24),
+}
+"""How long an item waits for a provider that cannot be used, unless a setting says otherwise: a night at least."""
+
+
+@dataclass(frozen=True, slots=True)
 class TryAgain:
     """Call again at this time."""
 
@@ -70,6 +96,18 @@ def after_refusal(
         return Exhausted(f"gave up after {now - first_marked_at}: {outcome.reason}")
     wait = policy.wait_after(max(attempts, 1), spread) if outcome.delay is None else max(outcome.delay, SHORTEST_WAIT)
     return TryAgain(now + min(wait, policy.patience))
+
+
+def rests_for(outcome: Unavailable) -> Rests:
+    """How a provider rests that could not be used."""
+    return REFUSED if outcome.is_refused else UNREACHED
+
+
+def outlasted(waited: timedelta, patience: timedelta, reason: str) -> str | None:
+    """Why an item that has waited so long for its provider is given up, or None while it still waits."""
+    if waited < patience:
+        return None
+    return f"gave up after waiting {timedelta(seconds=int(waited.total_seconds()))} for the provider: {reason}"
 
 
 def earliest(times: Sequence[datetime | None]) -> datetime | None:

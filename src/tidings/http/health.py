@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
@@ -13,6 +14,9 @@ from tidings.http.errors import RETRY_AFTER
 from tidings.http.metrics import CONTENT_TYPE_LATEST
 from tidings.http.openapi import VERSION
 from tidings.http.shapes import Health
+
+if TYPE_CHECKING:
+    from tidings.products.providers import StoredRest
 
 router = APIRouter(tags=["Administration"])
 LONGEST_LOOK_SECONDS = 2.0
@@ -30,23 +34,33 @@ METRICS_DOCUMENTED = {
     responses={503: {"model": Health, "description": "The database does not answer, or nothing can be written."}},
 )
 async def get_health(request: Request) -> Response:
-    """Whether the database can be written to, how many workers live, and what none of them could do; needs no key.
+    """Whether the database can be written to, how many workers live, and what somebody should look at; needs no key.
 
-    Work that waits for a worker makes this process no less healthy: starting it anew would not help.
+    Work that waits for a worker and a provider that cannot be used make this process no less healthy: starting it anew
+    would not help.
     """
     api = api_of(request)
     try:
         if await api.pulse.is_healthy():
             async with asyncio.timeout(LONGEST_LOOK_SECONDS):
                 system = await api.engine.waiting.look(SECONDS_OLD)
-            return _health(200, status="healthy", workers=len(system.workers), waiting=list(system.waiting))
+                problems = [_problem(rest) for rest in await api.engine.providers.unavailable()]
+            here, waiting = len(system.workers), list(system.waiting)
+            return _health(200, status="healthy", workers=here, waiting=waiting, problems=problems)
     except (TimeoutError, StorageUnavailable):
         pass  # it was there a moment ago
-    return _health(503, RETRY_AFTER, status="unhealthy")
+    return _health(503, RETRY_AFTER, status="unhealthy", problems=["nothing can be written to the database"])
 
 
 def _health(code: int, headers: Mapping[str, str] | None = None, **said: object) -> JSONResponse:
     return JSONResponse({"version": VERSION, **said}, code, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def _problem(rest: "StoredRest") -> str:
+    """Without the reason: anybody may ask, and it may tell of the network and the servers in it."""
+    what = "refuses our settings" if rest.is_refused else "cannot be used"
+    since = rest.since.isoformat(timespec="seconds") if rest.since else "now"
+    return f"the provider {rest.provider} {what} since {since}; 'tidings providers list' says why"
 
 
 @router.get(

@@ -51,6 +51,12 @@ class Metrics:
         self._waiting = Gauge(
             "tidings_waiting", "1 for each reason why work waits for a worker.", ("reason",), registry=self._registry
         )
+        self._unavailable = Gauge(
+            "tidings_provider_unavailable_seconds",
+            "For how long a provider could not be used; refused says that our settings are refused.",
+            ("provider", "refused"),
+            registry=self._registry,
+        )
         self._counting: asyncio.Task[None] | None = None
         self._count_again_at = 0.0
 
@@ -76,9 +82,14 @@ class Metrics:
                 _set(self._serving, system.serving)
                 _set(self._waiting, dict.fromkeys(system.waiting, 1))
                 totals = await self._engine.totals()
+                unavailable, now = await self._engine.providers.unavailable(), await self._engine.kernel.clock.now()
             _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
             _set(self._executions, {str(status): count for status, count in totals.executions.items()})
             _set(self._outbox, totals.items)
+            self._unavailable.clear()
+            for rest in unavailable:
+                seconds = (now - (rest.since or now)).total_seconds()
+                self._unavailable.labels(rest.provider, str(rest.is_refused).lower()).set(seconds)
         except (TimeoutError, StorageUnavailable) as error:
             log.warning("count_failed", reason=str(error) or "it took too long")
         finally:

@@ -38,6 +38,10 @@ class Provider(Shape):
             "limit": 20,
             "workers": [{"workerId": ID, "slots": 10, "wanted": 10, "until": AT}],
             "restsUntil": None,
+            "unavailableSince": None,
+            "unavailableTimes": 0,
+            "unavailableReason": None,
+            "isRefused": False,
         }
     )
     name: str
@@ -49,8 +53,12 @@ class Provider(Shape):
     concurrency: int | None = Field(description="The most calls of one process in the air.")
     limit: int | None = Field(description="The most calls of all workers in the air; null without a limit.")
     workers: list[WorkerShare]
-    # Without the reason: it may quote what the provider said about another tenant's message.
+    # Without the reason of a 429 or a timeout: it may quote what the provider said about another tenant's message.
     rests_until: datetime | None = Field(description="Until when all workers leave it alone.")
+    unavailable_since: datetime | None = Field(description="When it could first not be used; null when it can be.")
+    unavailable_times: int = Field(description="How often it was left alone since then.")
+    unavailable_reason: str | None = Field(description="Why the last call could not begin.")
+    is_refused: bool = Field(description="Our settings (credentials, sender) are refused: somebody must mend them.")
 
 
 class Served(Shape):

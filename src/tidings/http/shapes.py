@@ -439,11 +439,14 @@ class AuditLine(Shape):
 class Health(Shape):
     """Whether this process can do its work."""
 
-    model_config = example({"status": "healthy", "version": "0.1.0", "workers": 2, "waiting": []})
+    model_config = example({"status": "healthy", "version": "0.1.0", "workers": 2, "waiting": [], "problems": []})
     status: Literal["healthy", "unhealthy"]
     version: str
     workers: int | None = Field(None, description="How many workers live; null while the database does not answer.")
     waiting: list[str] | None = Field(None, description="What no worker that lives could do: `no worker serves smtp`.")
+    problems: list[str] = Field(
+        description="What somebody should look at; a provider that cannot be used leaves this process healthy."
+    )
 
 
 def show_workflow(workflow: ShownWorkflow) -> Workflow:

@@ -45,9 +45,9 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     return claimed.leases
 
 
-async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> None:
-    """Let leases go because this worker cannot work at all just now; it is nobody's crash."""
-    due_at = await kernel.clock.now() + UNABLE
+async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], wait: timedelta = UNABLE) -> None:
+    """Let leases go because this worker cannot work on them just now; it is nobody's crash."""
+    due_at = await kernel.clock.now() + wait
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
     await kernel.db.persist(
         lambda tx: claim.give_back_leases(tx, shard=shard, ids=ids, fences=fences, due_at=due_at), alone=True

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Self
+from typing import Self, assert_never
 from uuid import UUID
 
 import msgspec
@@ -18,12 +18,13 @@ import structlog
 from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
-from tidings.domain.outcome import Accepted, Outcome, Unknown
+from tidings.domain.item import Channel, Delivered, ItemStatus, Marked, Planned, Reserved
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Lane
+from tidings.domain.retry import rests_for
 from tidings.domain.storable import storable
-from tidings.kernel import crash_points
+from tidings.kernel import crash_points, outages
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
@@ -33,6 +34,7 @@ from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.parking import Parking
 from tidings.kernel.patience import Patience, is_task_cancelled
 from tidings.kernel.people import Consents, TurnedAway
+from tidings.kernel.settle import settle_waiting
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
@@ -49,6 +51,7 @@ class Flown(msgspec.Struct, frozen=True):
     facts: Sequence[Fact]
     postponed: Mapping[UUID, datetime]  # item → not before
     turned_away: TurnedAway
+    given_up: Mapping[UUID, str]  # item → why it waits no longer for its provider
 
 
 async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
@@ -56,7 +59,7 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, p
     assert_no_transaction()
     try:
         with patience:
-            return await provider.send(item, may_start)
+            outcome = await provider.send(item, may_start)
     except TimeoutError:
         return Unknown(f"no answer within {patience.seconds:g} s")
     except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
@@ -64,6 +67,10 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, p
             raise
         log.exception("provider_raised", item=str(item.id), provider=provider.name)
         return Unknown(f"{type(error).__name__}: {error}")
+    # Behind the one name of functions are many services: one that is away is away for its own items, by their attempts.
+    if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
+        return RetryLater(outcome.reason)
+    return outcome
 
 
 class Flight:
@@ -88,6 +95,10 @@ class Flight:
         self.landed: list[Landed] = []
         self.unstarted: list[tuple[Marked, Parcel]] = []
         self.rests: dict[str, Rest] = {}
+        self.troubles: dict[str, outages.Trouble] = {}  # by provider: it could not be used
+        self.back: dict[str, datetime] = {}  # provider → when the call began that proves it
+        self.trials: dict[str, int] = {}  # provider → calls left that try whether it is back
+        self.given_up: dict[UUID, str] = {}
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
         self.may_be_skipped = False
@@ -110,7 +121,7 @@ class Flight:
         await self.consents.refresh(planned)
         names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
         room = {
-            name: 0 if blocked_until(self.kernel, name, now) else self._line(name).promise(wanted)
+            name: 0 if self._is_out(name, now) else self._line(name).promise(wanted)
             for name, wanted in Counter(filter(None, names)).items()
         }
         return [name is not None and _take_place(room, name) for name in names]
@@ -134,7 +145,7 @@ class Flight:
         while self.waiting or self.flying or self.landed or self.unstarted:
             await self._commit_and_call()
             await self._wait()
-        return Flown(self.facts, self.postponed, self.consents.turned_away)
+        return Flown(self.facts, self.postponed, self.consents.turned_away, self.given_up)
 
     async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
@@ -144,6 +155,8 @@ class Flight:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
         await self.parking.refresh(now)
+        if self.kernel.pauses.has_outages:
+            await self._face_outages(now)
         chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
         wanted = [parcel.wanted for parcel in chosen.values()]
         window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())
@@ -151,6 +164,9 @@ class Flight:
             return
         committed = await commit_window(self.kernel, self.shard, window, now)
         self.facts += committed.facts
+        if self.troubles or self.back:
+            await self._tell_of_providers(now)
+        self._postpone_unavailable(window.landed, committed.facts)
         for item in committed.marked:
             self.board(item, chosen.pop(item.id))
         for parcel in chosen.values():
@@ -172,6 +188,64 @@ class Flight:
             line = self.lines[provider] = Line(self.kernel, provider, self.lane)
         return line
 
+    def _is_out(self, provider: str, now: datetime) -> bool:
+        """Whether a provider cannot be called as freely as usual."""
+        return blocked_until(self.kernel, provider, now) is not None or self.kernel.pauses.outage(provider) is not None
+
+    async def _face_outages(self, now: datetime) -> None:
+        """Give up what has waited too long for its provider, and where a rest is over take it on to try."""
+        items = [parcel.wanted.item for parcel in self.waiting]
+        reasons = {
+            item.id: reason for item in items if (reason := outages.given_up_waiting(self.kernel, item, self.lane, now))
+        }
+        self.given_up.update(await settle_waiting(self.kernel, self.shard, ItemStatus.FAILED, reasons, now))
+        self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in reasons)
+        for provider in {item.provider for item in items if self.keeper.holds(item.owner)}:
+            if proof := self.kernel.pauses.end_outage(provider):
+                await outages.tell_back(self.kernel, provider, proof, now)
+            is_ours = self.trials.get(provider) or self._is_calling(provider)
+            if not is_ours and await outages.may_try(self.kernel, provider, now):
+                self.trials[provider] = outages.TRIALS
+
+    def _is_calling(self, provider: str) -> bool:
+        line = self.lines.get(provider)
+        return line is not None and bool(line.callers or line.ready)
+
+    async def _tell_of_providers(self, now: datetime) -> None:
+        """Tell all workers which providers cannot be used, and which can be again."""
+        troubles, self.troubles, back, self.back = self.troubles, {}, self.back, {}
+        for provider, started_at in back.items():
+            await outages.tell_back(self.kernel, provider, started_at, now)
+        for provider, trouble in troubles.items():
+            await outages.tell(self.kernel, provider, trouble)
+
+    def _postpone_unavailable(self, landed: Sequence[Landed], facts: Sequence[Fact]) -> None:
+        """Have what could not be called for wait as long as its provider rests; each time longer, if it is to blame."""
+        for one, fact in zip(landed, facts, strict=True):
+            call = one.delivered
+            if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
+                own = call.ended_at + rests_for(call.outcome).after(call.item.attempt)
+                self.postponed[fact.id] = max(own, self.kernel.pauses.until(call.item.provider, call.ended_at) or own)
+
+    def _not_before(self, provider: str, now: datetime) -> datetime | None:
+        """When to look again, if nothing of a provider may be called by this flight now."""
+        if until := blocked_until(self.kernel, provider, now):
+            return until
+        is_ours = self.trials.get(provider) or self._is_calling(provider)
+        return None if is_ours else outages.unusable_until(self.kernel, provider, now)
+
+    def _promise(self, provider: str, parcels: list[Parcel]) -> int:
+        """Take room for some of the parcels; of a provider that may be out of use, for a few that chance has chosen."""
+        if self.kernel.pauses.outage(provider) is None:
+            self.trials.pop(provider, None)
+            return self._line(provider).promise(len(parcels))
+        first = int(self.kernel.spread() * len(parcels))
+        parcels[:] = parcels[first:] + parcels[:first]  # or else the same one would try again and again
+        left = self.trials.get(provider, 0)
+        promised = self._line(provider).promise(min(left, len(parcels)))
+        self.trials[provider] = left - promised
+        return promised
+
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
         blocked: dict[str, datetime | None] = {}
@@ -181,7 +255,7 @@ class Flight:
             if not self.keeper.holds(item.owner):
                 continue
             if provider not in blocked:
-                blocked[provider] = blocked_until(self.kernel, provider, now)
+                blocked[provider] = self._not_before(provider, now)
             if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
             else:
@@ -189,7 +263,7 @@ class Flight:
         self.waiting.clear()
         chosen: list[Parcel] = []
         for provider, parcels in willing.items():
-            promised = self._line(provider).promise(len(parcels))
+            promised = self._promise(provider, parcels)
             chosen += parcels[:promised]
             self.waiting += parcels[promised:]
         return chosen
@@ -250,18 +324,19 @@ class Flight:
                 line.provider, item, lambda: self._may_call(line, item, clock.carried()), patience
             )
             crash_points.reach("after_call")
-            self._land(
-                line, Landed(Delivered(item, outcome, started_at, clock.carried()), parcel.wanted.item, parcel.retry)
-            )
+            delivered = Delivered(item, outcome, started_at, clock.carried())
+            self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane))
         finally:
             line.redeem()
             self._stir()
 
     def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
-        """Whether a call may begin now that takes as long as any may, and its contact was asked about of late: it
-        may have waited long for its slot."""
+        """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use, and
+        its contact was asked about of late: it may have waited long for its slot."""
+        outage = self.kernel.pauses.outage(line.name)
         return (
             not self.kernel.draining.is_set()
+            and not (outage and outage.until > now)
             and self._may_call(line, item, now + line.call_deadline)
             and not self.consents.are_old_for(parcel.wanted.item)
         )
@@ -275,12 +350,29 @@ class Flight:
         call = landed.delivered
         outcome, started_at, ended_at = call.outcome, call.started_at, call.ended_at
         line.slots.observe(ended_at - started_at)
-        # Behind the one name of functions are many services: one's trouble must not rest the others.
-        rest = None if call.item.channel is Channel.FUNCTION else line.slots.rest_after(outcome, started_at, ended_at)
+        if call.item.channel is Channel.FUNCTION:
+            return  # behind one name are many services: one's trouble must not rest the others
+        rest = line.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             asked = Rest(ended_at + rest, storable(outcome.reason) or "")
             # Of two answers in one window the longer rest holds, whichever comes last.
             self.rests[line.name] = max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)
+        self._note_outage(line.name, outcome, started_at, ended_at)
+
+    def _note_outage(self, provider: str, outcome: Outcome, started_at: datetime, ended_at: datetime) -> None:
+        """Use a provider again once it has answered, and leave it alone when a call could not begin."""
+        match outcome:
+            case Accepted() | Rejected() | RetryLater():
+                if proof := self.kernel.pauses.answered(provider, started_at):
+                    self.back[provider] = proof
+            case Unavailable():
+                trouble = outages.Trouble(outcome, started_at, ended_at)
+                if outages.meet(self.kernel, provider, trouble):
+                    self.troubles[provider] = trouble
+            case Unknown():
+                pass  # nobody knows whether it was reached
+            case _:
+                assert_never(outcome)
 
     def _stir(self) -> None:
         """Wake whoever waits for results, if this is the first or there are enough to write."""

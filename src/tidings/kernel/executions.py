@@ -68,5 +68,7 @@ def learn(hands: Mapping[UUID, Hand], flown: Flown) -> None:
         owners[id].postponed[id] = not_before
     for id, reason in flown.turned_away.skipped.items():
         owners[id].settle(id, ItemStatus.SKIPPED, reason)
+    for id, reason in flown.given_up.items():
+        owners[id].settle(id, ItemStatus.FAILED, reason)
     for id in flown.turned_away.held:
         owners[id].doubt(id, None)

@@ -14,11 +14,13 @@ import structlog
 from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
-from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import Blind
-from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
+from tidings.domain.queue import Lane
+from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, outlasted
 from tidings.domain.storable import storable, storable_json
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.outages import ready_at
 from tidings.storage import finalize
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact, FailedAttempt
@@ -32,6 +34,7 @@ class Landed(msgspec.Struct, frozen=True):
     delivered: Delivered
     item: Reserved
     retry: RetryPolicy
+    lane: Lane
 
 
 def fact_of(kernel: Kernel, landed: Landed) -> Fact:
@@ -44,6 +47,8 @@ def fact_of(kernel: Kernel, landed: Landed) -> Fact:
             return _after_rejection(kernel, landed, reason)
         case RetryLater():
             return _after_refusal(kernel, landed, outcome)
+        case Unavailable(reason):
+            return _after_outage(kernel, landed, reason)
         case Unknown(reason):
             return _after_unknown(kernel, landed, reason)
         case _:
@@ -103,6 +108,26 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
             assert_never(decision)
 
 
+def _after_outage(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+    """What could not begin says nothing about the item: it is as before its mark, unless it has waited too long."""
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    if given_up := _outlasted(kernel, landed, reason):
+        log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
+        return _after_unknown(kernel, landed, given_up) if landed.item.in_doubt else _failed(item, given_up)
+    # A doubtful item without a time would be held for a person.
+    retry_at = landed.item.retry_at or (now if landed.item.in_doubt else None)
+    return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
+
+
+def _outlasted(kernel: Kernel, landed: Landed, reason: str) -> str | None:
+    item, now = landed.item, landed.delivered.ended_at
+    patience, outage = kernel.limits.outage_patience[landed.lane], kernel.pauses.outage(item.provider)
+    since = max(outage.since if outage and outage.since else now, ready_at(item))
+    # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
+    longest = landed.retry.patience + patience
+    return outlasted(now - since, patience, reason) or outlasted(now - (item.first_marked_at or now), longest, reason)
+
+
 def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     item, now = landed.delivered.item, landed.delivered.ended_at
     verdict = judge(
@@ -129,11 +154,11 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
 
 
 def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
-    """The short rows of the attempts that did not succeed."""
+    """The short rows of the attempts that did not succeed; what could not begin was none."""
     return [
         _failed_attempt(one.delivered, said)
         for one in landed
-        if not isinstance(said := one.delivered.outcome, Accepted)
+        if not isinstance(said := one.delivered.outcome, Accepted | Unavailable)
     ]
 
 

@@ -28,7 +28,8 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.job_history import Change, entry_of
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.limits import hand_over, others_may_call_at
+from tidings.kernel.limits import hand_over, others_may_call_at, refresh_limits
+from tidings.kernel.outages import left_until
 from tidings.kernel.pace import appointment_of, keep_time
 from tidings.kernel.people import Consents, load_people
 from tidings.kernel.readiness import know_others
@@ -49,7 +50,8 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
     """Call for what is due of each claimed job."""
     now = await kernel.clock.now()
     async with Keeper(kernel, shard, leases) as keeper:
-        jobs, items = await _load(kernel, shard, leases, now)
+        await refresh_limits(kernel, now, ())
+        jobs, items, left = await _load(kernel, shard, lane, leases, now)
         events = await load_event_work(kernel, shard, leases, jobs, now)
         retry_for = partial(_retry_for, events.policies)
         hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
@@ -68,29 +70,39 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
             learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
         keeper.is_releasing = True
-        await _release(kernel, shard, hands, jobs)
+        await _release(kernel, shard, hands, jobs, left)
         hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
 
 
-async def _load(
-    kernel: Kernel, shard: Shard, leases: Sequence[Claimed], now: datetime
-) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
+Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
+"""Jobs, the open items of those that can send something, and of the others when to look at them again."""
+
+
+async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed], now: datetime) -> Loaded:
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
     entries = [entry_of(kernel, id, Change.LOCKED, now) for id in ids]
+    held = {lease.id: lease for lease in leases}
 
-    async def read(tx: Tx) -> tuple[Mapping[UUID, LoadedJob], list[LoadedItem]]:
+    async def read(tx: Tx) -> Loaded:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
-        run_ids = {job.id: job.run_id for job in jobs if job.run_id}
+        left = {id: until for id in taken if (until := _left_until(kernel, lane, held[id], taken[id], now))}
+        run_ids = {job.id: job.run_id for job in jobs if job.run_id and job.id not in left}
         ids_of_runs, runs = list(run_ids), list(run_ids.values())
         items = await load.load_job_items(tx, shard=shard, ids=ids_of_runs, run_ids=runs) if runs else []
-        return taken, items
+        return taken, items, left
 
-    jobs, items = await kernel.db.persist(read)
+    jobs, items, left = await kernel.db.persist(read)
     for run_id in _runs_of(jobs.values()) - kernel.runs.keys():
         await _load_run(kernel, run_id)
         await wake_run(kernel, run_id, now)  # its first job is locked: it is running
-    return jobs, items
+    return jobs, items, left
+
+
+def _left_until(kernel: Kernel, lane: Lane, lease: Claimed, job: LoadedJob, now: datetime) -> datetime | None:
+    """When to look at a job again whose run could send nothing now; a run that is not known yet is looked at."""
+    run = kernel.runs.get(job.run_id) if job.run_id else None
+    return left_until(kernel, lease, run, lane, now) if run else None
 
 
 def _runs_of(jobs: Iterable[LoadedJob]) -> set[UUID]:
@@ -188,9 +200,15 @@ def _parcels(
     ]
 
 
-async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], jobs: Mapping[UUID, LoadedJob]) -> None:
+async def _release(
+    kernel: Kernel,
+    shard: Shard,
+    hands: Mapping[UUID, Hand],
+    jobs: Mapping[UUID, LoadedJob],
+    left: Mapping[UUID, datetime],
+) -> None:
     now = await kernel.clock.now()
-    moves = [_move(kernel, hand, now) for hand in hands.values()]
+    moves = [_move(kernel, hand, left.get(id) or _due_at(hand, now), now) for id, hand in hands.items()]
 
     async def write(tx: Tx) -> list[ReleasedJob]:
         released = await release.release_jobs(tx, shard=shard, moves=moves, now=now)
@@ -208,14 +226,17 @@ async def _release(kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], job
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
 
 
-def _move(kernel: Kernel, hand: Hand, now: datetime) -> MovedJob:
+def _due_at(hand: Hand, now: datetime) -> datetime:
     """When a job that is not done is due: at the first retry of its items, or parked when all are in doubt."""
     times = [
         hand.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
         for id, state in hand.states.items()
         if state.status is ItemStatus.QUEUED
     ]
-    due_at = min(times, default=now)
+    return min(times, default=now)
+
+
+def _move(kernel: Kernel, hand: Hand, due_at: datetime, now: datetime) -> MovedJob:
     if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
         due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
     error = given_up(kernel, hand)

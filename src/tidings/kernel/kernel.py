@@ -13,8 +13,10 @@ from tidings.domain.graph import Doer, Function, Graph
 from tidings.domain.ids import Bucket, Shard, Workspace, id_bits, shard_of
 from tidings.domain.item import Channel
 from tidings.domain.provider import Provider
+from tidings.domain.queue import Lane
 from tidings.domain.readiness import FUNCTIONS
 from tidings.domain.requirements import Requirements
+from tidings.domain.retry import OUTAGE_PATIENCE
 from tidings.domain.rule import RuleKey
 from tidings.kernel.horizon import Horizon
 from tidings.kernel.known import Elsewhere, Roster, RouteTable
@@ -43,6 +45,7 @@ class Limits:
     crashes: int = 5
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
     provider_concurrency: Mapping[str, int] = field(default_factory=dict)  # calls in the air over all workers
+    outage_patience: Mapping[Lane, timedelta] = field(default_factory=lambda: OUTAGE_PATIENCE)
     share_beat: timedelta = timedelta(seconds=1)
 
     def require_lease_for(self, providers: Iterable[Provider]) -> None:

@@ -16,7 +16,7 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_others
 from tidings.kernel.slots import Rest
-from tidings.storage import finalize, load
+from tidings.storage import finalize, rests
 
 log = structlog.get_logger()
 
@@ -29,7 +29,12 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
     await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
     if kernel.pauses.is_stale(now):
-        kernel.pauses.update(await kernel.db.persist(lambda tx: load.load_pauses(tx, now=now), alone=True), now)
+        await read_rests(kernel, now)
+
+
+async def read_rests(kernel: Kernel, now: datetime) -> None:
+    """Learn which providers rest."""
+    kernel.pauses.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
 
 
 def blocked_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:

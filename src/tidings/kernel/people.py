@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from tidings.domain.contact import CONTACT, DELETED, Person
 from tidings.domain.ids import Shard
-from tidings.domain.item import ItemId, Planned, Reserved
+from tidings.domain.item import ItemId, ItemStatus, Planned, Reserved
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.settle import skip
+from tidings.kernel.settle import settle_waiting
 from tidings.storage import finalize, people
 from tidings.storage.finalize import Lost
 from tidings.storage.outbox import Wanted
@@ -127,7 +127,8 @@ class Consents:
         return self._kernel.clock.carried() - self._read_at > FRESH
 
     async def _skip(self, shard: Shard, reasons: Mapping[ItemId, str], now: datetime) -> None:
-        self.turned_away.skipped.update(await skip(self._kernel, shard, reasons, now))
+        skipped = await settle_waiting(self._kernel, shard, ItemStatus.SKIPPED, reasons, now)
+        self.turned_away.skipped.update(skipped)
 
     async def _hold(self, shard: Shard, doubtful: Sequence[Wanted]) -> None:
         if doubtful:

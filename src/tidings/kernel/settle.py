@@ -46,8 +46,10 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
         by_id[id].hand.settle(id, by_id[id].status, by_id[id].error)
 
 
-async def skip(kernel: Kernel, shard: Shard, reasons: Mapping[ItemId, str], now: datetime) -> Mapping[UUID, str]:
-    """Skip items that wait for their mark, each with its reason; give those that were still unmarked."""
+async def settle_waiting(
+    kernel: Kernel, shard: Shard, status: ItemStatus, reasons: Mapping[ItemId, str], now: datetime
+) -> Mapping[UUID, str]:
+    """Skip or fail items that wait for their mark, each with its reason; return those that were still unmarked."""
     if not reasons:
         return {}
     settled = await kernel.db.persist(
@@ -55,7 +57,7 @@ async def skip(kernel: Kernel, shard: Shard, reasons: Mapping[ItemId, str], now:
             tx,
             shard=shard,
             ids=list(reasons),
-            statuses=[ItemStatus.SKIPPED] * len(reasons),
+            statuses=[status] * len(reasons),
             errors=list(reasons.values()),
             now=now,
         ),

@@ -17,13 +17,14 @@ from tidings.domain.readiness import LIVE_FOR, is_printing
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import live_workers
-from tidings.storage import routes, shares, workers
+from tidings.storage import rests, routes, shares, workers
 from tidings.storage.database import Tx
+from tidings.storage.rests import StoredRest
 from tidings.storage.routes import ChannelRoute
-from tidings.storage.shares import HeldShare, ListedRest
+from tidings.storage.shares import HeldShare
 from tidings.storage.workers import ListedWorker
 
-__all__ = ["ListedWorker", "Providers", "ShownProvider", "WorkerShare"]
+__all__ = ["ListedWorker", "Providers", "ShownProvider", "StoredRest", "WorkerShare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ class ShownProvider:
     workers: Sequence[WorkerShare]
     rests_until: datetime | None
     rest_reason: str | None
+    unavailable_since: datetime | None = None  # when it could first not be used, if no call was answered since
+    unavailable_times: int = 0  # how often it was left alone since then
+    is_refused: bool = False  # our settings are refused: a person must mend them
+
+    @property
+    def unavailable_reason(self) -> str | None:
+        """Why it cannot be used; unlike other reasons to rest, this names no message."""
+        return self.rest_reason if self.unavailable_since else None
 
 
 Shown = list[ShownProvider]
@@ -64,7 +73,7 @@ class _Facts:
     routes: Sequence[ChannelRoute]
     workers: Sequence[ListedWorker]
     shares: Sequence[HeldShare]
-    rests: Mapping[str, ListedRest]
+    rests: Mapping[str, StoredRest]
 
     @property
     def names(self) -> list[str]:
@@ -88,11 +97,17 @@ class Providers:
                 await routes.list_routes(tx),
                 await workers.list_workers(tx, since=now - LIVE_FOR),
                 await shares.list_shares(tx, now=now),
-                {rest.provider: rest for rest in await shares.list_rests(tx, now=now)},
+                await rests.load_rests(tx, now=now),
             )
 
         facts = await self._kernel.db.persist(read)
-        return [_shown(name, facts) for name in facts.names]
+        return [_shown(name, facts, now) for name in facts.names]
+
+    async def unavailable(self) -> Sequence[StoredRest]:
+        """Those that could not be used when they were last called, by name."""
+        now = await self._kernel.clock.now()
+        resting = await self._kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True)
+        return [rest for rest in resting.values() if rest.since]
 
     async def workers(self) -> Listed:
         """The workers that live, the longest at work first."""
@@ -122,7 +137,7 @@ class Providers:
         return removed[-1]
 
 
-def _shown(name: str, facts: _Facts) -> ShownProvider:
+def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:
     routed = [one for one in facts.routes if one.provider == name]
     serving = {one.id: one.serves[name] for one in facts.workers if name in one.serves}
     services = list(serving.values())
@@ -140,6 +155,9 @@ def _shown(name: str, facts: _Facts) -> ShownProvider:
         concurrency=services[0].concurrency if services else None,
         limit=min(limits, default=None),
         workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
-        rests_until=rest.until if rest else None,
+        rests_until=rest.until if rest and rest.until > now else None,
         rest_reason=rest.reason if rest else None,
+        unavailable_since=rest.since if rest else None,
+        unavailable_times=rest.times if rest else 0,
+        is_refused=rest is not None and rest.is_refused,
     )

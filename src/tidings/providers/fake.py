@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 
 from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable
 from tidings.domain.provider import Absent, Blind, CannotTell, Doubtful, Evidence, Found, MayStart, ProviderClass
 
 Answer = Outcome | Callable[[Marked], Outcome | Awaitable[Outcome]]
@@ -87,7 +87,7 @@ class FakeProvider:
         match self._outcomes[key]:
             case Accepted(message_id):
                 return Found(message_id)
-            case Rejected() | RetryLater():
+            case Rejected() | RetryLater() | Unavailable():
                 return Absent()
             case _:
                 return CannotTell("the recorded call has no certain outcome")

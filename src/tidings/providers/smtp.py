@@ -2,8 +2,10 @@
 
 A message goes command by command: connect, EHLO, STARTTLS, AUTH → MAIL → RCPT → DATA → the message → the final dot.
 A server that offers PIPELINING is asked MAIL, RCPT and DATA at once: two journeys for a message instead of five.
-Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only the server's
-whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies mean.
+Until the server has greeted us and taken our credentials it knows nothing of the message: every failure is the server's
+(Unavailable). Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only
+the server's whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies
+mean.
 """
 
 import asyncio
@@ -17,13 +19,13 @@ from aiosmtplib import SMTPException, SMTPResponse
 
 from tidings.domain.attachment import AttachmentReference
 from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable
 from tidings.providers.smtp_connection import ChannelRefused, Connection, open_connection
-from tidings.providers.smtp_reply import Stage, channel_fault, judge
+from tidings.providers.smtp_reply import Stage, judge
 from tidings.providers.smtp_url import SmtpServer, read_smtp_url
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ class SmtpProvider:
             async with asyncio.timeout_at(deadline), self._slots:
                 return await self._make(call, may_start)
         except ChannelRefused as refused:
-            return channel_fault(str(refused))
+            return Unavailable(str(refused), is_refused=refused.is_final)
         except _FAILURES as failure:
             return call.outcome_without_reply(failure)
 
@@ -271,6 +273,8 @@ class _Call:
         if self._dot_written:
             # The server may have accepted before the reply was lost; resending here would mail people twice.
             return Unknown(f"{reason} (after the end of the message)")
+        if self.connection is None:
+            return Unavailable(f"{reason} (when opening the connection)")
         return RetryLater(f"{reason} (before the end of the message)")
 
     async def _hand_over(self, connection: Connection) -> Outcome:

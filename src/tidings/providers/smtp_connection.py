@@ -30,7 +30,11 @@ _BUFFER_BYTES = 1
 
 
 class ChannelRefused(Exception):
-    """The server takes no messages from us as we are set up; it says nothing about any person."""
+    """The server takes no messages from us; it says nothing about any person. `is_final`: as we are set up, never."""
+
+    def __init__(self, reason: str, *, is_final: bool) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
 
 
 class StrictProtocol(SMTPProtocol):
@@ -208,11 +212,12 @@ async def open_connection(server: SmtpServer, tls_context: ssl.SSLContext) -> Co
     try:
         return await _open(server, tls_context)
     except (OSError, SMTPException) as error:
-        reason = _fault_of_settings(error)
+        reason = _refusal(error)
         if reason is None:
             raise
+        is_final = not isinstance(error, SMTPResponseException) or error.code >= 500
         # `from None`: a server may repeat the password in what it says, and the cause would carry that.
-        raise ChannelRefused(reason) from None
+        raise ChannelRefused(reason, is_final=is_final) from None
 
 
 async def _open(server: SmtpServer, tls_context: ssl.SSLContext) -> Connection:
@@ -233,8 +238,10 @@ async def _open(server: SmtpServer, tls_context: ssl.SSLContext) -> Connection:
     return connection
 
 
-def _fault_of_settings(error: Exception) -> str | None:
+def _refusal(error: Exception) -> str | None:
     match error:
+        case SMTPAuthenticationError() if error.code < 500:
+            return f"the server could not check our user name and password just now: {error.code}"
         case SMTPAuthenticationError():
             return f"the server refused our user name or password with {error.code}: correct them in the SMTP URL"
         case SMTPResponseException() if error.code >= 400:

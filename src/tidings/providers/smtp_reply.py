@@ -5,11 +5,13 @@ The basic code decides; the enhanced code of RFC 3463 (x.y.z, believed only when
 
     stage          reply                               outcome
     -------------  ----------------------------------  -----------------------------------------------------------
-    open           any refusal                         later, no attempt used: the channel's fault, not the person's
-    mail           530 534 535 538, 5.7.z              later, no attempt used: we may not send, whoever it is for
-    rcpt data end  530 534 535 538, 5.7.8–5.7.14       later, no attempt used: credentials or encryption are wanting
+    open           5yz                                 unavailable, refused: our settings' fault, not the person's
+    open           any other, or none                  unavailable
+    mail           530 534 535 538, 5.7.z              unavailable, refused: we may not send, whoever it is for
+    rcpt data end  530 534 535 538, 5.7.8–5.7.14       unavailable, refused: credentials or encryption are wanting
+    any            421                                 unavailable: the server closes the connection, for everybody
     any            454, 4.7.z                          later, no attempt used: throttled, or greylisted
-    any            421 and other 4yz                   later
+    any            other 4yz                           later
     rcpt           552 without an enhanced code        later: RFC 5321 §4.5.3.1.10 reads it as 452
     any            5.2.2                               later: the mailbox is full, and may be emptied
     any            5.3.1, 5.3.2, 5.3.5                 later: the server is full, closed or set up wrongly
@@ -17,16 +19,16 @@ The basic code decides; the enhanced code of RFC 3463 (x.y.z, believed only when
     end            anything that is no refusal         unknown: the message was handed over
     before end     anything that is no refusal         later: the server does not speak SMTP with us
 
-Retrying stays bounded: by attempts, or, where none is used, by the retry policy's total time.
+Retrying stays bounded: by attempts, or, where none is used, by the retry policy's total time; waiting for a server that
+is unavailable, by the patience with outages.
 """
 
 import re
-from datetime import timedelta
 from enum import StrEnum
 
 from aiosmtplib import SMTPResponse
 
-from tidings.domain.outcome import Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.providers.printable import printable
 
 _ENHANCED = re.compile(r"([245])\.([0-9]{1,3})\.([0-9]{1,3})(?![0-9.])")
@@ -35,9 +37,8 @@ _SERVER_TROUBLE = frozenset({(3, 1), (3, 2), (3, 5)})
 _MAILBOX_FULL = (2, 2)
 _POLICY = 7
 _CREDENTIAL_POLICIES = range(8, 15)
-
-# Somebody has to change a setting first; knocking every few seconds would only get us locked out.
-_CHANNEL_DELAY = timedelta(minutes=1)
+_CLOSING = 421
+_ADDRESS = re.compile(r"\S+@\S+")
 
 
 class Stage(StrEnum):
@@ -55,17 +56,13 @@ def judge(stage: Stage, reply: SMTPResponse) -> Outcome:
     if not 400 <= reply.code < 600:
         return Unknown(reason) if stage is Stage.END else RetryLater(f"unexpected reply {reason}")
     enhanced = _enhanced(reply)
-    if _is_channel_fault(stage, reply.code, enhanced):
-        return channel_fault(reason)
+    if reply.code == _CLOSING or _is_channel_fault(stage, reply.code, enhanced):
+        # Shown to whoever runs Tidings: whom the message was for is none of their business.
+        return Unavailable(_ADDRESS.sub("…", reason), is_refused=reply.code != _CLOSING)
     if reply.code < 500:
         throttled = reply.code == 454 or (enhanced is not None and enhanced[0] == _POLICY)
         return RetryLater(reason, uses_attempt=not throttled)
     return RetryLater(reason) if _may_pass(stage, reply.code, enhanced) else Rejected(reason)
-
-
-def channel_fault(reason: str) -> RetryLater:
-    """Say that no message can leave here until somebody mends the settings: nobody is given up for that."""
-    return RetryLater(reason, delay=_CHANNEL_DELAY, uses_attempt=False)
 
 
 def _enhanced(reply: SMTPResponse) -> tuple[int, int] | None:

@@ -138,12 +138,6 @@ async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
     return {row["id"]: row["definition"] for row in rows}
 
 
-async def load_pauses(tx: Tx, *, now: datetime) -> Mapping[str, datetime]:
-    """When resting providers may be called again."""
-    rows = await tx.fetch(_SQL["load_pauses"], now=now)
-    return {row["provider"]: row["paused_until"] for row in rows}
-
-
 def frontier_to_json(frontier: Frontier) -> Json:
     """A frontier as it is stored; a plan that items have since taken the place of stands beside."""
     stored: dict[str, object] = {

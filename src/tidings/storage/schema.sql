@@ -107,11 +107,17 @@ create table workers (
     last_seen_at timestamptz not null
 );
 
--- A provider that keeps timing out or says "not so fast" rests for everyone.
+-- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
+-- keeps its row until a call to it is answered.
 create table provider_pauses (
     provider     text        primary key,
     paused_until timestamptz not null,
-    reason       text        not null
+    reason       text        not null,
+    since        timestamptz,                                  -- when it could first not be used; null if it can be
+    times        integer     not null default 0,               -- rests since then
+    refused      boolean     not null default false,           -- it refuses our settings: a person must mend them
+    rested_at    timestamptz,                                  -- when the last of these rests began
+    tried_at     timestamptz                                   -- when somebody began to try whether it is back
 );
 
 -- The only time-indexed table: one narrow row for each live execution, job or run. due_at means all of ready,

@@ -31,15 +31,6 @@ class HeldShare:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRest:
-    """A provider that rests, until when and why."""
-
-    provider: str
-    until: datetime
-    reason: str
-
-
 async def beat_share(
     tx: Tx,
     *,
@@ -81,9 +72,3 @@ async def list_shares(tx: Tx, *, now: datetime) -> list[HeldShare]:
         HeldShare(row["provider"], row["worker_id"], row["slots"], row["wanted"], row["provider_limit"], row["until"])
         for row in rows
     ]
-
-
-async def list_rests(tx: Tx, *, now: datetime) -> list[ListedRest]:
-    """The providers that all workers leave alone, by name."""
-    rows = await tx.fetch(_SQL["list_rests"], now=now)
-    return [ListedRest(row["provider"], row["paused_until"], row["reason"]) for row in rows]

@@ -3,7 +3,7 @@
 The kernel and the SQL are the real ones; only the time and the way out are not. docs/testing.md shows it with pytest.
 """
 
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.testing.clock import VirtualClock
 from tidings.testing.recorder import Message, Recorder
 from tidings.testing.scratch import Scratch, scratch_engine
@@ -17,6 +17,7 @@ __all__ = [
     "Rejected",
     "RetryLater",
     "Scratch",
+    "Unavailable",
     "Unknown",
     "VirtualClock",
     "scratch_engine",

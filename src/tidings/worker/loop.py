@@ -27,6 +27,8 @@ AFTER_FAILURE = timedelta(seconds=1)
 """What failed for a reason nobody foresaw would fail again at once."""
 ALONE_AFTER = 2
 """Crashes after which work gets the process to itself: what shares it with a row that kills is in every crash too."""
+AFTER_ANOTHER = timedelta(seconds=1)
+"""How long such work waits, unleased, if other such work is there already; the healthy have their turn in between."""
 
 
 class Worker:
@@ -44,8 +46,7 @@ class Worker:
         self._told: set[Place] = set()
         self._to_ask: set[Shard] = set()
         self._moved: set[Place] = set()  # where batches ended: their rows have new due times
-        self._suspects: set[asyncio.Task[None]] = set()
-        self._alone = asyncio.Lock()
+        self._suspect: asyncio.Task[None] | None = None  # it has the process to itself, or waits until it has
 
     async def run(self) -> None:
         """Work until drained; returns once nothing is in the air."""
@@ -85,7 +86,7 @@ class Worker:
         now = await self._engine.kernel.clock.now()
         await self._ask(now)
         for place in self._agenda.due_places(now):
-            if not self._suspects and len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
+            if not self._suspect and len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
                 self._start(place)
         await self._sleep()
 
@@ -143,22 +144,27 @@ class Worker:
         return AFTER_OTHERS if elsewhere.notes(now) else AFTER_NOTHING
 
     async def _move(self, place: Place, claimed: Sequence[Claimed]) -> None:
-        me = asyncio.current_task()
-        if me is None or all(lease.crashes < ALONE_AFTER for lease in claimed):
+        if all(lease.crashes < ALONE_AFTER for lease in claimed):
             await self._engine.move(*place, claimed)
-            return
-        self._suspects.add(me)
+        elif self._suspect:
+            # Nobody may wait for its turn here: the first waits for everybody else, and a lease spent waiting would
+            # count as one more crash.
+            await self._engine.give_back(place[0], claimed, AFTER_ANOTHER)
+        else:
+            await self._move_alone(place, claimed)
+
+    async def _move_alone(self, place: Place, claimed: Sequence[Claimed]) -> None:
+        self._suspect = asyncio.current_task()
         try:
-            async with self._alone:
-                await self._until_others_end()
-                await self._engine.move(*place, claimed)
+            await self._until_others_end()
+            await self._engine.move(*place, claimed)
         finally:
-            self._suspects.discard(me)
+            self._suspect = None
             self._stirred.set()
 
     async def _until_others_end(self) -> None:
         """Nothing new starts meanwhile; but a slow call elsewhere must not cost this work its lease."""
-        others = {task for tasks in self._running.values() for task in tasks} - self._suspects
+        others = {task for tasks in self._running.values() for task in tasks} - {self._suspect}
         if others:
             await asyncio.wait(others, timeout=self._engine.kernel.limits.lease.total_seconds() / 4)
 
@@ -174,7 +180,7 @@ class Worker:
         self._stirred.set()
 
     async def _sleep(self) -> None:
-        full = [lane for lane, tasks in self._running.items() if self._suspects or len(tasks) >= BATCHES_AT_ONCE[lane]]
+        full = [lane for lane, tasks in self._running.items() if self._suspect or len(tasks) >= BATCHES_AT_ONCE[lane]]
         next_time = self._agenda.next_time(full)
         if next_time is None:
             return

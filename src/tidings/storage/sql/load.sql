@@ -57,7 +57,3 @@ select r.id, r.tenant_id, r.workspace_id, r.channel, r.provider, r.content_id, r
 -- name: load_versions
 -- Frozen definitions.
 select id, definition from workflow_versions where id = any(:ids::uuid[]);
-
--- name: load_pauses
--- The providers that rest just now.
-select provider, paused_until from provider_pauses where paused_until > :now;

@@ -13,7 +13,3 @@ select provider, worker_id, slots, wanted, provider_limit, until
   from provider_shares
  where until > :now
  order by provider, worker_id;
-
--- name: list_rests
--- The providers that all workers leave alone, and why.
-select provider, paused_until, reason from provider_pauses where paused_until > :now order by provider;

@@ -1,0 +1,80 @@
+"""Providers that all workers leave alone, and for how long. Reached from kernel/limits.py and kernel/outages.py."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from tidings.domain.ids import Shard
+from tidings.domain.queue import Lane
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("rests")
+
+
+class StoredRest(msgspec.Struct, frozen=True):
+    """A provider that rests; with `since`, one that cannot be used and is only tried when a rest is over."""
+
+    provider: str
+    until: datetime
+    reason: str
+    since: datetime | None = None
+    times: int = 0
+    is_refused: bool = False
+    rested_at: datetime | None = None
+    tried_at: datetime | None = None
+
+
+async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
+    """The rests in force and the outages not known to be over, by provider."""
+    rows = await tx.fetch(_SQL["load_rests"], now=now)
+    return {row["provider"]: StoredRest(*row.values()) for row in rows}
+
+
+async def forget_outage(tx: Tx, *, provider: str, before: datetime) -> None:
+    """Forget an outage whose last rest began before then."""
+    await tx.fetch(_SQL["forget_outage"], provider=provider, before=before)
+
+
+async def rest_unavailable(
+    tx: Tx,
+    *,
+    provider: str,
+    reason: str,
+    refused: bool,
+    started_at: datetime,
+    now: datetime,
+    shortest: timedelta,
+    longest: timedelta,
+) -> None:
+    """Let a provider rest that a call begun at `started_at` could not use."""
+    await tx.fetch(
+        _SQL["rest_unavailable"],
+        provider=provider,
+        reason=reason,
+        refused=refused,
+        started_at=started_at,
+        now=now,
+        shortest=shortest,
+        longest=longest,
+    )
+
+
+async def try_unavailable(tx: Tx, *, provider: str, now: datetime, lost_before: datetime) -> bool:
+    """Take it on to try a provider whose rest is over; False when somebody else does."""
+    return await tx.fetch_one(_SQL["try_unavailable"], provider=provider, now=now, lost_before=lost_before) is not None
+
+
+async def end_outage(tx: Tx, *, provider: str, started_at: datetime) -> datetime | None:
+    """Forget an outage because a call begun at `started_at` was answered; return until when it would have rested."""
+    row = await tx.fetch_one(_SQL["end_outage"], provider=provider, started_at=started_at)
+    return row["paused_until"] if row else None
+
+
+async def wake_resting(
+    tx: Tx, *, shard: Shard, lanes: Sequence[Lane], rested_until: datetime, now: datetime
+) -> set[Lane]:
+    """Make due what waits in a shard for the end of a rest; return the lanes it is in."""
+    rows = await tx.fetch(_SQL["wake_resting"], shard=shard, lanes=lanes, rested_until=rested_until, now=now)
+    return {Lane(row["lane"]) for row in rows}
