@@ -34,7 +34,7 @@ async def test_control_characters_are_escaped_and_long_text_is_cut() -> None:
     item = marked("a\x1b[2J@x.org", {"body": "x" * 5000, "subject": "a\r\nb\x00\ud800"})
 
     with capture_logs() as lines:
-        await ConsoleProvider(Channel.EMAIL).send(item, yes)
+        await ConsoleProvider(Channel.PUSH).send(item, yes)
 
     assert lines[0]["recipient"] == "a\\x1b[2J@x.org"
     assert lines[0]["payload"] == {"body": "x" * 200 + "…", "subject": "a\\r\\nb\\x00\\ud800"}

@@ -7,6 +7,7 @@ import structlog
 from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
+from tidings.providers.acceptance import refusal_of
 from tidings.providers.printable import printable
 
 
@@ -23,6 +24,7 @@ class ConsoleProvider:
 
     def __init__(self, channel: Channel, *, name: str | None = None) -> None:
         self.name = name or f"console-{channel}"
+        self._channel = channel
         self._event = f"{channel} message"
         self._log = structlog.get_logger()
 
@@ -30,6 +32,8 @@ class ConsoleProvider:
         """Log the recipient and the payload, cut short and with control characters escaped."""
         if not may_start():
             return RetryLater(reason="the lease was spent before the call", uses_attempt=False)
+        if refusal := refusal_of(self._channel, item):
+            return refusal
         message_id = f"console-{item.key.hex()[:32]}"
         # Payload keys stay inside one field: as keyword arguments they could replace the line's own.
         payload = {printable(name): printable(value) for name, value in item.payload.items()}
