@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
+from tidings.domain.messages import shown_number
 from tidings.domain.queue import Lane
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -127,7 +128,8 @@ def _number(least: float, most: float) -> Callable[[str, object], float]:
         except ValueError:
             number = least - 1
         if not least <= number <= most:
-            raise ConfigInvalid(f"{source} is {value!r}; write a number from {least:g} to {most:g}")
+            bounds = f"from {shown_number(least)} to {shown_number(most)}"
+            raise ConfigInvalid(f"{source} is {value!r}; write a number {bounds}")
         return number
 
     return read

@@ -50,7 +50,7 @@ def test_a_server_that_may_forget_is_refused(tidings: Command) -> None:
     [
         ('databse_url = "x"', "tidings.toml has 'databse_url', which is no setting; use one of "),
         ("lease_seconds = ", "tidings.toml cannot be read: "),
-        ("batch = 0", "tidings.toml: batch is 0; write a number from 1 to 10000"),
+        ("batch = 0", "tidings.toml: batch is 0; write a number from 1 to 10,000"),
         ("lanes = []", "tidings.toml: lanes is empty; use some of transactional, "),
     ],
 )
@@ -67,6 +67,7 @@ def test_a_bad_settings_file_is_refused(anywhere: Command, file: str, expected: 
         (["worker", "--lanes", "campaigns,fast"], {}, "--lanes has 'fast'; use some of transactional, sequences, "),
         (["worker", "--processes", "0"], {}, "--processes is 0; write a number from 1 to 256"),
         (["worker"], {"TIDINGS_BATCH": "1.5"}, "TIDINGS_BATCH is '1.5'; write a whole number"),
+        (["serve"], {"TIDINGS_RATE_LIMIT": "-1"}, "TIDINGS_RATE_LIMIT is '-1'; write a number from 0 to 1,000,000"),
         (["up"], {"TIDINGS_DOUBT_POLICY": "guess"}, "TIDINGS_DOUBT_POLICY is 'guess'; use one of hold, "),
         (["worker"], {"TIDINGS_SMTP_URL": f"smtp://ann:{PASSWORD}@host:25"}, "add ?from=you@example.com"),
         (["worker", "--app", "no.such:thing"], {}, "--app 'no.such:thing' cannot be loaded"),

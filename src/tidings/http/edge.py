@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidings.http.errors import problem
 from tidings.http.metrics import Metrics
+from tidings.http.queries import spell_query
 
 log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
@@ -33,6 +34,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         answer = _Answer(scope, send)
+        spell_query(scope)
         started = time.perf_counter()
         try:
             async with asyncio.timeout(DEADLINE_SECONDS) as deadline:

@@ -5,7 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from tidings.domain.errors import Problem
+from tidings.domain.audience import read_audience
+from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.messages import quoted
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -23,7 +25,6 @@ from tidings.http.enrollment_shapes import (
     StepLog,
     Why,
 )
-from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
@@ -61,7 +62,8 @@ async def batch_enroll(
     """Enroll everybody who is meant in an active sequence; safe to repeat, which enrolls only who is missing."""
     dry_run = given.pop("dryRun", given.pop("dry_run", False))
     if not isinstance(dry_run, bool):
-        raise FieldsInvalid([Problem("dryRun", "must be true or false")])
+        _, more = read_audience(given, "", segments=False)
+        raise FieldsInvalid([Problem("dryRun", f"{quoted(dry_run)} is not true or false"), *more])
     done = await visit.engine.enrollments.batch_enroll(
         visit.caller, id, given, dry_run=dry_run, on_progress=lambda _: give_time(request.scope)
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 from tidings.domain.graph import OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
-from tidings.http.shapes import AT, ID, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, Given, Json, Name, Shape, example
 
 EXAMPLE_STEP: Json = {
     "dayOffset": 3,
@@ -80,7 +80,7 @@ class GivenSequence(GivenSettings):
     """A sequence to be made: a draft until it is published."""
 
     model_config = example({"name": "Onboarding", **EXAMPLE_SETTINGS, "steps": [EXAMPLE_STEP]})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     steps: list[Json] = Field([], max_length=1_000, description="As they are added one by one.")
 
 
@@ -88,7 +88,7 @@ class ChangedSequence(GivenSettings):
     """What is changed of a sequence: its name, the settings of its draft, its status."""
 
     model_config = example({"status": "active", "inFlight": "leave"})
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Name | None = None
     status: Literal["draft", "active", "paused"] | None = Field(
         None, description="`active` publishes the draft, or lets a paused sequence go on."
     )

@@ -1,16 +1,27 @@
 """What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
 
 Json = dict[str, Any]
+
+
+def _named(given: str) -> str:
+    if wrong := problem_of_name(given):
+        raise ValueError(wrong)
+    return given
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_named)]
+"""What something is called."""
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
 EXAMPLE_DEFINITION: Json = {
@@ -126,14 +137,14 @@ class GivenWorkflow(GivenDefinition):
     """A workflow to be made: its name and its definition."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_WORKFLOW]})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     active: bool = True
 
 
 class ChangedWorkflow(GivenDefinition):
     """A workflow as it should be; a name, description or `active` that is left out stays as it is."""
 
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Name | None = None
     active: bool | None = None
 
 
@@ -342,9 +353,9 @@ class GivenKey(Given):
     """A key to be made, for a workspace of this tenant; left out, it is the caller's own."""
 
     model_config = example({"name": "signup form", "role": "triggerOperator"})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     role: Role
-    workspace: str | None = Field(None, min_length=1, max_length=200)
+    workspace: Name | None = None
     expires_at: AwareDatetime | None = None
 
 

@@ -8,12 +8,11 @@ import msgspec
 from fastapi import APIRouter, Depends, Request
 
 from tidings.domain.audience import Audience, read_audience
-from tidings.domain.errors import SimulationUnavailable
+from tidings.domain.errors import FieldsInvalid, SimulationUnavailable
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.http.access import ContactKeeper, api_of
 from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
-from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import takes
 from tidings.http.simulation_shapes import (
     GivenCampaignSimulation,
