@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
+from tidings.domain.messages import shown_number
 from tidings.domain.queue import Lane
 from tidings.domain.retry import OUTAGE_PATIENCE
 
@@ -221,7 +222,8 @@ def _number(least: float, most: float, *, whole: bool = False) -> Callable[[str,
         except ValueError:
             number = least - 1
         if not least <= number <= most or (whole and not number.is_integer()):
-            raise ConfigInvalid(f"{source} is {value!r}; write a {kind} from {least:.10g} to {most:.10g}")
+            bounds = f"from {shown_number(least)} to {shown_number(most)}"
+            raise ConfigInvalid(f"{source} is {value!r}; write a {kind} {bounds}")
         return number
 
     return read

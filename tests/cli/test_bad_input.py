@@ -54,7 +54,7 @@ def test_a_server_that_may_forget_is_refused(tidings: Command) -> None:
     [
         ('databse_url = "x"', "tidings.toml has 'databse_url', which is not a setting; did you mean database_url?"),
         ("lease_seconds = ", "tidings.toml cannot be read: "),
-        ("batch = 0", "tidings.toml: batch is 0; write a whole number from 1 to 10000"),
+        ("batch = 0", "tidings.toml: batch is 0; write a whole number from 1 to 10,000"),
         ("lanes = []", "tidings.toml: lanes is empty; use some of transactional, "),
     ],
 )
@@ -89,6 +89,7 @@ def test_a_settings_file_with_secrets_that_others_may_read_is_warned_of_and_used
         ),
         (["runs", "list"], {"TIDINGS_XYZZY": PASSWORD}, "TIDINGS_XYZZY is not a setting; use one of "),
         (["db", "reset", "--yes", "--database-url", ""], {}, "--database-url is empty; write a value, or leave it out"),
+        (["serve"], {"TIDINGS_RATE_LIMIT": "-1"}, "TIDINGS_RATE_LIMIT is '-1'; write a number from 0 to 1,000,000"),
         (["up"], {"TIDINGS_DOUBT_POLICY": "guess"}, "TIDINGS_DOUBT_POLICY is 'guess'; use one of hold, "),
         (["worker"], {"TIDINGS_SMTP_URL": f"smtp://ann:{PASSWORD}@host:25"}, "add ?from=you@example.com"),
         (["worker", "--app", "no.such:thing"], {}, "--app 'no.such:thing' cannot be loaded"),

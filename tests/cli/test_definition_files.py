@@ -81,9 +81,12 @@ def test_an_alias_that_is_used_a_few_times_is_fine(tmp_path: Path) -> None:
         ("name: a\nsteps: []\nname: b\n", 3, "'name' is there twice"),
         ("name: a\n---\n- just a text\n", 3, "a workflow is an object with a name, not a text"),
         ("steps: []\n", 1, "give the workflow a name"),
-        ("name: 7\n", 1, "give the workflow a name"),
-        ("name: a\ndescription: [x]\n", 1, "['x'] is not a text"),
-        ("name: a\nactive: maybe\n", 1, "'maybe' is neither true nor false"),
+        ("name: 7\n", 1, "7 is not a name: use a string of 1 to 200 characters"),
+        ("name: '  '\n", 1, "use at least one character that can be seen"),
+        ('name: "a\\u202eb"\n', 1, "turns the direction of writing around"),
+        ("name: a\ndescription: [x]\n", 2, "['x'] is not a string"),
+        ("name: a\nactive: maybe\n", 2, "'maybe' is neither true nor false"),
+        ("name: a\nx: .nan\n", 1, "JSON cannot say"),
         ("name: a\non: x\n", 1, "True is not the name of a field"),
         ("name: a\nsteps: &s [*s]\n", 1, "its aliases make it endless"),
         (laughs("[*n, *n, *n]"), 1, "its aliases make it endless"),
@@ -110,6 +113,27 @@ def test_a_number_of_thousands_of_digits_is_no_json(tmp_path: Path) -> None:
     _, [problem] = read_definitions([written(tmp_path, '{"name": ' + "9" * 5_000 + "}", "flow.json")])
 
     assert problem.message.startswith("is no JSON")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"name": "a", "steps": [], "name": "b"}', "is no JSON: 'name' is there twice; give it once"),
+        ('{"name": "a", "steps": [{"x": 1, "x": 2}]}', "is no JSON: 'x' is there twice; give it once"),
+        ('{"name": "a", "x": NaN}', "is no JSON: NaN is no JSON; write a number, or null"),
+    ],
+)
+def test_json_that_could_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    _, [problem] = read_definitions([written(tmp_path, text, "flow.json")])
+
+    assert problem.message == message
+
+
+def test_a_definition_is_looked_at_although_its_name_is_missing(tmp_path: Path) -> None:
+    [document], problems = read_definitions([written(tmp_path, "active: maybe\nsteps: [{name: a}]\n")])
+
+    assert [one.place for one in problems] == ["name", "active"]
+    assert document.definition == {"steps": [{"name": "a"}]}
 
 
 def test_every_file_is_looked_at(tmp_path: Path) -> None:

@@ -128,10 +128,38 @@ def test_a_bad_event_is_one_line(files: Command, text: str, complaint: str) -> N
     assert complaint in files("events", "send", "bad.yaml").complaint
 
 
-def test_an_unknown_trigger_is_no_error(files: Command) -> None:
-    (files.directory / "unknown.json").write_text(json.dumps({"trigger": "unknown"}))
+def test_a_trigger_that_no_rule_knows_is_refused_with_the_nearest_one_unless_asked_not_to(files: Command) -> None:
+    files("rules", "apply", "rules.yaml")
+    (files.directory / "slip.json").write_text(json.dumps({"trigger": "quote_snet"}))
 
-    sent = files("events", "send", "unknown.json")
+    told = "no rule and no fallback knows 'quote_snet'; did you mean 'quote_sent'?"
+    explained = files("events", "explain", "slip.json")
+    refused = files("events", "send", "slip.json").complaint
+    listed = files("events", "list", "--json").json
+    sent = files("events", "send", "slip.json", "--allow-unknown-trigger")
 
+    assert (explained.status, explained.out.strip()) == (0, f"{told}: nothing is sent")
+    assert f"trigger: {told}" in refused
+    assert "nothing was stored; --allow-unknown-trigger stores it all the same" in refused
+    assert listed == []
     assert sent.status == 0
     assert "no rule and no fallback knows this trigger" in sent.out
+
+
+def test_a_trigger_that_only_a_fallback_knows_is_sent_with_its_application(files: Command) -> None:
+    sent = files("events", "send", "event.yaml", "--app", "legacy:app")
+
+    assert sent.status == 0
+    assert "email to the agent: fallback" in sent.out
+
+
+@pytest.mark.parametrize("flag", ["--channel", "--audience"])
+def test_a_filter_that_no_rule_can_match_is_refused(files: Command, flag: str) -> None:
+    complaint = files("rules", "list", flag, "fax").complaint
+
+    assert f"{flag.removeprefix('--')} 'fax': use one of " in complaint
+
+
+@pytest.mark.parametrize(("flag", "name"), [("--workspace", " "), ("--workspace", "a\u202eb"), ("--tenant", "a\x07b")])
+def test_a_workspace_that_cannot_be_shown_is_refused(files: Command, flag: str, name: str) -> None:
+    assert flag in files("rules", "list", flag, name).complaint

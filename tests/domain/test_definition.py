@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.domain.condition import Compare, Either, Every, Never, Op
-from tidings.domain.definition import CONTENT_FIELDS, MAX_EDGES, MAX_NODES, check_content, parse_workflow
+from tidings.domain.definition import (
+    CONTENT_FIELDS,
+    MAX_EDGES,
+    MAX_NODES,
+    check_content,
+    parse_own_workflow,
+    parse_workflow,
+)
 from tidings.domain.definition_reader import MOST_PROBLEMS
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
@@ -171,7 +178,8 @@ def test_two_bad_ids_are_not_called_the_same() -> None:
     found = problems(graph([delay("a"), {"id": 1, "type": "delay", "delayMs": 1}, {"type": "delay", "delayMs": 1}], []))
 
     assert set(found) == {"nodes[1].id", "nodes[2].id"}
-    assert all("is not a name" in message for message in found.values())
+    assert found["nodes[1].id"] == "1 is not a name: use a string of 1 to 200 characters"
+    assert found["nodes[2].id"] == "is missing: use a string of 1 to 200 characters"
 
 
 def test_a_node_of_a_wrong_type_does_not_make_its_edges_wrong() -> None:
@@ -690,3 +698,77 @@ def test_a_required_field_s_name_has_an_end() -> None:
         parse_workflow(one_send(requiredFields=["name", "." * 1_001]))
 
     assert [problem.place for problem in refused.value.problems] == ["requiredFields[1]"]
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "bounds"),
+    [
+        ({"timeoutSeconds": HUGE}, "timeoutSeconds", "a number from 1 to 315,360,000"),
+        ({"maxRetries": -HUGE}, "maxRetries", "a whole number from 0 to 100"),
+        ({"visibilityTimeout": HUGE}, "visibilityTimeout", "a number from 1 to 3,600"),
+        ({"retry": {"factor": HUGE}}, "retry.factor", "a number from 1 to 100"),
+        ({"retry": {"jitter": float("inf")}}, "retry.jitter", "a number from 0 to 1"),
+        ({"retry": {"jitter": float("nan")}}, "retry.jitter", "a number from 0 to 1"),
+    ],
+)
+def test_a_number_that_no_float_can_hold_is_refused_like_any_other(more: Raw, place: str, bounds: str) -> None:
+    found = problems({**WELCOME, **more})
+
+    assert found[place].endswith(f" is not {bounds}")
+    assert len(found[place]) < 200
+
+
+@pytest.mark.parametrize("value", [HUGE, 1e308])
+def test_a_wait_that_no_float_can_hold_is_longer_than_ten_years(value: float) -> None:
+    found = problems(graph([{"id": "a", "type": "delay", "delayMs": value}], []))
+
+    assert found["nodes[0].delayMs"].endswith("is longer than ten years")
+
+
+def own_problems(raw: object) -> dict[str, str]:
+    with pytest.raises(DefinitionInvalid) as invalid:
+        parse_own_workflow(raw)
+    return {problem.place: problem.message for problem in invalid.value.problems}
+
+
+TWICE: list[tuple[Raw, str]] = [
+    ({**WELCOME, "entry_node_id": "hello"}, "entry_node_id"),
+    ({**WELCOME, "retry": {"baseSeconds": 1, "base_seconds": 2}}, "retry.base_seconds"),
+    (graph([{"id": "a", "type": "delay", "delayMs": 1, "delay_ms": 2}], []), "nodes[0].delay_ms"),
+    (
+        graph([{"id": "a", "type": "function", "function": "f", "payload": {}, "payload_template": {}}], []),
+        "nodes[0].payloadTemplate",
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "place"), TWICE)
+def test_one_field_in_two_spellings_is_refused(raw: Raw, place: str) -> None:
+    assert own_problems(raw)[place].startswith("is given twice, the other time as ")
+
+
+@pytest.mark.parametrize("name", [" ", "a\u202eb", "a\nb", "\u200b"])
+def test_a_node_whose_id_cannot_be_shown_is_refused(name: str) -> None:
+    assert "nodes[0].id" in own_problems(graph([{"id": name, "type": "delay", "delayMs": 1}], [], entry=name))
+
+
+@pytest.mark.parametrize(
+    "raw", [*(raw for raw, _ in TWICE), graph([{"id": " ", "type": "delay", "delayMs": 1}], [], entry=" ")]
+)
+def test_what_an_older_release_stored_is_still_read(raw: Raw) -> None:
+    assert parse_workflow(raw).nodes
+
+
+def test_a_field_that_is_nearly_one_is_told_its_name() -> None:
+    assert own_problems({**WELCOME, "maxretry": 1})["maxretry"].endswith("; did you mean 'maxRetries'?")
+
+
+def test_what_is_missing_is_called_missing() -> None:
+    found = own_problems({"nodes": [{}], "edges": [{}]})
+
+    assert {place: message.partition(":")[0].partition(";")[0] for place, message in found.items()} == {
+        **dict.fromkeys(["nodes[0].id", "nodes[0].type", "edges[0].from", "edges[0].to", "entryNodeId"], "is missing"),
+    }

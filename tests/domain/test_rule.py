@@ -52,13 +52,13 @@ def test_every_channel_and_audience_can_have_a_rule(channel: str, audience: Audi
 
 
 def test_a_rule_may_be_written_in_snake_case() -> None:
-    config = {"include_lead_contact": True, "custom_emails": ["a@example.com"], "custom_phones": ["+442071838750"]}
+    config = {"include_lead_contact": True, "custom_emails": ["a@example.com"], "custom_phones": []}
     written = rule(step(step_order=3, recipient_config=config, max_attempts=7, send_before=None))
 
     [read] = read_rule(written).steps
 
     assert (read.step_order, read.max_attempts) == (3, 7)
-    assert read.recipients == RecipientConfig(True, custom_phones=("+442071838750",), custom_emails=("a@example.com",))
+    assert read.recipients == RecipientConfig(True, custom_emails=("a@example.com",))
 
 
 @pytest.mark.parametrize("config", [None, {}])
@@ -107,7 +107,10 @@ def test_a_step_without_a_configuration_has_none(config: object) -> None:
             rule(step(recipientConfig={"customEmails": ["a@b.example", "x"]})),
             "steps[0].recipientConfig.customEmails[1]",
         ),
-        (rule(step(recipientConfig={"customPhones": ["123"]})), "steps[0].recipientConfig.customPhones[0]"),
+        (
+            {**rule({"template": {"body": "y"}, "recipientConfig": {"customPhones": ["123"]}}), "channel": "sms"},
+            "steps[0].recipientConfig.customPhones[0]",
+        ),
         (rule(step(sendBefore="PT1H")), "steps[0].sendBefore"),
         (rule(step(sendBefore={"time": "when it rains"})), "steps[0].sendBefore.time"),
         (rule(step(sendBefore={"time": "{{ a }} {{ b }}"})), "steps[0].sendBefore.time"),
@@ -188,7 +191,7 @@ def stored(given: dict[str, Any], before: Rule | None = None, at: datetime = NOW
 def test_a_stored_rule_is_read_back_as_it_was() -> None:
     given = rule(
         step(
-            delay="P1DT0.5S", maxAttempts=3, recipientConfig={"includePartner": True, "customPhones": ["+442071838750"]}
+            delay="P1DT0.5S", maxAttempts=3, recipientConfig={"includePartner": True, "customEmails": ["a@example.com"]}
         ),
         step(sendBefore={"time": "{{ at }}", "by": "PT24H"}, enabled=False, stepOrder=0),
         step(attachments=[{"url": "{{ u }}", "filename": "f.pdf", "contentType": "application/pdf"}]),
@@ -236,3 +239,88 @@ def test_two_steps_that_say_the_same_stay_two() -> None:
     after = stored(rule(step(stepOrder=1), step(stepOrder=1), step(stepOrder=1)), before, first=9)
 
     assert [one.id for one in after.steps] == [UUID(int=1), UUID(int=2), UUID(int=9)]
+
+
+def problem(raw: object, place: str) -> str:
+    with pytest.raises(DefinitionInvalid) as refused:
+        read_rule(raw)
+    [found] = [one.message for one in refused.value.problems if one.place == place]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("channel", "config", "place", "remedy"),
+    [
+        ("email", {"customPhones": ["+442071838750"]}, "customPhones", "use customEmails, or leave it out"),
+        ("sms", {"custom_emails": ["a@example.com"]}, "customEmails", "use customPhones, or leave it out"),
+        ("push", {"customPhones": ["+442071838750"]}, "customPhones", "name people of the event, or leave it out"),
+    ],
+)
+def test_addresses_that_a_channel_cannot_reach_are_refused_with_the_remedy(
+    channel: str, config: dict[str, Any], place: str, remedy: str
+) -> None:
+    given = rule({"template": CONTENT[channel], "recipientConfig": config}, channel=channel)
+
+    told = problem(given, f"steps[0].recipientConfig.{place}")
+
+    assert told == f"a message over {channel} cannot reach these; {remedy}"
+
+
+def test_a_rule_that_is_stored_with_them_is_still_read() -> None:
+    given = rule(step(recipientConfig={"customPhones": ["+442071838750"]}, attachments=[FILE]))
+
+    assert len(read_rule(given, is_stored=True).steps) == 1
+
+
+FILE = {"url": "file:///etc/passwd", "filename": "a.pdf"}
+
+
+@pytest.mark.parametrize(
+    "url", [FILE["url"], "file://{{ path }}", "ftp://example.com/{{ x }}", "javascript:{{ x }}", "/etc/passwd", "a b"]
+)
+def test_an_attachment_that_is_not_on_the_web_is_refused(url: str) -> None:
+    told = problem(rule(step(attachments=[{"url": url, "filename": "a.pdf"}])), "steps[0].attachments[0].url")
+
+    assert told.startswith(repr(url))
+    assert told.endswith("; write it like https://example.com/quote.pdf")
+
+
+@pytest.mark.parametrize(
+    "url", ["{{ quote.pdf }}", "https://{{ host }}/a", "HTTP://example.com/{{ x }}", "{{ a }}:{{ b }}"]
+)
+def test_an_attachment_whose_address_comes_with_the_event_is_taken(url: str) -> None:
+    assert read_rule(rule(step(attachments=[{"url": url, "filename": "{{ n }}/x"}]))).steps[0].attachments[0].url == url
+
+
+def test_an_attachment_needs_a_name_that_a_file_can_have() -> None:
+    given = rule(step(attachments=[{"url": "https://example.com/a", "filename": "../a"}]))
+
+    assert "is no name for an attachment" in problem(given, "steps[0].attachments[0].filename")
+
+
+@pytest.mark.parametrize(
+    ("delay", "told"),
+    [
+        (10**400, "is longer than ten years"),
+        ("P20000D", "'P20000D' is longer than ten years"),
+        ("soon", "'soon' is not a duration: write it like PT30M, PT2H or P3D, or as seconds"),
+        ("P1M", "'P1M' counts months or years"),
+    ],
+)
+def test_a_delay_that_will_not_do_is_told_why(delay: object, told: str) -> None:
+    found = problem(rule(step(delay=delay)), "steps[0].delay")
+
+    assert told in found
+    assert found.endswith(told) or "P30D" in found
+
+
+def test_one_field_of_a_step_in_two_spellings_is_refused() -> None:
+    told = problem(rule(step(maxAttempts=3, max_attempts=5)), "steps[0].max_attempts")
+
+    assert told == "is given twice, the other time as maxAttempts; give it once"
+
+
+def test_a_rule_of_nothing_is_told_all_that_it_lacks() -> None:
+    assert places({}) == {"trigger", "channel", "audience", "steps"}
+    assert problem({}, "trigger").startswith("is missing: use 1 to 100 letters")
+    assert problem({}, "channel") == "is missing: use one of email, whatsapp, sms, push, voice"

@@ -47,7 +47,7 @@ async def test_a_log_hears_of_a_message_and_not_what_it_says_or_to_whom(capsys: 
 async def test_control_characters_are_escaped_and_what_is_long_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     item = marked("a\x1b[2J@x.org", {"body": "x" * 5000 + "\n" * 100, "subject": "a\x07b\x00\ud800"})
 
-    await ConsoleProvider(Channel.EMAIL, on_terminal=True).send(item, yes)
+    await ConsoleProvider(Channel.PUSH, on_terminal=True).send(item, yes)
     shown = capsys.readouterr().out
 
     assert "a\\x1b[2J@x.org" in shown

@@ -112,8 +112,8 @@ async def test_000_recipient_matrix(manager: Person, operator: Person) -> None:
             config = {
                 "includeLeadContact": lead,
                 "includePartner": partner,
-                "customEmails": [CUSTOM_EMAIL, str(LEAD["email"]).upper()] if has_custom else [],
-                "customPhones": [CUSTOM_PHONE, LEAD["phone"]] if has_custom else [],
+                "customEmails": [CUSTOM_EMAIL, str(LEAD["email"]).upper()] if has_custom and field == "email" else [],
+                "customPhones": [CUSTOM_PHONE, LEAD["phone"]] if has_custom and field == "phone" else [],
             }
             trigger = f"{channel}-{number}"
             await make_rule(manager, step(channel, recipientConfig=config), trigger=trigger, channel=channel)

@@ -225,3 +225,28 @@ async def test_a_workflow_is_triggered_for_each_contact_with_each_data(
     assert {(one.recipient, one.payload["body"]) for one in found.findings.messages} == {
         ("ada@example.com", "Dear ada"),
     }
+
+
+@pytest.mark.parametrize(
+    ("node", "data", "reason"),
+    [
+        ({"body": "Hello"}, ADA, "payload has no subject"),
+        (
+            {"subject": "Dear {{ name }}", "body": "Hello"},
+            ADA | {"name": "a\nb"},
+            "subject has a control character",
+        ),
+        ({"subject": "Hi", "body": "Hello", "to": "{{ name }}"}, ADA, "recipient is not an e-mail address"),
+    ],
+)
+async def test_an_e_mail_that_fails_for_real_fails_in_the_simulation_for_the_same_reason(
+    node: dict[str, str], data: dict[str, str], reason: str, engine: Engine, caller: Caller, stage: Stage
+) -> None:
+    nodes = [{"id": "hello", "type": "email", "to": "{{ email }}", **node}]
+    subject = SimulatedWorkflow.of("welcome", {"entryNodeId": "hello", "nodes": nodes, "edges": []})
+
+    found = await simulate(engine, HOME, subject, Scenario(days=1, data=(data,)), stage)
+
+    assert (found.findings.sent, found.findings.failed) == (0, 1)
+    assert [(one.step, one.reason) for one in found.findings.failed_because] == [("hello", reason)]
+    assert found.findings.ended == {"failed": 1}

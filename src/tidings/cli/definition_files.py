@@ -13,6 +13,9 @@ import yaml
 from yaml.constructor import ConstructorError
 
 from tidings.domain.errors import InputInvalid, Problem
+from tidings.domain.json_text import parse_json
+from tidings.domain.messages import quoted
+from tidings.domain.names import problem_of_name
 
 JSON_SUFFIX = ".json"
 SUFFIXES = frozenset({".yaml", ".yml", JSON_SUFFIX})
@@ -118,11 +121,9 @@ def read_definitions(files: Sequence[Path]) -> tuple[list[Document], list[FilePr
         if not found:
             problems.append(FileProblem(str(file), None, None, "", "there is no workflow in it"))
         for one in found:
-            read = _document(file, one)
-            if isinstance(read, FileProblem):
-                problems.append(read)
-            else:
-                documents.append(read)
+            read, wrong = _document(file, one)
+            problems += wrong
+            documents += [read] if read else []
     return documents, problems + list(_repeated(documents))
 
 
@@ -150,11 +151,11 @@ def read_objects(file: Path) -> Iterator[Found]:
 
 def _read_json(file: Path, text: str) -> list[Found]:
     try:
-        return [Found(json.loads(text))]
+        return [Found(parse_json(text))]
     except json.JSONDecodeError as error:
         problem = FileProblem(str(file), error.lineno, None, "", f"is no JSON: {error.msg} (column {error.colno})")
         raise FilesInvalid([problem]) from error
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a name twice, NaN, a number of thousands of digits
         raise FilesInvalid([FileProblem(str(file), None, None, "", f"is no JSON: {error}")]) from error
     except RecursionError as error:
         raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
@@ -195,27 +196,37 @@ def _parts(node: yaml.Node, counted: dict[int, float]) -> float:
     return counted[id(node)]
 
 
-def _document(file: Path, found: Found) -> Document | FileProblem:
+def _document(file: Path, found: Found) -> tuple[Document | None, list[FileProblem]]:
+    """A workflow of a file and what is wrong about it; its definition is looked at even where the rest is wrong."""
     value, line = found.value, found.node.start_mark.line + 1 if found.node else None
     if not isinstance(value, dict):
-        return FileProblem(str(file), line, None, "", f"a workflow is an object with a name, not {_kind(value)}")
-    name = value.get("name")
-    if not isinstance(name, str) or not name:
-        return FileProblem(str(file), line, None, "name", "give the workflow a name")
-    if wrong := _wrong_in(value):
-        return FileProblem(str(file), line, name, wrong.place, wrong.message)
+        told = f"a workflow is an object with a name, not {_kind(value)}"
+        return None, [FileProblem(str(file), line, None, "", told)]
+    if odd := wrong_as_json(value):
+        return None, [FileProblem(str(file), line, _named(value), odd.place, odd.message)]
+    problems = [
+        FileProblem(str(file), line_of(found.node, one.place), _named(value), one.place, one.message)
+        for one in _wrong_about(value)
+    ]
     definition = {key: inner for key, inner in value.items() if key not in ABOUT}
-    return Document(file, name, value.get("description"), value.get("active"), definition, found.node)
+    name, description, active = _named(value) or "", value.get("description"), value.get("active")
+    return Document(file, name, description, active, definition, found.node), problems
 
 
-def _wrong_in(value: Mapping[Any, Any]) -> Problem | None:
+def _named(value: Mapping[Any, Any]) -> str | None:
+    name = value.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _wrong_about(value: Mapping[Any, Any]) -> Iterator[Problem]:
     """What keeps an object from being a workflow, whatever its definition says."""
-    description, active = value.get("description"), value.get("active")
+    name, description, active = value.get("name"), value.get("description"), value.get("active")
+    if wrong := "give the workflow a name" if name in (None, "") else problem_of_name(name):
+        yield Problem("name", wrong)
     if description is not None and not isinstance(description, str):
-        return Problem("description", f"{description!r} is not a text")
+        yield Problem("description", f"{quoted(description)} is not a string")
     if active is not None and not isinstance(active, bool):
-        return Problem("active", f"{active!r} is neither true nor false")
-    return wrong_as_json(value)
+        yield Problem("active", f"{quoted(active)} is neither true nor false")
 
 
 def wrong_as_json(value: Mapping[Any, Any]) -> Problem | None:
@@ -223,7 +234,7 @@ def wrong_as_json(value: Mapping[Any, Any]) -> Problem | None:
     if odd := [key for key in value if not isinstance(key, str)]:
         return Problem("", f"{odd[0]!r} is not the name of a field; put it in quotes")
     try:
-        json.dumps(value)
+        json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):  # a set, bytes, an alias inside itself: YAML can say more than JSON
         return Problem("", "has something in it that JSON cannot say")
     return None
@@ -231,7 +242,7 @@ def wrong_as_json(value: Mapping[Any, Any]) -> Problem | None:
 
 def _repeated(documents: Sequence[Document]) -> Iterator[FileProblem]:
     first: dict[str, Path] = {}
-    for one in documents:
+    for one in filter(lambda one: one.name, documents):
         if one.name in first:
             message = f"{one.name!r} is defined twice, first in {first[one.name]}"
             yield FileProblem(str(one.file), one.line_of("name"), one.name, "name", message)

@@ -11,12 +11,14 @@ from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.worker import AppReference
-from tidings.domain.errors import InputInvalid
+from tidings.domain.errors import InputInvalid, TriggerUnknown
 from tidings.domain.ids import Workspace
 
 if TYPE_CHECKING:
+    from tidings.engine import Engine
     from tidings.products.events import ShownDecision, ShownEvent
 
+NO_RULE = "no rule and no fallback knows this trigger"
 app = typer.Typer(help="Events: send them, or see what they would do.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A YAML or JSON file with one event.")]
@@ -28,6 +30,10 @@ Key = Annotated[str | None, typer.Option(help="Its idempotency key, over the one
 def send(
     file: File,
     key: Key = None,
+    allow_unknown_trigger: Annotated[
+        bool,
+        typer.Option("--allow-unknown-trigger", help="Store it even if nothing knows its trigger."),
+    ] = False,
     app: AppReference = None,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
@@ -36,10 +42,20 @@ def send(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send an event; workers send its messages. The same key again changes nothing."""
+    """Send an event; workers send its messages. The same key again changes nothing.
+
+    A trigger that no rule and no fallback knows is refused: most are slips of the pen.
+    """
     given, by = _read(file, key), caller(tenant, workspace, actor)
-    sent = on_database(database_url, data_dir, lambda engine: engine.events.send(by, given, source="cli"), app)
-    _print_event(sent, as_json=as_json)
+
+    async def work(engine: "Engine") -> "ShownEvent":
+        try:
+            return await engine.events.send(by, given, source="cli", must_be_known=not allow_unknown_trigger)
+        except TriggerUnknown as error:
+            remedy = "nothing was stored; --allow-unknown-trigger stores it all the same"
+            raise InputInvalid(f"{error} ({remedy})") from error
+
+    _print_event(on_database(database_url, data_dir, work, app), as_json=as_json)
 
 
 @app.command()
@@ -56,11 +72,16 @@ def explain(
     from tidings.cli.output import print_json
 
     given, room = _read(file, None), Workspace(tenant, workspace)
-    decisions = on_database(database_url, data_dir, lambda engine: engine.events.explain(room, given), app)
+
+    async def work(engine: "Engine") -> "tuple[Sequence[ShownDecision], str]":
+        decisions = await engine.events.explain(room, given)
+        return decisions, NO_RULE if decisions else await engine.events.unknown(room, str(given["trigger"]))
+
+    decisions, told = on_database(database_url, data_dir, work, app)
     if as_json:
         print_json({"decisions": decisions})
     else:
-        _print_decisions(decisions)
+        _print_decisions(decisions, told)
 
 
 @app.command("list")
@@ -152,11 +173,11 @@ def _print_event(event: "ShownEvent", *, as_json: bool) -> None:
         _print_decisions(event.decisions)
 
 
-def _print_decisions(decisions: "Sequence[ShownDecision]") -> None:
+def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RULE) -> None:
     from tidings.cli.output import content_cell, print_line, print_table
 
     if not decisions:
-        print_line("no rule and no fallback knows this trigger: nothing is sent")
+        print_line(f"{if_none}: nothing is sent")
     for one in decisions:
         print_line(f"{one.channel} to the {one.audience}: {one.outcome} · {one.reason}")
         if one.items:

@@ -10,15 +10,24 @@ import typer
 from tidings.cli.options import config_from, run
 from tidings.config import Config
 from tidings.domain.caller import Caller
+from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
+from tidings.domain.names import problem_of_name
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
 
 Result = TypeVar("Result")
 
-Tenant = Annotated[str, typer.Option(help="The tenant.")]
-WorkspaceName = Annotated[str, typer.Option("--workspace", help="The tenant's workspace.")]
+
+def _named(parameter: typer.CallbackParam, given: str) -> str:
+    if wrong := problem_of_name(given):
+        raise InputInvalid(f"--{parameter.name}: {wrong}")
+    return given
+
+
+Tenant = Annotated[str, typer.Option(help="The tenant.", callback=_named)]
+WorkspaceName = Annotated[str, typer.Option("--workspace", help="The tenant's workspace.", callback=_named)]
 Actor = Annotated[str, typer.Option(help="Who does it, for the audit log.", envvar="USER")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
 WorkflowReference = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's name or id.")]

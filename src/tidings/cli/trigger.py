@@ -1,6 +1,5 @@
 """`tidings trigger`: start one execution of a workflow."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from tidings.cli.opened import (
 )
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.errors import InputInvalid
+from tidings.domain.json_text import parse_json
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
@@ -78,7 +78,7 @@ def read_json(text: str, flag: str) -> object:
     """Any JSON, given in the same ways."""
     source = text if not text.startswith("@") else _read(text[1:], flag)
     try:
-        return json.loads(source)
+        return parse_json(source)
     except (ValueError, RecursionError) as error:
         raise InputInvalid(f'{flag} is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
 

@@ -16,7 +16,9 @@ from tidings.domain.audience import Audience, read_audience
 from tidings.domain.definition import CONTENT_FIELDS, check_content
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.item import Channel
-from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
+from tidings.domain.messages import quoted, unfit
+from tidings.domain.names import LONGEST_NAME, problem_of_name
+from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_too_deep, unstorable_places
 from tidings.domain.template import has_path, required_variables
 from tidings.domain.timing import parse_duration
 
@@ -34,7 +36,6 @@ CONTACT_FIELDS = frozenset(
     ]
 )
 """What templates see of a contact; what is under attributes is the user's own."""
-LONGEST_NAME = 200
 LARGEST_DATA = 32_768
 FASTEST_RATE = 1_000_000
 MOST_POSTS = 100
@@ -103,14 +104,12 @@ def read_campaign(raw: object, before: Campaign | None = None) -> tuple[Campaign
     if "name" not in found and "name" not in given:
         problems.append(Problem("name", "is missing: give the campaign a name"))
     if channel is None:
-        return None, problems
+        return None, problems + _wrong_without_channel(given, before)
     problems += _read_content(channel, given, before, found)
     problems += _read_people(channel, given, found)
-    if problems:
-        return None, problems
-    campaign = Campaign(**(found | {"channel": channel}))
-    wrong = _unknown_variables(campaign)
-    return (None, wrong) if wrong else (campaign, [])
+    if not {one.place.partition(".")[0] for one in problems} & {"content", "data"}:
+        problems += _unknown_variables(Campaign("", channel, found["content"], None, found.get("data", {})))
+    return (None, problems) if problems else (Campaign(**(found | {"channel": channel})), [])
 
 
 def at_hour(base: datetime, hour: int, zone: str) -> datetime:
@@ -171,12 +170,23 @@ def _channel(
 ) -> Channel | None:
     value = given["channel"][1] if "channel" in given else before.channel if before else None
     if value not in [*CHANNELS]:
-        problems.append(Problem("channel", f"must be one of {', '.join(CHANNELS)}"))
+        problems.append(Problem("channel", f"{unfit(value, 'is no channel')}: use one of {', '.join(CHANNELS)}"))
         return None
     channel = Channel(str(value))
     if before and channel is not before.channel and "content" not in given:
         problems.append(Problem("content", f"is for {before.channel}; give the content for {channel} with the channel"))
     return channel
+
+
+def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: Campaign | None) -> list[Problem]:
+    """What else is wrong, as far as it can be told while nobody knows the channel."""
+    problems = [] if before or "content" in given else [Problem("content", "is missing: say what the message says")]
+    audience = given["audience"][1] if "audience" in given else None
+    if audience is not None:
+        return problems + read_audience(audience)[1]
+    if before is None:
+        problems.append(Problem("audience", "is missing: say whom it is for; only social campaigns have none"))
+    return problems
 
 
 def _read_content(
@@ -186,7 +196,7 @@ def _read_content(
         return [] if before else [Problem("content", f"is missing: {_WANTED[channel]}")]
     content = given["content"][1]
     if not isinstance(content, Mapping):
-        return [Problem("content", f"must be an object: {_WANTED[channel]}")]
+        return [Problem("content", f"{quoted(content)} is not an object: {_WANTED[channel]}")]
     problems = [Problem(f"content.{place}", UNSTORABLE) for place in unstorable_places(content)]
     if channel is Channel.SOCIAL:
         found["content"], wrong = _posts(content)
@@ -232,7 +242,8 @@ def _posts(content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
         one, wrong = _post(post, number, f"content.posts[{number - 1}]")
         read.append(one)
         problems += wrong
-    if len({one.get("id") for one in read}) < len(read):
+    ids = [one["id"] for one in read if isinstance(one.get("id"), str)]
+    if len(set(ids)) < len(ids):
         problems.append(Problem("content.posts", "have an id twice: give each its own, or none"))
     return {"posts": read}, problems
 
@@ -246,21 +257,18 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
         if name not in ("id", "body", "accounts")
     ]
     id, accounts = post.get("id", str(number)), post.get("accounts")
-    if not _is_name(id):
-        problems.append(Problem(f"{place}.id", f"must be a text of 1 to {LONGEST_NAME} characters"))
+    if wrong := problem_of_name(id):
+        problems.append(Problem(f"{place}.id", wrong))
     if not isinstance(accounts, Sequence) or isinstance(accounts, str) or not 1 <= len(accounts) <= MOST_ACCOUNTS:
         problems.append(Problem(f"{place}.accounts", f"must be a list of 1 to {MOST_ACCOUNTS} accounts"))
-    elif wrong := [at for at, one in enumerate(accounts) if not _is_name(one)]:
-        problems += [Problem(f"{place}.accounts[{at}]", "must be the name of an account") for at in wrong]
+    else:
+        found = [(at, problem_of_name(one)) for at, one in enumerate(accounts)]
+        problems += [Problem(f"{place}.accounts[{at}]", wrong) for at, wrong in found if wrong]
     try:
         body = check_content(Channel.SOCIAL, {"body": post.get("body")}).get("body", "")
     except DefinitionInvalid as error:
         return {}, problems + [Problem(one.place.replace("content", place, 1), one.message) for one in error.problems]
     return {"id": id, "body": body, "accounts": [] if problems else list(dict.fromkeys(accounts or ()))}, problems
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 1 <= len(value.strip()) <= LONGEST_NAME and is_storable(value)
 
 
 def _unknown_variables(campaign: Campaign) -> list[Problem]:
@@ -292,11 +300,9 @@ def _given_by(campaign: Campaign, path: str) -> str:
 
 
 def _name(value: object) -> Json:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("must be a text with something in it")
-    if len(value) > LONGEST_NAME or not is_storable(value):
-        raise ValueError(UNSTORABLE if len(value) <= LONGEST_NAME else f"use at most {LONGEST_NAME} characters")
-    return {"name": value.strip()}
+    if wrong := problem_of_name(value):
+        raise ValueError(wrong)
+    return {"name": str(value).strip()}
 
 
 def _data(value: object) -> Json:
@@ -338,11 +344,9 @@ def _rate(value: object) -> Json:
 def _max_lateness(value: object) -> Json:
     if value is None:
         return {"max_lateness": None}
-    span = parse_duration(value) if isinstance(value, str) else None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        span = timedelta(seconds=min(float(value), 1e9))
-    if span is None or not timedelta(0) < span <= timedelta(days=3650):
-        raise ValueError("must be a duration such as PT2H, or a number of seconds above 0")
+    span = parse_duration(value, or_seconds=True)
+    if not span:
+        raise ValueError(f"{quoted(value)} is no time at all: write how late it may be, such as PT2H")
     return {"max_lateness": span}
 
 

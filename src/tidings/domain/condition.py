@@ -63,6 +63,7 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+_LONGEST_INDEX = 18
 
 
 def holds(condition: Condition, context: Mapping[str, object]) -> bool:
@@ -84,11 +85,15 @@ def _found(context: object, path: Sequence[str]) -> object:
     for name in path:
         if isinstance(context, Mapping) and name in context:
             context = context[name]
-        elif isinstance(context, list) and name.isdecimal() and int(name) < len(context):
+        elif isinstance(context, list) and _is_index(name) and int(name) < len(context):
             context = context[int(name)]
         else:
             return _ABSENT
     return context
+
+
+def _is_index(name: str) -> bool:
+    return name.isdecimal() and len(name) <= _LONGEST_INDEX  # Python refuses to read an int of thousands of digits
 
 
 def _compares(op: Op, found: object, value: object) -> bool:

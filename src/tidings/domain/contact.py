@@ -19,6 +19,7 @@ from tidings.domain.address import read_email, read_locale, read_phone, read_tim
 from tidings.domain.errors import Problem
 from tidings.domain.ids import Bucket, Workspace, bucket_of_id, length_prefixed
 from tidings.domain.item import Channel
+from tidings.domain.names import NOT_SHOWN, problem_of_characters
 from tidings.domain.storable import (
     TOO_DEEP,
     UNSTORABLE,
@@ -57,7 +58,6 @@ _WAYS: Mapping[Channel, str] = {
 }
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _PRINTABLE = re.compile(r"[ -~]*")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Consent(StrEnum):
@@ -231,8 +231,8 @@ def _text(value: object, longest: int = LONGEST_TEXT) -> str:
         raise ValueError(f"has {len(value):,} characters: use at most {longest}")
     if not is_storable(text):
         raise ValueError(UNSTORABLE)
-    if _CONTROL.search(text):
-        raise ValueError("holds a control character, a line break say; leave it out")
+    if wrong := problem_of_characters(text):
+        raise ValueError(wrong)
     return text
 
 
@@ -286,7 +286,7 @@ def _texts(most: int, longest: int) -> Callable[[str, object], Json]:
 
 def _attributes(name: str, value: object) -> Json:
     given = _object(value)
-    wrong = [one for one in given if not 1 <= len(one) <= LONGEST_LABEL or _CONTROL.search(one)]
+    wrong = [one for one in given if not 1 <= len(one) <= LONGEST_LABEL or NOT_SHOWN.search(one)]
     if wrong:
         use = f"use 1 to {LONGEST_LABEL} characters, none of them a control character"
         raise _Wrong(Problem(f".{one[:LONGEST_LABEL]!r}", use) for one in wrong)

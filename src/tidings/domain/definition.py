@@ -15,6 +15,7 @@ from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, LONGES
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
+from tidings.domain.messages import quoted, unfit
 from tidings.domain.retry import GRAPH, STEPS, RetryPolicy
 from tidings.domain.sequence_form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
@@ -41,12 +42,12 @@ _NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
 _STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
-def parse_workflow(raw: object) -> Graph:
+def parse_workflow(raw: object, *, is_stored: bool = True) -> Graph:
     """Turn a definition into a graph, or raise DefinitionInvalid with everything that is wrong with it."""
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
     try:
-        reader = SequenceForm(raw) if "sequence" in raw else _Workflow(raw)
+        reader = SequenceForm(raw) if "sequence" in raw else _Workflow(raw, is_stored=is_stored)
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
         if isinstance(reader, SequenceForm):
@@ -62,7 +63,7 @@ def parse_own_workflow(raw: object) -> Graph:
         raise DefinitionInvalid(
             [Problem("sequence", "is no field of a workflow; make a sequence, add steps, publish it")]
         )
-    return parse_workflow(raw)
+    return parse_workflow(raw, is_stored=False)
 
 
 def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:
@@ -76,8 +77,8 @@ def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:
 class _Workflow(Reader):
     """Reads one definition, in the form it was written in."""
 
-    def __init__(self, raw: Raw) -> None:
-        super().__init__()
+    def __init__(self, raw: Raw, *, is_stored: bool) -> None:
+        super().__init__(is_stored=is_stored)
         self.raw = raw
         self.places: dict[str, int] = {}
         self.visibility = self.read_visibility()
@@ -128,7 +129,7 @@ class _Workflow(Reader):
     def required_fields(self) -> tuple[str, ...]:
         raw = self.get(self.raw, "requiredFields", ())
         if not isinstance(raw, list | tuple) or not all(isinstance(one, str) and one for one in raw):
-            self.add("requiredFields", f"{raw!r} is not a list of names")
+            self.add("requiredFields", f"{quoted(raw)} is not a list of names")
             return ()
         if len(raw) > MAX_FIELDS:
             self.add("requiredFields", f"{len(raw)} names are more than the {MAX_FIELDS} there may be")
@@ -154,7 +155,7 @@ class _Workflow(Reader):
 
     def entry(self, raw: object, nodes: Mapping[str, Node]) -> str:
         if not isinstance(raw, str) or raw not in nodes:
-            self.add("entryNodeId", f"{raw!r} is not the id of a node; use one of {_some(nodes)}")
+            self.add("entryNodeId", f"{unfit(raw, 'is not the id of a node')}; use one of {_some(nodes)}")
             return ""
         return raw
 
@@ -191,11 +192,13 @@ class _Workflow(Reader):
             return self.send(raw, name, Channel(kind), retry, place)
         if not isinstance(kind, str) or kind not in _NODE_FIELDS:
             types = ", ".join((*_NODE_FIELDS, *CONTENT_FIELDS))
-            self.add(f"{place}.type", f"{kind!r} is not a node type; use one of {types}")
+            self.add(f"{place}.type", f"{unfit(kind, 'is not a node type')}; use one of {types}")
             return Delay(name)  # stands in for it, so that edges to it are not called wrong as well
         self.known_fields(raw, ("id", "type", *_NODE_FIELDS[kind]), place)
         if kind == "function":
             payload = self.get(raw, "payload", self.get(raw, "payloadTemplate"))
+            if not self.is_stored and "payload" in raw and self.get(raw, "payloadTemplate") is not None:
+                self.add(f"{place}.payloadTemplate", "is given twice, the other time as payload; give it once")
             return self.function(raw, name, payload, retry, place, in_graph=True)
         return Branch(name) if kind == "branch" else self.delay(raw, name, place)
 
@@ -283,7 +286,7 @@ class _Workflow(Reader):
         ends = (raw.get("from"), raw.get("to")) if isinstance(raw, Mapping) else (None, None)
         for name, end in zip(("from", "to"), ends, strict=True):
             if not isinstance(end, str) or end not in nodes:
-                self.add(f"{place}.{name}", f"{end!r} is not the id of a node; use one of {_some(nodes)}")
+                self.add(f"{place}.{name}", f"{unfit(end, 'is not the id of a node')}; use one of {_some(nodes)}")
         if not isinstance(raw, Mapping):
             return Edge(str(ends[0]), str(ends[1]))
         self.known_fields(raw, ("id", "from", "to", "condition"), place)

@@ -1,13 +1,12 @@
 """Reads the parts that definitions are made of, and keeps every problem it meets with its place."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from tidings.domain import template
 from tidings.domain.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Never, Op
@@ -15,6 +14,8 @@ from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.graph import OnFailure
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import Channel
+from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
+from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.retry import RetryPolicy
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
@@ -30,7 +31,6 @@ CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
 """The templates each channel takes."""
 
 HTML_FIELDS = frozenset({"html"})
-LONGEST_NAME = 200
 MAX_CONDITIONS = 100
 MAX_DEPTH = 20
 MAX_TEXTS = 1_000
@@ -44,9 +44,14 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 
 
 class Reader:
-    """Keeps the problems of what it reads."""
+    """Keeps the problems of what it reads.
 
-    def __init__(self) -> None:
+    What `is_stored` was let in before, perhaps by an older release, and must be read for as long as something runs by
+    it: checks that came later are for what is given now.
+    """
+
+    def __init__(self, *, is_stored: bool = False) -> None:
+        self.is_stored = is_stored
         self.problems: list[Problem] = []
         self.found = 0
 
@@ -68,19 +73,33 @@ class Reader:
         return raw.get(name, raw.get(snake_case(name), default))
 
     def known_fields(self, raw: Raw, known: Sequence[str], place: str) -> None:
-        """Refuse fields nobody reads: most are slips of the pen."""
+        """Refuse fields nobody reads, most of which are slips of the pen, and one field in two spellings."""
         allowed = {*known, *map(snake_case, known)}
         for name in raw:
             if name not in allowed:
-                self.add(below(place, str(name)), f"{name!r} is not a field here; use {', '.join(known)}")
+                use = f"use {', '.join(known)}{did_you_mean(str(name), known)}"
+                self.add(below(place, str(name)[:LONGEST_NAME]), f"{quoted(name)} is not a field here; {use}")
+        if not self.is_stored:
+            self.once(raw, known, place)
+
+    def once(self, raw: Raw, known: Sequence[str], place: str) -> None:
+        """Refuse one field in two spellings: nobody could say which of them holds."""
+        for name in known:
+            if snake_case(name) != name and name in raw and snake_case(name) in raw:
+                self.add(below(place, snake_case(name)), f"is given twice, the other time as {name}; give it once")
 
     def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
         """A short text that names something."""
         given = raw.get(field, default)
-        if isinstance(given, str) and given and len(given) <= LONGEST_NAME:
+        if given is None:
+            self.add(below(place, field), f"is missing: use a string of 1 to {LONGEST_NAME} characters")
+            return ""
+        if self.is_stored and isinstance(given, str) and 0 < len(given) <= LONGEST_NAME:
             return given
-        self.add(below(place, field), f"{given!r} is not a name: use a text of 1 to {LONGEST_NAME} characters")
-        return ""
+        problem = problem_of_name(given)
+        if problem:
+            self.add(below(place, field), problem)
+        return "" if problem else str(given)
 
     def choice(self, raw: Raw, name: str, kind: type[Choice], default: Choice, place: str) -> Choice:
         """One of a few words."""
@@ -88,7 +107,7 @@ class Reader:
         try:
             return kind(str(given))
         except ValueError:
-            self.add(below(place, name), f"{given!r} is not one of {', '.join(kind)}")
+            self.add(below(place, name), f"{quoted(given)} is not one of {', '.join(kind)}")
             return default
 
     def flag(self, raw: Raw, name: str, default: bool, place: str) -> bool:
@@ -96,7 +115,7 @@ class Reader:
         given = self.get(raw, name, default)
         if isinstance(given, bool):
             return given
-        self.add(below(place, name), f"{given!r} is not true or false")
+        self.add(below(place, name), f"{quoted(given)} is not true or false")
         return default
 
     def number(
@@ -106,11 +125,11 @@ class Reader:
         given = self.get(raw, name)
         if given is None:
             return None
-        is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-        if is_number and least <= float(str(given)) <= most and (not whole or float(str(given)).is_integer()):
-            return float(str(given))
+        if is_within(given, least, most) and (not whole or given == int(given)):
+            return float(given)
         kind = "a whole number" if whole else "a number"
-        self.add(below(place, name), f"{given!r} is not {kind} from {least:g} to {most:g}")
+        bounds = f"from {shown_number(least)} to {shown_number(most)}"
+        self.add(below(place, name), f"{quoted(given)} is not {kind} {bounds}")
         return None
 
     def recipients(self, raw: object, channel: Channel, place: str) -> tuple[str, ...]:
@@ -134,7 +153,7 @@ class Reader:
             self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
         for name, source in found.items():
             if not isinstance(source, str):
-                self.add(f"{place}.{name}", f"{source!r} is not a text")
+                self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
             else:
                 self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
         return {name: str(source) for name, source in found.items()}
@@ -145,7 +164,7 @@ class Reader:
         if raw is None:
             return {}
         if not isinstance(raw, Mapping):
-            self.add(where, f"{raw!r} is not an object")
+            self.add(where, f"{quoted(raw)} is not an object")
             return {}
         texts = list(islice(_texts(raw, (where,), MAX_DEPTH), MAX_TEXTS + 1))
         if None in texts or len(texts) > MAX_TEXTS:
@@ -173,18 +192,18 @@ class Reader:
 
     def milliseconds(self, raw: object, place: str) -> timedelta:
         """A wait as 001 writes it."""
-        if isinstance(raw, bool) or not isinstance(raw, int | float) or not raw >= 0:
-            self.add(f"{place}.delayMs", f"{raw!r} is not a wait: use a number of milliseconds from 0 on")
+        if not is_number(raw) or not raw >= 0:
+            self.add(f"{place}.delayMs", f"{quoted(raw)} is not a wait: use a number of milliseconds from 0 on")
             return timedelta()
         if raw > LONGEST_WAIT.total_seconds() * 1000:
-            self.add(f"{place}.delayMs", f"{raw!r} is longer than ten years")
+            self.add(f"{place}.delayMs", f"{quoted(raw)} is longer than ten years")
             return timedelta()
         return timedelta(milliseconds=raw)
 
     def duration(self, raw: object, place: str) -> timedelta:
         """A wait as ISO 8601 writes it."""
         try:
-            return parse_duration(raw if isinstance(raw, str) else repr(raw))
+            return parse_duration(raw)
         except ValueError as error:
             self.add(f"{place}.duration", str(error))
             return timedelta()
@@ -196,7 +215,9 @@ class Reader:
             return default
         where = below(place, "retry")
         if not isinstance(given, Mapping):
-            self.add(where, f"{given!r} is not an object with attempts, baseSeconds, factor, capSeconds and jitter")
+            self.add(
+                where, f"{quoted(given)} is not an object with attempts, baseSeconds, factor, capSeconds and jitter"
+            )
             return default
         self.known_fields(given, ("attempts", "baseSeconds", "factor", "capSeconds", "jitter"), where)
         attempts = self.number(given, "attempts", least=1, most=100, place=where, whole=True)
@@ -229,7 +250,9 @@ class Reader:
         try:
             then = OnFailure(str(given))
         except ValueError:
-            self.add(where, f"{given!r} is not one of abort, continue, retry or {{retry: n, then: abort | continue}}")
+            self.add(
+                where, f"{quoted(given)} is not one of abort, continue, retry or {{retry: n, then: abort | continue}}"
+            )
             return retry, OnFailure.ABORT
         return (replace(retry, attempts=1) if only_retry_repeats else retry), then
 
@@ -261,12 +284,22 @@ class Reader:
         self.known_fields(raw, ("path", "op", "value"), place)
         path = raw.get("path")
         if not isinstance(path, str) or not all(path.split(".")):
-            self.add(f"{place}.path", f"{path!r} is not a path like plan or vars.welcome.status")
+            self.add(f"{place}.path", f"{unfit(path, 'is not a path')}: write it like plan or vars.welcome.status")
             return None
         op = self.choice(raw, "op", Op, Op.EQUALS, place)
         if ("value" in raw) == (op in WITHOUT_VALUE):
             self.add(f"{place}.value", f"{op} takes {'no' if op in WITHOUT_VALUE else 'a'} value")
         return Compare(tuple(path.split(".")), op, raw.get("value"))
+
+
+def is_number(given: object) -> TypeGuard[int | float]:
+    """Whether a value is a number: true and false are none."""
+    return isinstance(given, int | float) and not isinstance(given, bool)
+
+
+def is_within(given: object, least: float, most: float) -> TypeGuard[int | float]:
+    """Whether a value is a number within bounds; compared as it is, for a huge int is no float."""
+    return is_number(given) and least <= given <= most
 
 
 def snake_case(name: str) -> str:

@@ -3,11 +3,13 @@
     TidingsError
     ├── InputInvalid            the caller must fix what was given
     │   ├── ProblemsFound         several things at once, each with its place
+    │   │   ├── FieldsInvalid       fields or parameters, of whatever they are
     │   │   ├── DefinitionInvalid   a workflow
     │   │   ├── TriggersInvalid     many triggers
     │   │   ├── ContactsInvalid     contacts
     │   │   ├── EnrollmentInvalid   whom to enroll, pause, resume or cancel
     │   │   ├── EventInvalid        an event
+    │   │   │   └── TriggerUnknown    whose trigger nothing knows
     │   │   ├── CampaignInvalid     a campaign, a segment or a deploy
     │   │   └── ScenarioInvalid     what a simulation is asked
     │   ├── TemplateInvalid       a Liquid template that does not parse
@@ -52,7 +54,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return f"{self.place}: {self.message}" if self.place else self.message
 
 
 class ProblemsFound(InputInvalid):
@@ -61,6 +63,10 @@ class ProblemsFound(InputInvalid):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class FieldsInvalid(ProblemsFound):
+    """Fields or parameters that cannot be used."""
 
 
 class DefinitionInvalid(ProblemsFound):
@@ -96,7 +102,7 @@ class DataMissing(InputInvalid):
             )
         if "contact" in self.variables:
             parts.append("Name a contact (contactId), or give `contact` in data")
-        super().__init__(". ".join(parts))
+        super().__init__(". ".join([*(one.removesuffix(".") for one in parts[:-1]), *parts[-1:]]))
 
 
 class TriggersInvalid(ProblemsFound):
@@ -115,6 +121,10 @@ class EventInvalid(ProblemsFound):
     """An event that cannot be taken, with every problem in it; nothing of it was stored."""
 
     code = "event_invalid"
+
+
+class TriggerUnknown(EventInvalid):
+    """An event that no rule and no fallback knows, sent by somebody who wanted it to do something."""
 
 
 class EnrollmentInvalid(ProblemsFound):

@@ -1,6 +1,6 @@
 """An event: something that happened, the people it is about, and what templates are to know of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from uuid import UUID
@@ -8,8 +8,11 @@ from uuid import UUID
 from tidings.domain.contact import Person as Contact
 from tidings.domain.definition_reader import Raw, snake_case
 from tidings.domain.errors import EventInvalid, Problem
+from tidings.domain.json_text import spelled_twice
+from tidings.domain.messages import did_you_mean
 from tidings.domain.recipients import (
     CONTACT_ID,
+    PERSON_FIELDS,
     Audience,
     Person,
     introduce,
@@ -22,6 +25,7 @@ from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_de
 
 LONGEST_KEY = 500
 MOST_PROBLEMS = 100
+LONGEST_TOLD = 100
 _FIELDS = ("trigger", "idempotencyKey", *Audience, "variables")
 _NAMES = {name: name for name in _FIELDS} | {snake_case(name): name for name in _FIELDS}
 _TAKEN = frozenset({*Audience, "trigger"})
@@ -90,7 +94,12 @@ def read_event(raw: object) -> Event:
     if not isinstance(raw, Mapping):
         raise EventInvalid([Problem("", "an event is an object with a trigger")])
     given = {_NAMES[name]: value for name, value in raw.items() if name in _NAMES}
-    problems = [Problem(str(name), f"is no field; use {', '.join(_FIELDS)}") for name in raw if name not in _NAMES]
+    problems = [
+        Problem(str(name)[:LONGEST_TOLD], f"is no field; use {', '.join(_FIELDS)}{did_you_mean(str(name), _FIELDS)}")
+        for name in raw
+        if name not in _NAMES
+    ]
+    problems += spelled_twice(raw, _FIELDS)
     problems += _wrong_in(given)
     if not problems:
         problems = _unstorable(given)
@@ -126,9 +135,8 @@ def _wrong_in(given: Raw) -> list[Problem]:
         if given.get(name) is not None and not isinstance(given[name], Mapping):
             problems.append(Problem(name, "is not an object"))
     for who in Audience:
-        person = given.get(who)
-        if isinstance(person, Mapping) and (wrong := problem_of_contact(person)):
-            problems.append(Problem(f"{who}.{CONTACT_ID}", wrong))
+        if isinstance(person := given.get(who), Mapping):
+            problems += _wrong_person(who, person)
     variables = given.get("variables")
     if isinstance(variables, Mapping):
         problems += [
@@ -137,6 +145,13 @@ def _wrong_in(given: Raw) -> list[Problem]:
             if name in _TAKEN
         ]
     return problems
+
+
+def _wrong_person(who: Audience, person: Raw) -> Iterator[Problem]:
+    if wrong := problem_of_contact(person):
+        yield Problem(f"{who}.{CONTACT_ID}", wrong)
+    for one in spelled_twice(person, PERSON_FIELDS):
+        yield Problem(f"{who}.{one.place}", one.message)
 
 
 def _unstorable(given: Raw) -> list[Problem]:

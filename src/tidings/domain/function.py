@@ -13,6 +13,8 @@ from urllib.parse import quote, urlsplit
 
 from tidings.domain.errors import InputInvalid
 from tidings.domain.ids import Workspace
+from tidings.domain.messages import quoted
+from tidings.domain.names import LONGEST_NAME, problem_of_name
 
 BASE = "*"
 """The name under which a workspace keeps the address of all functions that have none of their own."""
@@ -21,7 +23,6 @@ FunctionCallable = Callable[..., Awaitable[object] | object]
 """`function(action, payload)`, async or not; one that takes the keyword `idempotency_key` is given it as well."""
 
 _LONGEST_URL = 2_000
-_LONGEST_NAME = 200
 _URL_TEXT = re.compile(r"[!-~]+")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _SECRET = re.compile(r"[!-~]{1,4000}")
@@ -94,8 +95,10 @@ def _problem_of(url: str) -> str | None:
 
 def check_name(name: str) -> None:
     """Refuse a name that no URL can carry as one step of its path."""
-    if not name or len(name) > _LONGEST_NAME or name in {".", ".."} or not name.isprintable():
-        raise InputInvalid(f"{name[:_LONGEST_NAME]!r} is no name for a function; use 1 to {_LONGEST_NAME} characters")
+    if name in {".", ".."} or not name.isprintable() or problem_of_name(name):
+        raise InputInvalid(
+            f"{quoted(name)} is no name for a function; use 1 to {LONGEST_NAME} characters that can be seen"
+        )
 
 
 def check_secret(secret: str) -> None:

@@ -16,6 +16,8 @@ from tidings.domain.item import Channel
 
 LONGEST_TOKEN = 4_096
 MOST_TOKENS = 20
+PERSON_FIELDS = ("pushTokens", "contactId")
+"""What is read of a person and can be written in two spellings."""
 CONTACT_ID = "contactId"
 """The field by which one of an event's people says which contact they are."""
 _NOTHING: tuple[object, ...] = (None, "", [])

@@ -15,15 +15,16 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.address import read_email, read_phone
-from tidings.domain.attachment import AttachmentReference, problem_of_reference
+from tidings.domain.attachment import AttachmentReference, problem_of_reference, problem_of_template
 from tidings.domain.definition_reader import CONTENT_FIELDS, Raw, Reader
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.item import Channel, Payload
+from tidings.domain.messages import quoted, unfit
 from tidings.domain.recipients import RULE_CHANNELS, Audience, RecipientConfig
 from tidings.domain.retry import RULE, RetryPolicy
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.template import has_liquid, required_variables
-from tidings.domain.timing import LONGEST_WAIT, parse_duration, parse_time
+from tidings.domain.timing import parse_duration, parse_time
 
 MOST_STEPS = 100
 MOST_CUSTOM = 100
@@ -42,6 +43,10 @@ _STEP_FIELDS = (
 )
 _CONFIG_FIELDS = ("includeLeadContact", "includePartner", "includeAgent", "customPhones", "customEmails")
 _ATTACHMENT_FIELDS = ("url", "filename", "contentType")
+_OWN_ADDRESSES: Mapping[Channel, str] = {Channel.EMAIL: "customEmails"} | dict.fromkeys(
+    (Channel.SMS, Channel.WHATSAPP, Channel.VOICE), "customPhones"
+)
+"""Where a step names addresses of its own that its channel can write to."""
 
 TIME = "sendBefore.time"
 """The name under which the time a step is sent before is rendered with its templates."""
@@ -152,15 +157,16 @@ class Rule:
 def check_trigger(raw: object) -> str:
     """A trigger's name, or ValueError."""
     if not isinstance(raw, str) or not _TRIGGER.fullmatch(raw):
-        raise ValueError(f"{raw!r} is no trigger: use 1 to 100 letters, digits, dots, colons, dashes and underscores")
+        what = unfit(raw, "is no trigger")
+        raise ValueError(f"{what}: use 1 to 100 letters, digits, dots, colons, dashes and underscores")
     return raw
 
 
-def read_rule(raw: object) -> Rule:
+def read_rule(raw: object, *, is_stored: bool = False) -> Rule:
     """A rule as users write it, or DefinitionInvalid with everything that is wrong with it."""
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
-    reader = _RuleReader()
+    reader = _RuleReader(is_stored=is_stored)
     try:
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
@@ -232,7 +238,7 @@ class _RuleReader(Reader):
         key = self.key(raw)
         enabled = raw.get("enabled", True)
         if not isinstance(enabled, bool):
-            self.add("enabled", f"{enabled!r} is not true or false")
+            self.add("enabled", f"{quoted(enabled)} is not true or false")
             enabled = True
         given = raw.get("steps", ())
         if not isinstance(given, list | tuple) or len(given) > MOST_STEPS:
@@ -254,10 +260,10 @@ class _RuleReader(Reader):
             self.add("trigger", str(error))
         channel, audience = raw.get("channel"), raw.get("audience")
         if channel not in RULE_CHANNELS:
-            self.add("channel", f"{channel!r} is not one of {', '.join(RULE_CHANNELS)}")
+            self.add("channel", f"{unfit(channel, 'is no channel')}: use one of {', '.join(RULE_CHANNELS)}")
             channel = Channel.EMAIL
         if audience not in list(Audience):
-            self.add("audience", f"{audience!r} is not one of {', '.join(Audience)}")
+            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
             audience = Audience.LEAD
         return RuleKey(trigger, Channel(str(channel)), Audience(str(audience)))
 
@@ -269,7 +275,8 @@ class _RuleReader(Reader):
         self.known_fields(raw, _STEP_FIELDS, place)
         if raw.get("channel") not in (None, channel):
             self.add(
-                f"{place}.channel", f"{raw['channel']!r} is not the rule's channel, {channel}: a step has its rule's"
+                f"{place}.channel",
+                f"{quoted(raw['channel'])} is not the rule's channel, {channel}: a step has its rule's",
             )
         order = self.number(raw, "stepOrder", least=0, most=LARGEST_ORDER, place=place, whole=True)
         attempts = self.number(raw, "maxAttempts", least=1, most=MOST_ATTEMPTS, place=place, whole=True)
@@ -282,7 +289,7 @@ class _RuleReader(Reader):
             self.template(raw.get("template"), channel, f"{place}.template"),
             number + 1 if order is None else int(order),
             self.flag(raw, "enabled", True, place),
-            self.config(self.get(raw, "recipientConfig"), f"{place}.recipientConfig"),
+            self.config(self.get(raw, "recipientConfig"), channel, f"{place}.recipientConfig"),
             delay,
             before,
             time,
@@ -301,14 +308,15 @@ class _RuleReader(Reader):
             self.add(f"{place}.subject", "an email needs a subject")
         return self.templates(raw, channel, place)
 
-    def config(self, raw: object, place: str) -> RecipientConfig | None:
+    def config(self, raw: object, channel: Channel, place: str) -> RecipientConfig | None:
         """Without one, or with one that says nothing, a step is for its rule's audience."""
         if raw is None or raw == {}:
             return None
         if not isinstance(raw, Mapping):
-            self.add(place, f"{raw!r} is not an object with some of {', '.join(_CONFIG_FIELDS)}")
+            self.add(place, f"{quoted(raw)} is not an object with some of {', '.join(_CONFIG_FIELDS)}")
             return None
         self.known_fields(raw, _CONFIG_FIELDS, place)
+        self.check_reachable(raw, channel, place)
         return RecipientConfig(
             self.flag(raw, "includeLeadContact", False, place),
             self.flag(raw, "includePartner", False, place),
@@ -316,6 +324,14 @@ class _RuleReader(Reader):
             self.custom(raw, "customPhones", read_phone, place),
             self.custom(raw, "customEmails", read_email, place),
         )
+
+    def check_reachable(self, raw: Raw, channel: Channel, place: str) -> None:
+        """Refuse addresses that the step's channel cannot write to: nobody would ever notice."""
+        own = _OWN_ADDRESSES.get(channel)
+        for name in () if self.is_stored else ("customPhones", "customEmails"):
+            if self.get(raw, name) and name != own:
+                remedy = f"use {own}" if own else "name people of the event"
+                self.add(f"{place}.{name}", f"a message over {channel} cannot reach these; {remedy}, or leave it out")
 
     def custom(self, raw: Raw, name: str, read: Callable[[str], str], place: str) -> tuple[str, ...]:
         given = self.get(raw, name)
@@ -336,13 +352,10 @@ class _RuleReader(Reader):
     def wait(self, raw: object, place: str) -> timedelta:
         if raw is None:
             return timedelta()
-        longest = LONGEST_WAIT.total_seconds()
-        if isinstance(raw, int | float) and not isinstance(raw, bool) and 0 <= raw <= longest:
-            return timedelta(seconds=raw)
         try:
-            return parse_duration(raw if isinstance(raw, str) else repr(raw))
+            return parse_duration(raw, or_seconds=True)
         except ValueError as error:
-            self.add(place, f"{error}, or as seconds")
+            self.add(place, str(error))
             return timedelta()
 
     def send_before(self, raw: object, place: str) -> tuple[timedelta | None, str | None]:
@@ -355,7 +368,8 @@ class _RuleReader(Reader):
         time = raw.get("time")
         if not isinstance(time, str) or not self.is_time(time):
             self.add(
-                f"{place}.time", f"{time!r} is neither a time nor one variable like {{{{ appointment.startsAt }}}}"
+                f"{place}.time",
+                f"{unfit(time, 'is no time')}: give one, or one variable like {{{{ appointment.startsAt }}}}",
             )
             time = None
         return self.wait(raw.get("by", 0), f"{place}.by"), time
@@ -389,13 +403,14 @@ class _RuleReader(Reader):
         url, filename, kind = raw.get("url"), raw.get("filename"), self.get(raw, "contentType")
         for name, given in (("url", url), ("filename", filename)):
             if not isinstance(given, str) or not given.strip():
-                self.add(
-                    f"{place}.{name}", f"{given!r} is not a text; it may be a template like {{{{ quote.{name} }}}}"
-                )
+                what = unfit(given, "is not a string with something in it")
+                self.add(f"{place}.{name}", f"{what}; it may be a template like {{{{ quote.{name} }}}}")
             else:
                 self.check_template(given, f"{place}.{name}", html=False)
+                if not self.is_stored and (wrong := problem_of_template(name, given)):
+                    self.add(f"{place}.{name}", wrong)
         if kind is not None and not (isinstance(kind, str) and _CONTENT_TYPE.fullmatch(kind)):
-            self.add(f"{place}.contentType", f"{kind!r} is no content type: write it like application/pdf")
+            self.add(f"{place}.contentType", f"{quoted(kind)} is no content type: write it like application/pdf")
         return Attachment(str(url), str(filename), kind if isinstance(kind, str) else None)
 
     def step_id(self, raw: object, place: str) -> UUID | None:
@@ -404,7 +419,7 @@ class _RuleReader(Reader):
         try:
             return UUID(str(raw))
         except ValueError:
-            self.add(place, f"{raw!r} is not the id of a step; leave it out for a new one")
+            self.add(place, f"{quoted(raw)} is not the id of a step; leave it out for a new one")
             return None
 
     def created_at(self, raw: object, place: str) -> datetime | None:

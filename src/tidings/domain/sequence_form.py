@@ -28,10 +28,11 @@ from tidings.domain.graph import (
     Send,
 )
 from tidings.domain.item import Channel
+from tidings.domain.messages import quoted, unfit
 from tidings.domain.retry import RULE
 from tidings.domain.sequence import LONGEST_OFFSET
 from tidings.domain.template import required_variables
-from tidings.domain.timing import LONGEST_WAIT, format_duration, parse_duration
+from tidings.domain.timing import format_duration, parse_duration
 
 MAX_STEPS = 1_000
 MAX_ORDER = 1_000_000
@@ -146,6 +147,7 @@ def steps_in(definition: Raw) -> list[Step]:
 def read_settings(raw: Raw, before: Settings | None = None) -> Settings:
     """Settings with what is given changed, or DefinitionInvalid."""
     reader = SequenceForm({"sequence": {**(before or Settings()).to_json(), **_spelled(raw, SETTINGS)}})
+    reader.once(raw, SETTINGS, "")
     settings = reader.settings(place="")
     reader.raise_if_any()
     return settings
@@ -155,6 +157,7 @@ def read_step(raw: Raw, before: Step | None = None) -> Step:
     """One step with what is given changed, or DefinitionInvalid; null takes an optional field away."""
     given = {**(before.to_json() if before else {}), **_spelled(raw, STEP_FIELDS)}
     reader = SequenceForm({})
+    reader.once(raw, STEP_FIELDS, "")
     step = reader.step(given, "")
     reader.raise_if_any()
     if step is None:
@@ -165,6 +168,8 @@ def read_step(raw: Raw, before: Step | None = None) -> Step:
 def read_steps(raw: Sequence[Raw]) -> list[Step]:
     """Steps that are given together, or DefinitionInvalid with every problem of each."""
     reader = SequenceForm({})
+    for place, one in enumerate(raw):
+        reader.once(one, STEP_FIELDS, f"steps[{place}]")
     steps = [reader.step(_spelled(one, STEP_FIELDS), f"steps[{place}]") for place, one in enumerate(raw)]
     reader.raise_if_any()
     return [step for step in steps if step]
@@ -198,7 +203,7 @@ class SequenceForm(Reader):
         """What holds for every step."""
         raw = self.raw.get("sequence")
         if not isinstance(raw, Mapping):
-            self.add(place, f"{raw!r} is not an object with {', '.join(SETTINGS)}")
+            self.add(place, f"{quoted(raw)} is not an object with {', '.join(SETTINGS)}")
             return Settings()
         self.known_fields(raw, SETTINGS, place)
         return Settings(
@@ -261,13 +266,8 @@ class SequenceForm(Reader):
         """How late a message may leave: in seconds, or as ISO 8601 writes a span of time."""
         if raw is None:
             return None
-        if not isinstance(raw, str):
-            is_span = isinstance(raw, int | float) and not isinstance(raw, bool) and 0 <= raw <= _LATEST
-            if not is_span:
-                self.add(place, f"{raw!r} is not a span of time: write it like PT2H, or in seconds from 0 on")
-            return timedelta(seconds=int(float(str(raw)))) if is_span else None
         try:
-            return timedelta(seconds=int(parse_duration(raw).total_seconds()))
+            return timedelta(seconds=int(parse_duration(raw, or_seconds=True).total_seconds()))
         except ValueError as error:
             self.add(place, str(error))
             return None
@@ -276,7 +276,7 @@ class SequenceForm(Reader):
         """How the message reaches the contact."""
         if isinstance(raw, str) and raw in CHANNELS:
             return Channel(raw)
-        self.add(place, f"{raw!r} is not one of {', '.join(CHANNELS)}")
+        self.add(place, f"{unfit(raw, 'is no channel')}: use one of {', '.join(CHANNELS)}")
         return None
 
     def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str]:
@@ -286,8 +286,9 @@ class SequenceForm(Reader):
             self.add(below(place, "subject"), f"a message over {channel} has no subject; leave it out")
         elif subject is not None:
             self.text(subject, below(place, "subject"))
-        if not isinstance(content, str) or not content.strip():
-            self.add(below(place, "content"), "is missing: write what the message says")
+        if content is None or (isinstance(content, str) and not content.strip()):
+            what = unfit(content, "says nothing")
+            self.add(below(place, "content"), f"{what}: write what the message says")
         else:
             self.text(content, below(place, "content"))
         return str(subject) if isinstance(subject, str) and subject else None, str(content)
@@ -295,7 +296,7 @@ class SequenceForm(Reader):
     def text(self, raw: object, place: str) -> None:
         """A template that names nothing but the contact."""
         if not isinstance(raw, str):
-            self.add(place, f"{raw!r} is not a text")
+            self.add(place, f"{quoted(raw)} is not a string")
             return
         self.check_template(raw, place, html=False)
         try:
@@ -323,9 +324,6 @@ class SequenceForm(Reader):
                     f"steps[{place}].dayOffset",
                     f"{_time(other)} is before {_time(one)} of steps[{before}], which is sent first",
                 )
-
-
-_LATEST = LONGEST_WAIT.total_seconds()
 
 
 def _goes_back(one: Step, other: Step) -> bool:

@@ -17,6 +17,7 @@ from tidings.domain.audience import Audience
 from tidings.domain.errors import Problem
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.item import SUCCESSES, Channel, ItemStatus
+from tidings.domain.timing import problem_of_moment
 
 MOST_DAYS = 3_660
 MOST_SAMPLED = 100_000
@@ -167,8 +168,8 @@ def problems_of(scenario: Scenario) -> list[Problem]:
     if len(scenario.data) > MOST_DATA:
         problems.append(Problem("data", f"is given {len(scenario.data):,} times: use at most {MOST_DATA:,}"))
     for place, moment in (("start", scenario.start), ("scheduledFor", scenario.scheduled_for)):
-        if moment and moment.tzinfo is None:
-            problems.append(Problem(place, f"has no time zone; write it like {moment.isoformat()}Z"))
+        if moment and (wrong := problem_of_moment(moment)):
+            problems.append(Problem(place, wrong))
     try:
         read_time_zone(scenario.time_zone)
     except ValueError as error:

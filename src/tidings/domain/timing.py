@@ -4,30 +4,47 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from tidings.domain.messages import quoted
+
 _ISO = re.compile(
     r"P(?:(?P<weeks>\d+(?:\.\d+)?)W)?(?:(?P<days>\d+(?:\.\d+)?)D)?"
     r"(?:T(?:(?P<hours>\d+(?:\.\d+)?)H)?(?:(?P<minutes>\d+(?:\.\d+)?)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
     re.ASCII,
 )
+_OF_THE_CALENDAR = re.compile(r"P(?=[^T]*[YM])[0-9.,YMWD]+(?:T[0-9.,HMS]*)?", re.ASCII)
 LONGEST_WAIT = timedelta(days=3650)
+FIRST_YEAR, LAST_YEAR = 1970, 9000
+"""Of times that are given: Python's calendar ends with the year 9999, wherever a zone or a wait is added."""
 
 
-def parse_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration of weeks, days, hours, minutes and seconds.
+def parse_duration(given: object, *, or_seconds: bool = False) -> timedelta:
+    """Read an ISO 8601 duration of weeks, days, hours, minutes and seconds, or a number of seconds where that may be.
 
     Months and years are refused, because their length depends on the calendar; so are the empty `P` and `PT`.
     """
+    if or_seconds and isinstance(given, int | float) and not isinstance(given, bool) and given >= 0:
+        wait = timedelta(seconds=given) if given <= LONGEST_WAIT.total_seconds() else timedelta.max
+    else:
+        wait = _parse_iso(given, "PT30M, PT2H or P3D, or as seconds" if or_seconds else "PT30M, PT2H or P3D")
+    if wait > LONGEST_WAIT:
+        raise ValueError(f"{quoted(given)} is longer than ten years")
+    return wait
+
+
+def _parse_iso(given: object, like: str) -> timedelta:
+    text = given if isinstance(given, str) else ""
     match = _ISO.fullmatch(text)
     parts = {unit: float(value) for unit, value in match.groupdict().items() if value} if match else {}
+    if _OF_THE_CALENDAR.fullmatch(text):
+        raise ValueError(
+            f"{quoted(text)} counts months or years, which are not always as long: write days, such as P30D or P365D"
+        )
     if not parts or text.endswith("T"):
-        raise ValueError(f"{text!r} is not a duration: write it like PT30M, PT2H or P3D")
+        raise ValueError(f"{quoted(given)} is not a duration: write it like {like}")
     try:
-        wait = timedelta(**parts)
+        return timedelta(**parts)
     except OverflowError:
-        wait = timedelta.max
-    if wait > LONGEST_WAIT:
-        raise ValueError(f"{text!r} is longer than ten years")
-    return wait
+        return timedelta.max
 
 
 def format_duration(wait: timedelta) -> str:
@@ -47,7 +64,16 @@ def parse_time(text: str) -> datetime:
         time = datetime.fromisoformat(text.strip())
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is not a time: write it like 2027-01-31T09:00:00Z") from None
+        raise ValueError(f"{quoted(text)} is not a time: write it like 2027-01-31T09:00:00Z") from None
+
+
+def problem_of_moment(at: datetime) -> str | None:
+    """Why a time cannot be reckoned with, or None: it needs a zone, and room before and after it in the calendar."""
+    if at.tzinfo is None:
+        return f"has no time zone; write it like {at.isoformat()}Z"
+    if FIRST_YEAR <= at.year <= LAST_YEAR:
+        return None
+    return f"{at.isoformat()} is too far away: use a time from the year {FIRST_YEAR} to {LAST_YEAR}"
 
 
 @lru_cache(maxsize=16)

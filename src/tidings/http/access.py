@@ -8,13 +8,14 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.ids import Workspace
 from tidings.domain.roles import Permission, may
 from tidings.engine import Engine
-from tidings.http.errors import FieldsInvalid, Forbidden, Unauthorized
+from tidings.http.errors import Forbidden, Unauthorized
 from tidings.http.metrics import Metrics
 from tidings.http.pulse import Pulse
+from tidings.http.queries import check_query
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
@@ -72,7 +73,9 @@ async def let_in(request: Request, permission: Permission) -> Visit:
     identity = await recognise(request, secret.strip())
     if identity is None:
         raise Unauthorized("this key is unknown, revoked or expired")
-    return visit(request, identity, permission, secret.strip())
+    visitor = visit(request, identity, permission, secret.strip())
+    check_query(request)
+    return visitor
 
 
 async def recognise(request: Request, secret: str) -> Identity | None:

@@ -8,12 +8,15 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.json_text import TWICE, names_given_twice, spelled_twice
 from tidings.domain.storable import UNSTORABLE, unstorable_places
-from tidings.http.errors import BodyMalformed, BodyTooLarge, FieldsInvalid, problems_of_fields
+from tidings.http.errors import BodyMalformed, BodyTooLarge, problems_of_fields
 
 LARGEST_BODY = 1_000_000
 LARGEST_BULK_BODY = 10_000_000
+LARGEST_READ_TWICE = 64_000
+"""Bytes of a body that is also looked through for a name that stands twice: what people write by hand is smaller."""
 DEEPEST = 64
 MOST_PROBLEMS = 100
 _OPENINGS = (b"{", b"[")
@@ -56,7 +59,17 @@ def decode(body: bytes) -> Any:
         problems = [Problem(place or "body", UNSTORABLE) for place in places]
         if problems:
             raise FieldsInvalid(problems)
+    if isinstance(found, dict):
+        _check_names(found, body)
     return found
+
+
+def _check_names(found: dict[str, Any], body: bytes) -> None:
+    """Refuse what could be read in two ways: a name twice, or in two spellings."""
+    twice = names_given_twice(body) if len(body) < LARGEST_READ_TWICE else []
+    problems = [Problem(name, TWICE) for name in twice] + spelled_twice(found)
+    if problems:
+        raise FieldsInvalid(problems[:MOST_PROBLEMS])
 
 
 def _check_depth(found: object) -> None:
@@ -91,15 +104,25 @@ def _kind(value: object) -> str:
     return kinds.get(type(value), "number")
 
 
-def body_of(model: type[Model], *, required: bool = True) -> Callable[[Request], Awaitable[Model]]:
-    """A dependency that gives the body as a model, or every problem with it; one that may be left out is `{}` then."""
+Look = Callable[[Mapping[str, Any]], Iterable[Problem]]
+
+
+def body_of(
+    model: type[Model], *, required: bool = True, look: Look | None = None
+) -> Callable[[Request], Awaitable[Model]]:
+    """A dependency that gives the body as a model, or every problem with it; one that may be left out is `{}` then.
+
+    `look` finds what is wrong beyond the model: it is asked where the model is wrong, so that all is told at once.
+    """
 
     async def read(request: Request) -> Model:
         body = await read_body(request) or (b"" if required else b"{}")
-        decode(body)
+        found = decode(body)
         try:
             return model.model_validate_json(body)
         except ValidationError as error:
-            raise FieldsInvalid(problems_of_fields(error.errors(include_url=False))) from error
+            problems = problems_of_fields(error.errors(include_url=False), model)
+            more = look(found) if look and isinstance(found, dict) else ()
+            raise FieldsInvalid([*problems, *more]) from error
 
     return read

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
 from tidings.domain.contact_file import ContactFile, FileFormat, read_columns
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.http.access import ContactKeeper
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
 from tidings.http.edge import give_time
-from tidings.http.errors import BodyMalformed, FieldsInvalid
+from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter

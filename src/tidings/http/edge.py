@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidings.http.errors import RETRY_AFTER, problem
 from tidings.http.metrics import Metrics
+from tidings.http.queries import spell_query
 from tidings.kernel.writable import Hurry, hurried
 
 log = structlog.get_logger()
@@ -34,6 +35,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         answer = _Answer(scope, send)
+        spell_query(scope)
         started = time.perf_counter()
         try:
             with hurried() as hurry:

@@ -5,8 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from tidings.domain.audience import read_audience
 from tidings.domain.contact import LONGEST_EXTERNAL_ID
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.messages import quoted
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -24,11 +26,12 @@ from tidings.http.enrollment_shapes import (
     StepLog,
     Why,
 )
-from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
 
+NAMED = frozenset(["contactIds", "contact_ids", "excludeContactIds", "exclude_contact_ids"])
+"""Fields of an audience whose values only the database knows."""
 router = APIRouter(tags=["Enrollments"])
 ContactId = Annotated[
     str, Query(alias="contactId", min_length=1, max_length=LONGEST_EXTERNAL_ID, description="Its id or its externalId.")
@@ -64,7 +67,9 @@ async def batch_enroll(
     """Enroll everybody who is meant in an active sequence; safe to repeat, which enrolls only who is missing."""
     dry_run = given.pop("dryRun", given.pop("dry_run", False))
     if not isinstance(dry_run, bool):
-        raise FieldsInvalid([Problem("dryRun", "must be true or false")])
+        filters = {name: value for name, value in given.items() if name not in NAMED}
+        _, more = read_audience(filters, "", segments=False, may_be_empty=True)
+        raise FieldsInvalid([Problem("dryRun", f"{quoted(dry_run)} is not true or false"), *more])
     done = await visit.engine.enrollments.batch_enroll(
         visit.caller, id, given, dry_run=dry_run, on_progress=lambda _: give_time(request.scope)
     )

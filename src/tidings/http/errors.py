@@ -1,11 +1,12 @@
 """What goes wrong, as application/problem+json: one table from error to status, one form for all of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from starlette.routing import Match
 from tidings.domain.errors import (
     Conflict,
     DataMissing,
+    FieldsInvalid,
     InputInvalid,
     NotFound,
     Problem,
@@ -24,6 +26,7 @@ from tidings.domain.errors import (
     StorageUnavailable,
     TidingsError,
 )
+from tidings.domain.messages import did_you_mean, quoted
 
 log = structlog.get_logger()
 JsonObject = dict[str, Any]
@@ -80,10 +83,6 @@ class TooManyRequests(Refused):
     def headers(self) -> Mapping[str, str]:
         """When to come again."""
         return {"Retry-After": str(self.retry_after_seconds)}
-
-
-class FieldsInvalid(ProblemsFound):
-    """A body whose fields are wrong."""
 
 
 STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
@@ -174,9 +173,49 @@ def request_id_of(request: Request) -> str | None:
     return found
 
 
-def problems_of_fields(errors: Sequence[ErrorDetails]) -> list[Problem]:
+def problems_of_fields(errors: Sequence[ErrorDetails], model: type[BaseModel]) -> list[Problem]:
     """What pydantic found, each at its place: `triggers[3].data`."""
-    return [Problem(_place(error["loc"]), error["msg"]) for error in errors]
+    return [Problem(_place(error["loc"]) or "body", _words(error, model)) for error in errors]
+
+
+def _words(error: ErrorDetails, model: type[BaseModel] | None = None) -> str:
+    """What is wrong with a field in our own words, as far as pydantic's do not say enough."""
+    match error["type"]:
+        case "missing":
+            return "is missing"
+        case "value_error":
+            return str(error["ctx"]["error"])
+        case "extra_forbidden" if model:
+            return _unknown(str(error["loc"][-1]), _model_at(model, error["loc"][:-1]))
+        case _:
+            message = error["msg"]
+            if "secret" in error["loc"]:
+                return message  # without what was given
+            return f"{quoted(error['input'])}: {message[:1].lower()}{message[1:]}"
+
+
+def _unknown(name: str, model: type[BaseModel] | None) -> str:
+    known = {} if model is None else {field: one.alias or field for field, one in model.model_fields.items()}
+    if name in known:
+        return f"is given twice, the other time as {known[name]}; give it once"
+    use = f"; use {', '.join(known.values())}" if known else ""
+    return f"is no field here{use}{did_you_mean(name, known.values())}"
+
+
+def _model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel] | None:
+    """The model that describes what stands at a place inside another."""
+    found: type[BaseModel] | None = model
+    for step in location:
+        if isinstance(step, str) and found is not None:
+            fields = {one.alias or name: one for name, one in found.model_fields.items()}
+            found = _model_in(fields[step].annotation) if step in fields else None
+    return found
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for one in get_args(annotation) if (found := _model_in(one))), None)
 
 
 def _place(location: Sequence[int | str]) -> str:
@@ -193,7 +232,7 @@ async def _on_tidings_error(request: Request, error: Exception) -> JSONResponse:
 
 async def _on_bad_parameters(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 – likewise
-    found = [Problem(_place(one["loc"][1:]), one["msg"]) for one in error.errors()]
+    found = [Problem(_place(one["loc"][1:]), _words(one)) for one in error.errors()]
     return tidings_problem(request, FieldsInvalid(found))
 
 

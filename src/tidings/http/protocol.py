@@ -25,6 +25,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head = 0
         self._in_body = False
         self._has_asked = False
+        self._complaint: str | None = None
         self._patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -48,6 +49,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """A request has begun: from here on the edge's deadline holds."""
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            self._complaint = f"the request has {hosts} Host headers; send one, such as Host: example.com"
+            raise ValueError(self._complaint)  # ends the parser, which ends in send_400_response
         super().on_headers_complete()
         self._head, self._in_body, self._has_asked = 0, True, True
         self._wait_no_more()
@@ -59,7 +64,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Say in our own form that this is not HTTP."""
-        self._refuse(400, "request_malformed", msg)
+        self._refuse(400, "request_malformed", self._complaint or msg)
 
     def _be_patient(self) -> None:
         if self._patience is None:

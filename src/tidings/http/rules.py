@@ -5,10 +5,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from tidings.domain.recipients import Audience
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
-from tidings.http.rule_shapes import GivenRule, Rule
+from tidings.http.rule_shapes import GivenRule, Rule, RuleChannel
 from tidings.http.shapes import List
 from tidings.products.rules import RuleFilter
 
@@ -32,7 +33,10 @@ async def create_rule(
 
 
 def asked_for(
-    trigger: Word = None, channel: Word = None, audience: Word = None, enabled: bool | None = None
+    trigger: Word = None,
+    channel: RuleChannel | None = None,
+    audience: Audience | None = None,
+    enabled: bool | None = None,
 ) -> RuleFilter:
     """Which rules to list."""
     return RuleFilter(trigger, channel, audience, enabled)

@@ -10,7 +10,7 @@ from tidings.domain import sequence_form
 from tidings.domain.graph import OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
-from tidings.http.shapes import AT, ID, Given, Json, NotReady, Shape, example
+from tidings.http.shapes import AT, ID, Given, Json, Name, NotReady, Shape, example
 from tidings.products.sequence_shown import Published, ShownSequence
 
 EXAMPLE_STEP: Json = {
@@ -82,7 +82,7 @@ class GivenSequence(GivenSettings):
     """A sequence to be made: a draft until it is published."""
 
     model_config = example({"name": "Onboarding", **EXAMPLE_SETTINGS, "steps": [EXAMPLE_STEP]})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     steps: list[Json] = Field([], max_length=1_000, description="As they are added one by one.")
 
 
@@ -90,7 +90,7 @@ class ChangedSequence(GivenSettings):
     """What is changed of a sequence: its name, the settings of its draft, its status."""
 
     model_config = example({"status": "active", "inFlight": "leave"})
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Name | None = None
     status: Literal["draft", "active", "paused"] | None = Field(
         None, description="`active` publishes the draft, or lets a paused sequence go on."
     )

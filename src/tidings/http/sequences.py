@@ -1,10 +1,12 @@
 """/v1/sequences: write a series of messages step by step, publish it, pause it."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from tidings.domain.errors import Problem
 from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of, read_object
@@ -25,7 +27,7 @@ from tidings.http.sequence_shapes import (
     status_in,
 )
 from tidings.http.shapes import Everything, List
-from tidings.products.sequences import Published
+from tidings.products.sequences import Published, Sequences
 
 router = APIRouter(tags=["Sequences"])
 
@@ -39,9 +41,18 @@ Given = Annotated[dict[str, Any], Depends(given_step)]
 StepId = Annotated[UUID, Path(alias="stepId")]
 
 
+def problems_of_draft(raw: Mapping[str, Any]) -> Iterable[Problem]:
+    """What is wrong with the steps in a body whose other fields are wrong too."""
+    steps = raw.get("steps")
+    sound = [one for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
+    return Sequences.validate({}, sound) if sound == steps else ()
+
+
 @router.post("/v1/sequences", status_code=201, openapi_extra=takes(GivenSequence))
 async def create_sequence(
-    visit: Definer, body: Annotated[GivenSequence, Depends(body_of(GivenSequence))], response: Response
+    visit: Definer,
+    body: Annotated[GivenSequence, Depends(body_of(GivenSequence, look=problems_of_draft))],
+    response: Response,
 ) -> Sequence:
     """Make a sequence: a draft that nobody can be enrolled into until it is published."""
     made = await visit.engine.sequences.create(visit.caller, body.name, body.settings(), body.steps)

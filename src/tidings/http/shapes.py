@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.item import Channel
+from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
 from tidings.products.access import ShownKey
@@ -19,6 +20,16 @@ Json = dict[str, Any]
 ContactReference = Annotated[
     str, Field(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="A contact: its id or its externalId.")
 ]
+
+
+def _named(given: str) -> str:
+    if wrong := problem_of_name(given):
+        raise ValueError(wrong)
+    return given
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_named)]
+"""What something is called."""
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
 CONTACT: Json = {"externalId": "crm-1815", "name": "Ada Lovelace", "email": "ada@example.com"}
@@ -145,14 +156,14 @@ class GivenWorkflow(GivenDefinition):
     """A workflow to be made: its name and its definition."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_WORKFLOW]})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     active: bool = True
 
 
 class ChangedWorkflow(GivenDefinition):
     """A workflow as it should be; a name, description or `active` that is left out stays as it is."""
 
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Name | None = None
     active: bool | None = None
 
 
@@ -376,9 +387,9 @@ class GivenKey(Given):
     """A key to be made, for a workspace of this tenant; left out, it is the caller's own."""
 
     model_config = example({"name": "signup form", "role": "triggerOperator"})
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     role: Role
-    workspace: str | None = Field(None, min_length=1, max_length=200)
+    workspace: Name | None = None
     expires_at: AwareDatetime | None = None
 
 

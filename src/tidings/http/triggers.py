@@ -11,17 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.json_text import spelled_twice
+from tidings.domain.messages import did_you_mean
 from tidings.domain.roles import Permission
 from tidings.http.access import Visit, let_in
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
-from tidings.http.errors import FieldsInvalid
 from tidings.http.executions import id_or_name
 from tidings.http.shapes import ContactName
 from tidings.products.shown import BulkTrigger, ShownExecution, Triggered
 
 MOST_TRIGGERS = 10_000
 MOST_PROBLEMS = 100
+LONGEST_TOLD = 100
 _NAMES = [(field.name, to_camel(field.name)) for field in fields(ShownExecution)]
 _SPELLINGS = {
     "workflow": "workflow",
@@ -104,10 +106,11 @@ def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, proble
     for name, value in raw.items():
         if name not in _SPELLINGS or (name == "workflow" and workflow):
             # Taken in silence, a misspelt idempotencyKey would send twice.
-            problems.append(
-                Problem(f"{place}{name}", "is no field of a trigger; use idempotencyKey, data and contactId")
-            )
+            known = ("idempotencyKey", "data", "contactId")
+            what = f"is no field of a trigger; use {', '.join(known)}{did_you_mean(name, known)}"
+            problems.append(Problem(f"{place}{name[:LONGEST_TOLD]}", what))
         found[_SPELLINGS.get(name, "")] = value
+    problems += [Problem(f"{place}{one.place}", one.message) for one in spelled_twice(raw)]
     data, key, named = found.get("data", {}), found.get("key"), found.get("workflow")
     if not isinstance(data, dict):
         problems.append(Problem(f"{place}data", "must be an object"))

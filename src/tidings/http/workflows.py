@@ -1,14 +1,14 @@
 """/v1/workflows: define, look up, switch on and off."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from tidings.domain.errors import Problem
+from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of
-from tidings.http.errors import FieldsInvalid
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.shapes import (
     ChangedWorkflow,
@@ -22,6 +22,7 @@ from tidings.http.shapes import (
     Workflow,
     show_workflow,
 )
+from tidings.products.workflows import Workflows
 
 router = APIRouter(tags=["Workflows"])
 READ_ONLY = frozenset(
@@ -40,9 +41,20 @@ def definition_of(body: GivenDefinition) -> dict[str, Any]:
     return body.definition
 
 
+def problems_of_definition(raw: Mapping[str, Any]) -> Sequence[Problem]:
+    """What is wrong with the definition in a body whose other fields are wrong too."""
+    about = {"name", "active", "description", "definition", *READ_ONLY}
+    definition = raw.get("definition")
+    if definition is None:
+        definition = {name: value for name, value in raw.items() if name not in about}
+    return Workflows.validate(definition) if isinstance(definition, Mapping) else ()
+
+
 @router.post("/v1/workflows", status_code=201, openapi_extra=takes(GivenWorkflow))
 async def create_workflow(
-    visit: Definer, body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow))], response: Response
+    visit: Definer,
+    body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow, look=problems_of_definition))],
+    response: Response,
 ) -> Workflow:
     """Make a workflow; every problem of its definition is reported at once."""
     made = await visit.engine.workflows.create(
@@ -88,7 +100,9 @@ async def get_workflow(visit: DefinitionReader, id: UUID) -> Workflow:
 
 @router.put("/v1/workflows/{id:uuid}", openapi_extra=takes(ChangedWorkflow))
 async def update_workflow(
-    visit: Definer, id: UUID, body: Annotated[ChangedWorkflow, Depends(body_of(ChangedWorkflow))]
+    visit: Definer,
+    id: UUID,
+    body: Annotated[ChangedWorkflow, Depends(body_of(ChangedWorkflow, look=problems_of_definition))],
 ) -> Workflow:
     """Change a workflow; another definition is a new version, and what was started goes on with its own."""
     workflows = visit.engine.workflows

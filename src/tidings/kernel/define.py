@@ -14,8 +14,9 @@ import msgspec
 
 from tidings.domain.caller import Caller
 from tidings.domain.definition import parse_own_workflow, parse_workflow
-from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.errors import Conflict, FieldsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.graph import Delay, Form, Graph
+from tidings.domain.names import problem_of_name
 from tidings.domain.queue import Lane
 from tidings.domain.readiness import channels_needing_routes
 from tidings.domain.requirements import required_of
@@ -186,9 +187,9 @@ def _entry_wait(graph: Graph) -> timedelta | None:
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be a workflow's name."""
-    if not name or len(name) > 200 or not is_storable(name):
-        raise InputInvalid(f"{name!r} is not a name for a workflow: use 1 to 200 characters, none of them NUL")
+    """Refuse what cannot be the name of a workflow or a sequence."""
+    if wrong := problem_of_name(name):
+        raise FieldsInvalid([Problem("name", wrong)])
 
 
 def check_description(description: str | None) -> None:

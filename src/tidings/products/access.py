@@ -6,7 +6,7 @@ A key is shown once; what is kept is its sha256. Reached from http/ and cli/ thr
 import secrets
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from heapq import merge
@@ -14,11 +14,12 @@ from typing import Protocol
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import ConfigInvalid, InputInvalid, NotFound
+from tidings.domain.errors import ConfigInvalid, FieldsInvalid, NotFound, Problem
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
+from tidings.domain.names import problem_of_name
 from tidings.domain.paging import ANY_TIME, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.roles import Role
-from tidings.domain.storable import is_storable
+from tidings.domain.timing import problem_of_moment
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.products.names import name_subjects
@@ -35,7 +36,6 @@ KNOWN_SECONDS = 5.0
 MOST_KNOWN = 10_000
 USE_NOTED_EVERY = timedelta(minutes=1)
 SHORTEST_ADMIN_KEY = 8
-LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class Access:
         expires_at: datetime | None = None,
     ) -> NewKey:
         """Make a key for a workspace of the caller's tenant; the answer is the only place that holds it."""
-        home = Workspace(caller.workspace.tenant, workspace or caller.workspace.name)
         now = await self._kernel.clock.now()
-        _check_name(name)
+        _check_names(name, workspace)
         _check_expiry(expires_at, now)
+        home = Workspace(caller.workspace.tenant, workspace or caller.workspace.name)
         secret = PREFIX + secrets.token_urlsafe(32)
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
         await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
@@ -240,22 +240,21 @@ def _digest(secret: str) -> bytes:
     return sha256(secret.encode(errors="replace")).digest()
 
 
-def _check_name(name: str) -> None:
-    if not name or len(name) > LONGEST_NAME or not is_storable(name):
-        raise InputInvalid(f"name {name[:50]!r}: use 1 to {LONGEST_NAME} characters, none of them NUL")
+def _check_names(name: str, workspace: str | None) -> None:
+    given = {"name": name} | ({} if workspace is None else {"workspace": workspace})
+    found = {place: problem_of_name(one) for place, one in given.items()}
+    if problems := [Problem(place, wrong) for place, wrong in found.items() if wrong]:
+        raise FieldsInvalid(problems)
 
 
 def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is None:
         return
-    if expires_at.tzinfo is None:
-        raise InputInvalid(f"expiresAt {expires_at.isoformat()} has no time zone; end it with Z for UTC")
-    if expires_at <= now:
-        raise InputInvalid(f"expiresAt {expires_at.isoformat()} is past; give a later time or none")
-    try:
-        expires_at.astimezone(UTC)
-    except OverflowError as error:
-        raise InputInvalid(f"expiresAt {expires_at.isoformat()} is after the year 9999; give none") from error
+    wrong = problem_of_moment(expires_at)
+    if not wrong and expires_at <= now:
+        wrong = f"{expires_at.isoformat()} is past; give a later time or none"
+    if wrong:
+        raise FieldsInvalid([Problem("expiresAt", wrong)])
 
 
 def _require_live(key: ShownKey, now: datetime) -> None:

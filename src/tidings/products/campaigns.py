@@ -20,7 +20,7 @@ from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.item import Channel
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.template import RenderFailed
-from tidings.domain.timing import LONGEST_WAIT
+from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
 from tidings.kernel.audience import every_chunk
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -290,8 +290,8 @@ class Campaigns:
     async def _check_schedule(self, shown: ShownCampaign, scheduled_for: datetime | None) -> None:
         if scheduled_for is None:
             return
-        if scheduled_for.tzinfo is None:
-            raise CampaignInvalid([Problem("scheduledFor", "has no time zone; write it like 2027-01-31T09:00:00Z")])
+        if wrong := problem_of_moment(scheduled_for):
+            raise CampaignInvalid([Problem("scheduledFor", wrong)])
         now = await self._kernel.clock.now()
         if shown.max_lateness and now - scheduled_for > shown.max_lateness:
             late = f"was {now - scheduled_for} ago, longer than maxLateness {shown.max_lateness}"

@@ -15,10 +15,11 @@ import msgspec
 
 from tidings.domain.caller import Caller
 from tidings.domain.contact import ContactReference
-from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem
+from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem, TriggerUnknown
 from tidings.domain.event import Event, read_event
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import ItemStatus
+from tidings.domain.messages import did_you_mean
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.retry import RULE
@@ -31,7 +32,7 @@ from tidings.kernel.events import Decided, Rules, find_rules, find_taken, plan_e
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.references import find_contact
 from tidings.products.names import ContactName, name_contacts
-from tidings.storage import events, resolve
+from tidings.storage import events, resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
 
@@ -114,13 +115,20 @@ class Events:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def send(self, caller: Caller, given: Json, *, source: str = "api") -> ShownEvent:
-        """Take an event; the same key again gives the first one, whatever its data says now."""
+    async def send(
+        self, caller: Caller, given: Json, *, source: str = "api", must_be_known: bool = False
+    ) -> ShownEvent:
+        """Take an event; the same key again gives the first one, whatever its data says now.
+
+        An event that no rule and no fallback knows does nothing; with `must_be_known` it is refused instead.
+        """
         event = _read(given)
         known = await find_taken(self._kernel, caller.workspace, event)
         if known:
             return await self._shown(known, duplicate=True)
         event, found = await self._prepare(caller.workspace, event)
+        if must_be_known and not found and event.trigger not in self._fallback_triggers():
+            raise TriggerUnknown([Problem("trigger", await self.unknown(caller.workspace, event.trigger))])
         taken = await take_event(self._kernel, caller.workspace, event, found, source=source)
         return await self._shown(taken.event, duplicate=taken.duplicate)
 
@@ -131,6 +139,15 @@ class Events:
         drafts = [draft.contact_id for one in decided for draft in one.drafts]
         contacts = await name_contacts(self._kernel, workspace, drafts)
         return [_explained(one, contacts) for one in decided]
+
+    async def unknown(self, workspace: Workspace, trigger: str) -> str:
+        """That nothing knows a trigger, with the one that was probably meant."""
+        find = partial(rules.list_triggers, tenant=workspace.tenant, workspace=workspace.name)
+        known = {*await self._kernel.db.persist(find, alone=True), *self._fallback_triggers()}
+        return f"no rule and no fallback knows {trigger!r}{did_you_mean(trigger, sorted(known))}"
+
+    def _fallback_triggers(self) -> set[str]:
+        return {key.trigger for key in self._kernel.fallbacks}
 
     async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:
         """An event with its contacts, and its rules; refused before anything is stored if it cannot be taken."""

@@ -11,9 +11,11 @@ from typing import Literal
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
+from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
+from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.recipients import RULE_CHANNELS, Audience
 from tidings.domain.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
@@ -39,6 +41,13 @@ class RuleFilter:
     audience: str | None = None
     enabled: bool | None = None
 
+    def check(self) -> None:
+        """Refuse a channel or an audience that no rule can have: the answer would be empty, whatever there is."""
+        for name, given, known in (("channel", self.channel, RULE_CHANNELS), ("audience", self.audience, Audience)):
+            if given is not None and given not in [*known]:
+                meant = did_you_mean(given, known)
+                raise InputInvalid(f"{name} {quoted(given)}: use one of {', '.join(known)}{meant}")
+
 
 class Rules:
     """The rules of every workspace; what is another's is not found."""
@@ -59,8 +68,10 @@ class Rules:
 
     async def update(self, caller: Caller, id: UUID, given: Json) -> ShownRule:
         """Make a rule be as given; a step that is named by its id, or says the same, keeps its id."""
-        rule, now = read_rule(given), await self._kernel.clock.now()
-        here = caller.workspace
+        return await self._update(caller, id, read_rule(given))
+
+    async def _update(self, caller: Caller, id: UUID, rule: Rule) -> ShownRule:
+        here, now = caller.workspace, await self._kernel.clock.now()
 
         async def write(tx: Tx) -> None:
             before = await rules.lock_rule(tx, tenant=here.tenant, workspace=here.name, id=id)
@@ -122,6 +133,7 @@ class Rules:
     ) -> Page[ShownRule]:
         """Rules, newest first."""
         check_limit(limit)
+        where.check()
         find = partial(
             rules.list_rules,
             tenant=workspace.tenant,
@@ -203,4 +215,6 @@ class Rules:
         if shown.enabled is enabled:
             return shown
         key = {"trigger": shown.trigger, "channel": shown.channel, "audience": shown.audience}
-        return await self.update(caller, id, {**key, "enabled": enabled, "steps": shown.steps})
+        # Read as what is stored: a rule that could not be written any more can still be switched off.
+        rule = read_rule({**key, "enabled": enabled, "steps": shown.steps}, is_stored=True)
+        return await self._update(caller, id, rule)

@@ -6,11 +6,10 @@ from uuid import UUID
 
 from tidings.domain.audience import Audience, read_audience
 from tidings.domain.caller import Caller
-from tidings.domain.campaign import LONGEST_NAME
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
+from tidings.domain.names import problem_of_name
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
-from tidings.domain.storable import is_storable
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.references import NamedAudience, name_audience
@@ -147,8 +146,8 @@ class Segments:
             if name not in {"name", "audience", "id", "createdAt", "updatedAt"}
         ]
         name = given.get("name", before.name if before else None)
-        if not isinstance(name, str) or not 1 <= len(name.strip()) <= LONGEST_NAME or not is_storable(name):
-            problems.append(Problem("name", f"must be a text of 1 to {LONGEST_NAME} characters"))
+        if wrong_name := "is missing: give the segment a name" if name is None else problem_of_name(name):
+            problems.append(Problem("name", wrong_name))
         audience, wrong = await self._read_audience(workspace, given, before)
         problems += wrong
         if problems:

@@ -13,7 +13,7 @@ from functools import partial
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.ids import Workspace, bucket_of_id
 from tidings.domain.moving import step_of
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
@@ -48,6 +48,7 @@ from tidings.storage.workflows import ShownVersion
 __all__ = ["InFlight", "MoveCounts", "Published", "PublishedSequence", "Sequences", "ShownSequence", "Step"]
 
 Json = Mapping[str, object]
+Problems = list[Problem]
 Steps = list[Step]
 Found = list[FoundSequence]
 Shown = list[ShownSequence]
@@ -81,6 +82,8 @@ class Sequences:
     ) -> ShownSequence:
         """Make a draft, with steps if some are given already; a name that is taken is a Conflict."""
         check_name(name)
+        if problems := self.validate(settings or {}, steps):
+            raise DefinitionInvalid(problems)
         read, now = read_settings(settings or {}), await self._kernel.clock.now()
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
         entry = self._kernel.new_id(bucket_of_id(id), now)
@@ -267,13 +270,22 @@ class Sequences:
 
         await self._kernel.db.persist(write)
 
+    @staticmethod
+    def validate(settings: Json, steps: Sequence[Json]) -> Problems:
+        """Everything that is wrong with the settings and the steps of a new sequence; nothing is stored."""
+        numbered = [_placed(step, place) | {"id": str(place)} for place, step in enumerate(steps, start=1)]
+        problems: list[Problem] = []
+        for read in (partial(read_settings, settings), partial(read_steps, numbered)):
+            try:
+                read()
+            except DefinitionInvalid as error:
+                problems += error.problems
+        return problems
+
     def _drafted(self, id: UUID, steps: Sequence[Json], now: datetime) -> Steps:
         if len(steps) > MAX_STEPS:
             raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
-        given = [
-            {**({} if _is_placed(step) else {"stepOrder": place}), **step, "id": self._new_step_id(id, now)}
-            for place, step in enumerate(steps, start=1)
-        ]
+        given = [_placed(step, place) | {"id": self._new_step_id(id, now)} for place, step in enumerate(steps, start=1)]
         return read_steps(given)
 
     def _new_step_id(self, id: UUID, now: datetime) -> str:
@@ -410,6 +422,11 @@ class Sequences:
             if await self._kernel.db.persist(look, alone=True):
                 return True
         return False
+
+
+def _placed(step: Json, place: int) -> dict[str, object]:
+    """A step that is given no order comes where it stands."""
+    return {**({} if _is_placed(step) else {"stepOrder": place}), **step}
 
 
 def _is_placed(step: Json) -> bool:

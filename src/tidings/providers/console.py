@@ -13,6 +13,7 @@ from tidings.domain.item import Channel, Marked, in_reading_order
 from tidings.domain.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
 from tidings.domain.readiness import PRINTING
+from tidings.providers.acceptance import refusal_of
 from tidings.providers.printable import printable
 
 LONGEST_LINE = 500
@@ -40,6 +41,8 @@ class ConsoleProvider:
         """Print the recipient and the payload, cut short and with control characters escaped."""
         if not may_start():
             return RetryLater(reason="the lease was spent before the call", uses_attempt=False)
+        if refusal := refusal_of(self._channel, item):
+            return refusal
         message_id = f"console-{item.key.hex()[:32]}"
         if self._on_terminal:
             sys.stdout.write(_letter(self._channel, item))

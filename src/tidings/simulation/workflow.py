@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_workflow
+from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.graph import Function, Graph, Send
 from tidings.domain.ids import Workspace
@@ -47,7 +47,7 @@ class SimulatedWorkflow:
     @classmethod
     def of(cls, name: str, definition: Mapping[str, object]) -> "SimulatedWorkflow":
         """A definition that need not be stored."""
-        return cls(name, None, definition, parse_workflow(definition))
+        return cls(name, None, definition, parse_own_workflow(definition))
 
     @property
     def labels(self) -> Mapping[str, str]:

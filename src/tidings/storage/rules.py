@@ -55,7 +55,8 @@ class ShownRule:
                 "audience": self.audience,
                 "enabled": self.enabled,
                 "steps": self.steps,
-            }
+            },
+            is_stored=True,
         )
         return Rule(read.key, read.enabled, read.steps, self.id)
 
@@ -161,6 +162,11 @@ async def rules_of_trigger(tx: Tx, *, tenant: str, workspace: str, trigger: str)
     """What an event of this trigger is routed by."""
     rows = await tx.fetch(_SQL["rules_of_trigger"], tenant=tenant, workspace=workspace, trigger=trigger)
     return [_rule(row) for row in rows]
+
+
+async def list_triggers(tx: Tx, *, tenant: str, workspace: str) -> list[str]:
+    """Every trigger that some rule of a workspace knows."""
+    return [row["trigger"] for row in await tx.fetch(_SQL["list_triggers"], tenant=tenant, workspace=workspace)]
 
 
 def _named(key: RuleKey | None) -> dict[str, str | None]:

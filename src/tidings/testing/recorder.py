@@ -7,6 +7,7 @@ from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, Marked, Payload
 from tidings.domain.outcome import Accepted, Outcome
 from tidings.domain.provider import Keyed, MayStart
+from tidings.providers.acceptance import refusal_of
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import Clock
 
@@ -32,7 +33,9 @@ class Message:
 
 
 class Recorder(FakeProvider):
-    """Accepts everything of one channel unless told otherwise through `answer` and `script`.
+    """Accepts whatever its channel can send, unless told otherwise through `answer` and `script`.
+
+    What the real channel would refuse, such as an e-mail without a subject, is refused here for the same reason.
 
     Its class is keyed: whatever is called again after doubt is seen to be the same message, so nothing is ever left to
     a person, and a test says so with Unknown only if it means to.
@@ -52,6 +55,6 @@ class Recorder(FakeProvider):
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
         """Answer as told, and keep the call."""
         at = self._clock.carried()
-        outcome = await super().send(item, may_start)
+        outcome = refusal_of(self.channel, item) or await super().send(item, may_start)
         self.messages.append(Message(at, self.channel, item.recipient, item.payload, outcome, item.workspace))
         return outcome

@@ -50,3 +50,10 @@ select id, trigger, channel, audience, enabled, steps, created_at, updated_at
 select id, trigger, channel, audience, enabled, steps, created_at, updated_at
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;
+
+-- name: list_triggers
+-- Every trigger that some rule of a workspace knows.
+select distinct trigger
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace
+ order by trigger;
