@@ -75,7 +75,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
-            *("remove_route", "list_workers"),
+            "list_workers",
         ],
         frozenset([ADMIN]),
     ),

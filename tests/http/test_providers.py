@@ -9,8 +9,9 @@ import httpx2
 import pytest
 
 from tests.conftest import ManualClock
-from tests.http.conftest import Person
+from tests.http.conftest import Person, caller
 from tests.kernel.scenes import email, graph, work
+from tidings.domain.item import Channel
 from tidings.domain.outcome import Unavailable
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
@@ -98,22 +99,31 @@ async def test_the_workers_that_live_are_listed_with_what_they_serve(
     assert gone == []
 
 
-async def test_a_channel_loses_its_provider_by_an_administrator_s_word(admin: Person, sql: Sql) -> None:
-    removed = await admin.ask("DELETE", "/v1/providers/routes/sms")
-    again = await admin.ask("DELETE", "/v1/providers/routes/sms")
-    unknown = await admin.ask("DELETE", "/v1/providers/routes/fax")
+async def test_no_tenant_s_administrator_takes_a_channel_s_provider_from_all_others(
+    admin: Person, engine: Engine
+) -> None:
+    refused = await admin.ask("DELETE", "/v1/providers/routes/sms")
+
+    assert refused.status_code in {404, 405}
+    assert "sms" in (await admin.get("/v1/providers")).json()["data"][0]["channels"]
+
+
+async def test_a_channel_without_a_provider_starts_nothing(admin: Person, engine: Engine, sql: Sql) -> None:
+    await engine.providers.unroute(caller(), Channel.SMS)
+
     made = await admin.post("/v1/workflows", {"name": "text", **TEXT})
     refused = await admin.post("/v1/triggers", {"workflow": "text", "idempotencyKey": "k"})
 
-    assert [one.status_code for one in (removed, again, unknown)] == [204, 404, 422]
     assert (made.status_code, made.json()["notReady"]) == (201, ["sms"])
     assert (refused.status_code, refused.json()["code"]) == (409, "channel_not_ready")
     assert "--print" in refused.json()["detail"]
     assert await sql.fetchval("select count(*) from executions") == 0
 
 
-async def test_many_triggers_of_a_channel_without_a_provider_are_refused_as_one_is(admin: Person) -> None:
-    await admin.ask("DELETE", "/v1/providers/routes/sms")
+async def test_many_triggers_of_a_channel_without_a_provider_are_refused_as_one_is(
+    admin: Person, engine: Engine
+) -> None:
+    await engine.providers.unroute(caller(), Channel.SMS)
     await admin.post("/v1/workflows", {"name": "text", **TEXT})
 
     bulk = [{"workflow": "text", "idempotencyKey": f"k-{number}"} for number in range(3)]
@@ -122,8 +132,8 @@ async def test_many_triggers_of_a_channel_without_a_provider_are_refused_as_one_
     assert (refused.status_code, refused.json()["code"]) == (409, "channel_not_ready")
 
 
-async def test_the_endpoint_of_named_workflows_refuses_in_its_own_form(admin: Person) -> None:
-    await admin.ask("DELETE", "/v1/providers/routes/sms")
+async def test_the_endpoint_of_named_workflows_refuses_in_its_own_form(admin: Person, engine: Engine) -> None:
+    await engine.providers.unroute(caller(), Channel.SMS)
     await admin.post("/v1/workflows", {"name": "text", **TEXT})
 
     body = {"action": "enqueue", "payload": {"workflow": "text", "data": {"a": 1}}}

@@ -1,11 +1,10 @@
 """`client.providers`: what may be called, by whom, and what rests; `client.workers`: who is there to call."""
 
 from collections.abc import AsyncIterator
-from urllib.parse import quote
 
 from tidings.client.answers import Provider, Worker
 from tidings.client.pages import pages
-from tidings.client.transport import Request, Transport
+from tidings.client.transport import Transport
 
 PATH = "/v1/providers"
 WORKERS = "/v1/workers"
@@ -20,10 +19,6 @@ class Providers:
     def list(self) -> AsyncIterator[Provider]:
         """Every provider, the same for all workspaces; only for an administrator of the system."""
         return pages(self._transport, PATH, {}, Provider)
-
-    async def unroute(self, channel: str) -> None:
-        """Take the provider from a channel in all workspaces: nothing more is started that needs it."""
-        await self._transport.send(Request("DELETE", f"{PATH}/routes/{quote(channel, safe='')}"))
 
 
 class Workers:

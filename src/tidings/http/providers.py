@@ -101,15 +101,6 @@ async def list_providers(visit: Administrator) -> Everything[Provider]:
     return Everything(data=[Provider.model_validate(one) for one in await visit.engine.providers.list()])
 
 
-@router.delete("/v1/providers/routes/{channel}", status_code=204)
-async def remove_route(visit: Administrator, channel: Channel) -> None:
-    """Take the provider from a channel, in all workspaces: nothing more is started that needs it.
-
-    A process that starts with the setting sets the route again.
-    """
-    await visit.engine.providers.unroute(visit.caller, channel)
-
-
 @router.get("/v1/workers")
 async def list_workers(visit: Administrator) -> Everything[Worker]:
     """The workers that live, the longest at work first; the same for all workspaces."""
