@@ -47,12 +47,14 @@ async def test_a_run_has_its_campaign_s_name_and_a_campaign_its_segment_s(
     [shown] = await listed(admin, "/v1/runs")
     [item] = await listed(admin, f"/v1/runs/{run}/items")
     [listed_campaign] = await listed(admin, "/v1/campaigns")
+    written_back = await admin.ask("PATCH", f"/v1/campaigns/{campaign.id}", json=listed_campaign)
     await engine.campaigns.update(CALLER, campaign.id, {"name": "summer"})
     renamed = (await admin.get(f"/v1/runs/{run}")).json()
     await engine.campaigns.delete(CALLER, campaign.id)
     deleted = (await admin.get(f"/v1/runs/{run}")).json()
 
     assert (shown["campaignId"], shown["campaignName"]) == (str(campaign.id), "spring")
+    assert written_back.json() == listed_campaign
     assert (item["campaignName"], item["workflowName"], item["contact"]) == ("spring", None, ADA)
     assert (listed_campaign["segmentName"], renamed["campaignName"], deleted["campaignName"]) == (
         "everyone",

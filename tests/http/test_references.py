@@ -90,7 +90,7 @@ async def test_contacts_are_enrolled_stopped_and_asked_about_by_their_external_i
     one = await asked(admin, "POST", f"{path}/enrollments", {"contactId": ADA}, 201)
     many = {"contactIds": [ADA, "bob", "nobody", str(uuid4())]}
     counted = (await asked(admin, "POST", f"{path}/batch-enroll", many))["data"]
-    nobody = (await asked(admin, "POST", f"{path}/batch-enroll", {"contactIds": ["nobody"]}))["data"]
+    nobody = await asked(admin, "POST", f"{path}/batch-enroll", {"contactIds": ["nobody"]}, 422)
     stopped = await asked(admin, "PATCH", f"{path}/enrollments", {"where": {"contactIds": ["bob"]}, "status": "paused"})
     why = await asked(admin, "GET", f"{path}/why?contactId=bob")
 
@@ -100,7 +100,7 @@ async def test_contacts_are_enrolled_stopped_and_asked_about_by_their_external_i
         1,
         2,
     )
-    assert (nobody["enrolledCount"], nobody["skipped"]["notFound"]) == (0, 1)
+    assert "there is no contact 'nobody'" in nobody["detail"]
     assert (stopped["count"], why["contactId"]) == (1, str(bob))
 
 

@@ -72,13 +72,10 @@ class Audience(msgspec.Struct, frozen=True):
         ), problems
 
 
-def read_audience(
-    raw: object, place: str = "audience", *, segments: bool = True, may_be_empty: bool = False
-) -> tuple[Audience, list[Problem]]:
+def read_audience(raw: object, place: str = "audience", *, segments: bool = True) -> tuple[Audience, list[Problem]]:
     """Whom is meant, and everything that is wrong with it; an audience with problems is not complete.
 
-    `place` is where it stood (empty for a whole body); without `segments` a segment is not known. One that
-    `may_be_empty` named somebody who is not there.
+    `place` is where it stood (empty for a whole body); without `segments` a segment is not known.
     """
     if not isinstance(raw, Mapping):
         return Audience(), [Problem(place or "body", "must be an object that says whom; for everyone {all: true}")]
@@ -97,11 +94,11 @@ def read_audience(
             found[name], wrong = _READERS[name](value)
             problems += [Problem(f"{prefix}{spelled}{one.place}", one.message) for one in wrong]
     audience = Audience(**{name: value for name, value in found.items() if value is not None})
-    return audience, problems or _wrong_together(audience, place, segments, may_be_empty)
+    return audience, problems or _wrong_together(audience, place, segments)
 
 
-def _wrong_together(audience: Audience, place: str, segments: bool, may_be_empty: bool) -> list[Problem]:
-    if not audience.has_filter and not audience.contact_ids and not may_be_empty:
+def _wrong_together(audience: Audience, place: str, segments: bool) -> list[Problem]:
+    if not audience.has_filter and not audience.contact_ids:
         what = f"names nobody: give one of {_known(segments)}; for everyone {{all: true}}"
         return [Problem(place or "body", what)]
     narrowing = [_SHOWN.get(name, name) for name in (*FILTERS, "segment_id") if getattr(audience, name) is not None]

@@ -85,7 +85,12 @@ SPELLINGS: Mapping[str, str] = {
     "rate_per_minute": "rate",
     "maxLateness": "max_lateness",
 }
-_READ_ONLY = frozenset(["id", "version", "createdAt", "created_at", "updatedAt", "updated_at", "notReady", "not_ready"])
+_READ_ONLY = frozenset(
+    [
+        *("id", "version", "segmentName", "segment_name", "notReady", "not_ready"),
+        *("createdAt", "created_at", "updatedAt", "updated_at"),
+    ]
+)
 
 
 def read_campaign(raw: object, before: Campaign | None = None) -> tuple[Campaign | None, list[Problem]]:

@@ -116,11 +116,12 @@ class Enrollments:
     ) -> Enrolling:
         """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing.
 
-        A contact that is named and not there is counted as not found, or refused with `refuse_unknown`.
+        A contact that is named and not there is counted as not found, unless nobody else is meant or `refuse_unknown`.
         """
         named = await name_audience(self._kernel, caller.workspace, given, "")
-        audience, problems = read_audience(named.known, "", segments=False, may_be_empty=bool(named.unknown))
-        unknown = [*(named.unknown if refuse_unknown else ()), *named.unknown_exclusions]
+        audience, problems = read_audience(named.known, "", segments=False)
+        # Whom the others leave may be enrolled without them; where they were all that was named, nobody is left.
+        unknown = [*(named.unknown if refuse_unknown or problems else ()), *named.unknown_exclusions]
         if problems or unknown:
             raise EnrollmentInvalid([*unknown, *problems])
         sequence = await self._open(caller.workspace, sequence_id)
