@@ -9,7 +9,7 @@ arrow. The rest of the kernel is one file per arrow. What people manage, list an
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.caller import Caller
@@ -135,10 +135,6 @@ class Engine:
         except RendererUnavailable:
             await give_back(self.kernel, shard, claimed)  # this machine's trouble must not count against the work
             raise
-
-    async def give_back(self, shard: Shard, claimed: Sequence[Claimed], wait: timedelta) -> None:
-        """End leases without having done anything; they are due again after the wait."""
-        await give_back(self.kernel, shard, claimed, wait)
 
     async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:
         """Move what is due in one shard and lane; give how many rows were claimed."""

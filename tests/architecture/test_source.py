@@ -23,7 +23,7 @@ READING_PATH = [
     *("kernel/claim.py", "kernel/executions.py", "kernel/plan.py", "kernel/reserve.py", "kernel/mark.py"),
     *("kernel/deliver.py", "kernel/finalize.py", "kernel/release.py"),
 ]
-READING_LINES = 1_485
+READING_LINES = 1_520
 FILE_LINES = 450
 LONGER_FILES: dict[str, int] = {}
 FUNCTION_LINES = 40

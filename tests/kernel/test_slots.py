@@ -200,7 +200,7 @@ async def test_rule_12_not_so_fast_lets_the_provider_rest_for_every_worker(
     clock.advance(minutes=2)
     await work(other)
 
-    assert while_resting == [first]
+    assert len(while_resting) == 1  # which of two that are due at the same moment comes first, nothing promises
     assert {call.owner for call in provider.calls} == {first, second}
     assert await row(sql, "select max(attempts) from outbox") == (1,)
 

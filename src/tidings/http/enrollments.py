@@ -68,7 +68,7 @@ async def batch_enroll(
     dry_run = given.pop("dryRun", given.pop("dry_run", False))
     if not isinstance(dry_run, bool):
         filters = {name: value for name, value in given.items() if name not in NAMED}
-        _, more = read_audience(filters, "", segments=False, may_be_empty=True)
+        more = read_audience(filters, "", segments=False)[1] if filters else []
         raise FieldsInvalid([Problem("dryRun", f"{quoted(dry_run)} is not true or false"), *more])
     done = await visit.engine.enrollments.batch_enroll(
         visit.caller, id, given, dry_run=dry_run, on_progress=lambda _: give_time(request.scope)

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Self, assert_never
+from typing import Self
 from uuid import UUID
 
 import msgspec
@@ -18,23 +18,22 @@ import structlog
 from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
-from tidings.domain.item import Channel, Delivered, ItemStatus, Marked, Planned, Reserved
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
+from tidings.domain.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import MayStart, Provider
 from tidings.domain.queue import Lane
-from tidings.domain.retry import rests_for
 from tidings.domain.storable import storable
-from tidings.kernel import crash_points, outages
+from tidings.kernel import crash_points
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
 from tidings.kernel.line import Line, Parcel
 from tidings.kernel.mark import Window, commit_window
+from tidings.kernel.outages import Outages
 from tidings.kernel.parking import Parking
 from tidings.kernel.patience import Patience, is_task_cancelled
 from tidings.kernel.people import Consents, TurnedAway
-from tidings.kernel.settle import settle_waiting
 from tidings.kernel.slots import Rest
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
@@ -95,10 +94,7 @@ class Flight:
         self.landed: list[Landed] = []
         self.unstarted: list[tuple[Marked, Parcel]] = []
         self.rests: dict[str, Rest] = {}
-        self.troubles: dict[str, outages.Trouble] = {}  # by provider: it could not be used
-        self.back: dict[str, datetime] = {}  # provider → when the call began that proves it
-        self.trials: dict[str, int] = {}  # provider → calls left that try whether it is back
-        self.given_up: dict[UUID, str] = {}
+        self.outages = Outages(kernel, shard, lane)
         self.facts: list[Fact] = []
         self.postponed: dict[UUID, datetime] = {}
         self.may_be_skipped = False
@@ -121,7 +117,9 @@ class Flight:
         await self.consents.refresh(planned)
         names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
         room = {
-            name: 0 if self._is_out(name, now) else self._line(name).promise(wanted)
+            name: 0
+            if self.outages.is_out(name) or blocked_until(self.kernel, name, now)
+            else self._line(name).promise(wanted)
             for name, wanted in Counter(filter(None, names)).items()
         }
         return [name is not None and _take_place(room, name) for name in names]
@@ -145,7 +143,7 @@ class Flight:
         while self.waiting or self.flying or self.landed or self.unstarted:
             await self._commit_and_call()
             await self._wait()
-        return Flown(self.facts, self.postponed, self.consents.turned_away, self.given_up)
+        return Flown(self.facts, self.postponed, self.consents.turned_away, self.outages.given_up)
 
     async def _commit_and_call(self) -> None:
         now = await self.kernel.clock.now()
@@ -156,7 +154,9 @@ class Flight:
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
         await self.parking.refresh(now)
         if self.kernel.pauses.has_outages:
-            await self._face_outages(now)
+            calling = {name for name, line in self.lines.items() if line.is_busy}
+            given_up = await self.outages.face([one.wanted.item for one in self.waiting], calling, now)
+            self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in given_up)
         chosen = {parcel.wanted.item.id: parcel for parcel in self._choose(now)}
         wanted = [parcel.wanted for parcel in chosen.values()]
         window = Window(wanted, self._take_landed(), self._take_unstarted(), self._take_rests())
@@ -164,9 +164,8 @@ class Flight:
             return
         committed = await commit_window(self.kernel, self.shard, window, now)
         self.facts += committed.facts
-        if self.troubles or self.back:
-            await self._tell_of_providers(now)
-        self._postpone_unavailable(window.landed, committed.facts)
+        await self.outages.tell(now)
+        self.postponed.update(self.outages.waits([one.delivered for one in window.landed], committed.facts))
         for item in committed.marked:
             self.board(item, chosen.pop(item.id))
         for parcel in chosen.values():
@@ -188,63 +187,10 @@ class Flight:
             line = self.lines[provider] = Line(self.kernel, provider, self.lane)
         return line
 
-    def _is_out(self, provider: str, now: datetime) -> bool:
-        """Whether a provider cannot be called as freely as usual."""
-        return blocked_until(self.kernel, provider, now) is not None or self.kernel.pauses.outage(provider) is not None
-
-    async def _face_outages(self, now: datetime) -> None:
-        """Give up what has waited too long for its provider, and where a rest is over take it on to try."""
-        items = [parcel.wanted.item for parcel in self.waiting]
-        reasons = {
-            item.id: reason for item in items if (reason := outages.given_up_waiting(self.kernel, item, self.lane, now))
-        }
-        self.given_up.update(await settle_waiting(self.kernel, self.shard, ItemStatus.FAILED, reasons, now))
-        self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in reasons)
-        for provider in {item.provider for item in items if self.keeper.holds(item.owner)}:
-            if proof := self.kernel.pauses.end_outage(provider):
-                await outages.tell_back(self.kernel, provider, proof, now)
-            is_ours = self.trials.get(provider) or self._is_calling(provider)
-            if not is_ours and await outages.may_try(self.kernel, provider, now):
-                self.trials[provider] = outages.TRIALS
-
-    def _is_calling(self, provider: str) -> bool:
-        line = self.lines.get(provider)
-        return line is not None and bool(line.callers or line.ready)
-
-    async def _tell_of_providers(self, now: datetime) -> None:
-        """Tell all workers which providers cannot be used, and which can be again."""
-        troubles, self.troubles, back, self.back = self.troubles, {}, self.back, {}
-        for provider, started_at in back.items():
-            await outages.tell_back(self.kernel, provider, started_at, now)
-        for provider, trouble in troubles.items():
-            await outages.tell(self.kernel, provider, trouble)
-
-    def _postpone_unavailable(self, landed: Sequence[Landed], facts: Sequence[Fact]) -> None:
-        """Have what could not be called for wait as long as its provider rests; each time longer, if it is to blame."""
-        for one, fact in zip(landed, facts, strict=True):
-            call = one.delivered
-            if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
-                own = call.ended_at + rests_for(call.outcome).after(call.item.attempt)
-                self.postponed[fact.id] = max(own, self.kernel.pauses.until(call.item.provider, call.ended_at) or own)
-
     def _not_before(self, provider: str, now: datetime) -> datetime | None:
-        """When to look again, if nothing of a provider may be called by this flight now."""
-        if until := blocked_until(self.kernel, provider, now):
-            return until
-        is_ours = self.trials.get(provider) or self._is_calling(provider)
-        return None if is_ours else outages.unusable_until(self.kernel, provider, now)
-
-    def _promise(self, provider: str, parcels: list[Parcel]) -> int:
-        """Take room for some of the parcels; of a provider that may be out of use, for a few that chance has chosen."""
-        if self.kernel.pauses.outage(provider) is None:
-            self.trials.pop(provider, None)
-            return self._line(provider).promise(len(parcels))
-        first = int(self.kernel.spread() * len(parcels))
-        parcels[:] = parcels[first:] + parcels[:first]  # or else the same one would try again and again
-        left = self.trials.get(provider, 0)
-        promised = self._line(provider).promise(min(left, len(parcels)))
-        self.trials[provider] = left - promised
-        return promised
+        """When to look again, if nothing of a provider may be called here now."""
+        until = blocked_until(self.kernel, provider, now)
+        return until or self.outages.not_before(provider, self._line(provider).is_busy, now)
 
     def _choose(self, now: datetime) -> list[Parcel]:
         """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
@@ -263,7 +209,8 @@ class Flight:
         self.waiting.clear()
         chosen: list[Parcel] = []
         for provider, parcels in willing.items():
-            promised = self._promise(provider, parcels)
+            promised = self._line(provider).promise(self.outages.choose(provider, parcels))
+            self.outages.spend(provider, promised)
             chosen += parcels[:promised]
             self.waiting += parcels[promised:]
         return chosen
@@ -333,10 +280,9 @@ class Flight:
     def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
         """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use, and
         its contact was asked about of late: it may have waited long for its slot."""
-        outage = self.kernel.pauses.outage(line.name)
         return (
             not self.kernel.draining.is_set()
-            and not (outage and outage.until > now)
+            and not self.outages.is_out(line.name, now)
             and self._may_call(line, item, now + line.call_deadline)
             and not self.consents.are_old_for(parcel.wanted.item)
         )
@@ -357,22 +303,7 @@ class Flight:
             asked = Rest(ended_at + rest, storable(outcome.reason) or "")
             # Of two answers in one window the longer rest holds, whichever comes last.
             self.rests[line.name] = max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)
-        self._note_outage(line.name, outcome, started_at, ended_at)
-
-    def _note_outage(self, provider: str, outcome: Outcome, started_at: datetime, ended_at: datetime) -> None:
-        """Use a provider again once it has answered, and leave it alone when a call could not begin."""
-        match outcome:
-            case Accepted() | Rejected() | RetryLater():
-                if proof := self.kernel.pauses.answered(provider, started_at):
-                    self.back[provider] = proof
-            case Unavailable():
-                trouble = outages.Trouble(outcome, started_at, ended_at)
-                if outages.meet(self.kernel, provider, trouble):
-                    self.troubles[provider] = trouble
-            case Unknown():
-                pass  # nobody knows whether it was reached
-            case _:
-                assert_never(outcome)
+        self.outages.note(call)
 
     def _stir(self) -> None:
         """Wake whoever waits for results, if this is the first or there are enough to write."""

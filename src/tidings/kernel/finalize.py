@@ -17,10 +17,10 @@ from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, R
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import Blind
 from tidings.domain.queue import Lane
-from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, outlasted
+from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
 from tidings.domain.storable import storable, storable_json
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.outages import ready_at
+from tidings.kernel.outages import outlasted_outage
 from tidings.storage import finalize
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact, FailedAttempt
@@ -111,21 +111,12 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
 def _after_outage(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     """What could not begin says nothing about the item: it is as before its mark, unless it has waited too long."""
     item, now = landed.delivered.item, landed.delivered.ended_at
-    if given_up := _outlasted(kernel, landed, reason):
+    if given_up := outlasted_outage(kernel, landed.item, landed.lane, landed.retry, reason, now):
         log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
         return _after_unknown(kernel, landed, given_up) if landed.item.in_doubt else _failed(item, given_up)
     # A doubtful item without a time would be held for a person.
     retry_at = landed.item.retry_at or (now if landed.item.in_doubt else None)
     return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
-
-
-def _outlasted(kernel: Kernel, landed: Landed, reason: str) -> str | None:
-    item, now = landed.item, landed.delivered.ended_at
-    patience, outage = kernel.limits.outage_patience[landed.lane], kernel.pauses.outage(item.provider)
-    since = max(outage.since if outage and outage.since else now, ready_at(item))
-    # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
-    longest = landed.retry.patience + patience
-    return outlasted(now - since, patience, reason) or outlasted(now - (item.first_marked_at or now), longest, reason)
 
 
 def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:

@@ -31,6 +31,11 @@ class Line:
         self._promised = 0
 
     @property
+    def is_busy(self) -> bool:
+        """Whether somebody calls, or is about to."""
+        return bool(self.callers or self.ready)
+
+    @property
     def may_add_caller(self) -> bool:
         """Whether there is something to call and a slot that one more might get."""
         return bool(self.ready) and self.callers < self.slots.limit(self.lane)

@@ -1,7 +1,7 @@
 """Providers that all workers leave alone, and for how long. Reached from kernel/limits.py and kernel/outages.py."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -32,32 +32,24 @@ async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
     return {row["provider"]: StoredRest(*row.values()) for row in rows}
 
 
-async def forget_outage(tx: Tx, *, provider: str, before: datetime) -> None:
-    """Forget an outage whose last rest began before then."""
-    await tx.fetch(_SQL["forget_outage"], provider=provider, before=before)
+async def lock_rest(tx: Tx, *, provider: str) -> StoredRest | None:
+    """What is known of one provider's rest, held until the transaction ends."""
+    row = await tx.fetch_one(_SQL["lock_rest"], provider=provider)
+    return StoredRest(*row.values()) if row else None
 
 
-async def rest_unavailable(
-    tx: Tx,
-    *,
-    provider: str,
-    reason: str,
-    refused: bool,
-    started_at: datetime,
-    now: datetime,
-    shortest: timedelta,
-    longest: timedelta,
-) -> None:
-    """Let a provider rest that a call begun at `started_at` could not use."""
+async def rest_unavailable(tx: Tx, *, rest: StoredRest, started_at: datetime) -> None:
+    """Let a provider rest that a call begun at `started_at` could not use, unless it has begun to rest since."""
     await tx.fetch(
         _SQL["rest_unavailable"],
-        provider=provider,
-        reason=reason,
-        refused=refused,
+        provider=rest.provider,
+        paused_until=rest.until,
+        reason=rest.reason,
+        since=rest.since,
+        times=rest.times,
+        refused=rest.is_refused,
+        rested_at=rest.rested_at,
         started_at=started_at,
-        now=now,
-        shortest=shortest,
-        longest=longest,
     )
 
 

@@ -12,6 +12,7 @@ import structlog
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Claimed, Lane
 from tidings.engine import Engine
+from tidings.kernel.claim import give_back
 from tidings.kernel.presence import Presence
 from tidings.kernel.wake import listen
 from tidings.worker.agenda import Agenda, Place
@@ -149,7 +150,7 @@ class Worker:
         elif self._suspect:
             # Nobody may wait for its turn here: the first waits for everybody else, and a lease spent waiting would
             # count as one more crash.
-            await self._engine.give_back(place[0], claimed, AFTER_ANOTHER)
+            await give_back(self._engine.kernel, place[0], claimed, AFTER_ANOTHER)
         else:
             await self._move_alone(place, claimed)
 

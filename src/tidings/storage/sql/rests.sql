@@ -5,22 +5,20 @@ select provider, paused_until, reason, since, times, refused, rested_at, tried_a
  where paused_until > :now or since is not null
  order by provider;
 
--- name: forget_outage
--- What nobody has tried for long says nothing about now: the next failure is a new trouble.
-delete from provider_pauses where provider = :provider and rested_at < :before;
+-- name: lock_rest
+-- What is known of one provider's rest, held until its next is written: workers meet the same trouble at once.
+select provider, paused_until, reason, since, times, refused, rested_at, tried_at
+  from provider_pauses
+ where provider = :provider
+   for update;
 
 -- name: rest_unavailable
--- A call could not begin: the provider rests for all, each time twice as long. Calls that were under way when the last
--- rest began met the same trouble and change nothing.
+-- Lets a provider rest for every worker because calls to it could not begin. Two first failures at once are one trouble.
 insert into provider_pauses (provider, paused_until, reason, since, times, refused, rested_at)
-values (:provider, :now::timestamptz + :shortest::interval, :reason, :now, 1, :refused, :now)
+values (:provider, :paused_until, :reason, :since, :times, :refused, :rested_at)
     on conflict (provider) do update
-   set paused_until = greatest(
-           provider_pauses.paused_until,
-           :now + least(:shortest * power(2, least(provider_pauses.times, 30)), :longest::interval)
-       ),
-       reason = excluded.reason, since = coalesce(provider_pauses.since, excluded.since),
-       times = provider_pauses.times + 1, refused = excluded.refused, rested_at = excluded.rested_at, tried_at = null
+   set paused_until = excluded.paused_until, reason = excluded.reason, since = excluded.since, times = excluded.times,
+       refused = excluded.refused, rested_at = excluded.rested_at, tried_at = null
  where provider_pauses.rested_at is null or provider_pauses.rested_at < :started_at;
 
 -- name: try_unavailable
