@@ -152,6 +152,20 @@ async def test_an_accepted_call_has_the_status_of_its_channel(
     await assert_kept(engine)
 
 
+async def test_a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_nothing_else(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.script["ada@example.com"] = [Rejected("no mailbox ada@example.com")]
+    await start(engine)
+
+    async with frozen_in_call(engine, provider) as answered:
+        await sql.execute("update outbox set recipient = '', payload = '{}'")
+        answered.set()
+
+    assert await row(sql, "select status, error from outbox") == ("failed", None)
+    assert await row(sql, "select outcome, error from attempts") == ("rejected", "")
+
+
 async def test_rule_8_a_transient_failure_leaves_the_item_queued_with_its_own_time(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:

@@ -40,6 +40,10 @@ KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its
 REACHES = products("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
 ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
+AT_ONCE = kernel("finalize", "rule_8_a_provider_that_says_try_again_at_once_does_not_get_a_loop_without_a_pause")
+ERASED = kernel("finalize", "a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_nothing_else")
+ISOLATION = ("tests/storage/test_isolation.py",)
+SETTLED = kernel("doubt", "rule_9_absent_after_an_unknown_answer_permits_a_resend_only_after_the_settle_time")
 PACED = products("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
 RULE_5 = kernel(
     "deliver",
@@ -81,7 +85,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             f"{RELEASED}planned",
             f"{RELEASED}planned".replace(" or q.stop is distinct from t.stop", ""),
         ),
-        ("job-ends-with-open-items", "q.id = m.id and m.open = 0", "q.id = m.id and m.open >= 0"),
+        ("job-ends-with-open-items", "case when m.open > 0 then 'queued'", "case when m.open > 9 then 'queued'"),
     ],
     ("rule 1: people's words", "storage/sql/resolve.sql", MODEL): [
         (
@@ -181,16 +185,22 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 8: retries", "domain/retry.py", domain("retry")): [
         ("one-attempt-more", "attempts >= policy.attempts", "attempts > policy.attempts"),
         ("no-patience", "if not outcome.uses_attempt and now - first_marked_at >= policy.patience", "if False"),
+    ],
+    ("rule 8: retries", "domain/retry.py", AT_ONCE): [
         ("no-pause-after-a-refusal", "max(outcome.delay, SHORTEST_WAIT)", "outcome.delay"),
     ],
-    ("rule 9: doubt", "kernel/finalize.py", kernel("doubt")): [
+    ("rule 9: doubt", "kernel/finalize.py", SETTLED): [
         ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
+    ],
+    ("rule 9: doubt", "kernel/finalize.py", kernel("doubt")): [
         ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason) if landed.item.in_doubt else", ""),
         ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
     ],
     ("rule 9: doubt", "kernel/doubt.py", kernel("doubt")): [
         ("absent-is-believed-after-a-crash", "elif one.item.retry_at is None:", "elif False:"),
         ("absent-without-authority", "if not verdict.authoritative:", "if False:"),
+    ],
+    ("rule 9: doubt", "kernel/doubt.py", SETTLED): [
         ("doubt-asked-before-its-time", "if (one.item.retry_at and one.item.retry_at > now) or one", "if one"),
     ],
     ("rule 9: doubt", "domain/doubt.py", domain("doubt")): [
@@ -291,7 +301,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("replay-keeps-the-mark", "marked_attempt = marked_attempt + 1, marked_fence", "marked_fence"),
         ("replay-keeps-the-fence", "fence = queue.fence + 1, wake = false, stop = null", "wake = false, stop = null"),
     ],
-    ("erasure", "storage/sql/finalize.sql", products("erasure")): [
+    ("erasure", "storage/sql/finalize.sql", ERASED): [
         ("erased-item-keeps-what-was-said", "case when o.recipient <> '' then f.error end", "f.error"),
         ("erased-attempt-keeps-what-was-said", "case when o.recipient <> '' then t.error else '' end", "t.error"),
     ],
@@ -309,7 +319,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("audience-company", f"{WHOSE} and company", f"{OF_TENANT} and company"),
         ("audience-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
-    ("isolation: audiences", "storage/sql/audience.sql", ENROLLS): [
+    ("isolation: audiences", "storage/sql/audience.sql", ISOLATION): [
         (
             "audience-named",
             f"{WHOSE}\n   and deleted_at is null and created_at",
