@@ -233,3 +233,14 @@ def test_nothing_but_a_refusal_comes_of_nonsense(raw: Raw, step: object, value: 
             parse_workflow(tried)
         except DefinitionInvalid:
             continue
+
+
+@pytest.mark.parametrize(("name", "subject"), [("Onboarding", "Onboarding"), ("{{ x }} {% y", "{ { x }} { % y")])
+def test_an_e_mail_without_a_subject_has_the_sequence_s_name_for_one(name: str, subject: str) -> None:
+    step = read_step({**WELCOME, "channel": "email", "subject": None})
+    push = read_step({**NUDGE, "channel": "push", "content": "Hi"})
+
+    graph = parse_workflow(definition_of(Settings(), [step, push], name))
+    sends = [node for node in graph.nodes.values() if isinstance(node, Send)]
+
+    assert [node.templates for node in sends] == [{"subject": subject, "body": step.content}, {"body": "Hi"}]

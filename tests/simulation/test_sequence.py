@@ -192,3 +192,18 @@ async def test_a_step_at_no_hour_keeps_the_time_of_enrollment(engine: Engine, cl
     found = await run(engine, sequence, stage, messages_of=(ada,))
 
     assert [one.at for one in found.findings.messages] == [clock.time, clock.time + timedelta(days=2)]
+
+
+async def test_an_e_mail_without_a_subject_goes_out_under_the_sequence_s_name(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: Stage
+) -> None:
+    """As the step of the drip sequences is printed: it has no subject, and a server takes no letter without one."""
+    ada = await make_contact(engine)
+    sequence = await make_sequence(engine, step(0), name="Welcome aboard")
+
+    simulated = await run(engine, sequence, stage, days=1, messages_of=(ada,))
+    await engine.enrollments.enroll(CALLER, sequence, ada)
+    await engine.work_everything()
+
+    assert [one.payload["subject"] for one in simulated.findings.messages] == ["Welcome aboard"]
+    assert [one.payload["subject"] for one in provider.calls] == ["Welcome aboard"]

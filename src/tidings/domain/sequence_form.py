@@ -128,10 +128,11 @@ class Step:
         return {name: value for name, value in shown.items() if value is not None}
 
 
-def definition_of(settings: Settings, steps: Sequence[Step]) -> dict[str, object]:
-    """What publishing freezes: parse_workflow reads it."""
+def definition_of(settings: Settings, steps: Sequence[Step], name: str | None = None) -> dict[str, object]:
+    """What publishing freezes: parse_workflow reads it. The name is the subject of e-mails that are given none."""
     ordered = sorted(steps, key=lambda step: step.order)
-    return {"sequence": settings.to_json(), "steps": [step.to_json() for step in ordered]}
+    named = {} if name is None else {"name": name}
+    return {"sequence": settings.to_json(), "steps": [step.to_json() for step in ordered], **named}
 
 
 def settings_in(definition: Raw) -> Settings:
@@ -190,12 +191,14 @@ class SequenceForm(Reader):
 
     def graph(self) -> Graph:
         """The graph, or DefinitionInvalid with everything that is wrong."""
-        self.known_fields(self.raw, ("sequence", "steps"), "")
+        self.known_fields(self.raw, ("sequence", "steps", "name"), "")
         settings, steps = self.settings(), self.steps()
         if not self.problems:
             self.check_line(settings, list(steps.items()))
         self.raise_if_any()
-        nodes = {node.id: node for step in steps.values() for node in _nodes(settings, step)}
+        name = self.raw.get("name")
+        subject = _literal(name) if isinstance(name, str) else None
+        nodes = {node.id: node for step in steps.values() for node in _nodes(settings, step, subject)}
         edges = tuple(Edge(one, other) for one, other in pairwise(nodes))
         return Graph(next(iter(nodes)), nodes, edges, form=Form.SEQUENCE)
 
@@ -344,11 +347,17 @@ def _is_of_contact(path: str) -> bool:
     return root == "contact" and (not rest or rest.partition(".")[0] in CONTACT_FIELDS)
 
 
-def _nodes(settings: Settings, step: Step) -> tuple[Node, Node]:
+def _literal(name: str) -> str:
+    """A name as a template that renders to it, whatever it holds."""
+    return name.replace("{{", "{ {").replace("{%", "{ %")
+
+
+def _nodes(settings: Settings, step: Step, default_subject: str | None) -> tuple[Node, Node]:
     schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
     templates = {"script" if step.channel is Channel.VOICE else "body": step.content}
-    if step.subject is not None:
-        templates[_SUBJECT[step.channel]] = step.subject
+    subject = default_subject if step.subject is None and step.channel is Channel.EMAIL else step.subject
+    if subject is not None:
+        templates[_SUBJECT[step.channel]] = subject
     stops = settings.on_step_failure is OnStepFailure.STOP
     send = Send(
         step.id,

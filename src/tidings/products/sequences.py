@@ -325,7 +325,8 @@ class Sequences:
             raise Conflict("a draft sends nothing and cannot be paused; publish it first")
         draft = None
         if status is SequenceStatus.ACTIVE and is_new and _may_publish(before, in_flight):
-            draft = await draft_of(self._kernel, caller, str(before.id), definition_of(settings, before.steps))
+            definition = definition_of(settings, before.steps, name or before.name)
+            draft = await draft_of(self._kernel, caller, str(before.id), definition)
             await require_ready(self._kernel, caller.workspace, draft.graph.channels)
         now = await self._kernel.clock.now()
         entries = [self._kernel.new_id(bucket_of_id(before.id), now) for _ in range(4)]
