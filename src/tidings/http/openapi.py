@@ -83,7 +83,10 @@ GIVEN: tuple[type[BaseModel], ...] = (
 ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
-    ["/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay", "/v1/events/cancel"]
+    [
+        *("/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay", "/v1/events/cancel"),
+        *("/v1/outbox", "/v1/events", "/v1/enrollments"),
+    ]
 )
 DESCRIPTION = """
 Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
