@@ -63,6 +63,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         lease_seconds=90,
         call_seconds=1.5,
         provider_concurrency={"smtp": 20, "functions": 50},
+        outage_hours={Lane.TRANSACTIONAL: 1, Lane.SEQUENCES: 24, Lane.CAMPAIGNS: 72},
         doubt_policy=DoubtPolicy.RESEND,
         processes=2,
         batch=7,
@@ -78,6 +79,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     words |= {"lanes": "Campaigns, runs", "allow_unsafe_storage": "yes"}
     words["allow_private_addresses"] = "on"
     words["provider_concurrency"] = "smtp=20, functions = 50"
+    words["outage_hours"] = "transactional=1, Campaigns = 72"
     empty = tmp_path / "empty"
     empty.mkdir()
     (tmp_path / "tidings.toml").write_text("".join(f'{name} = "{word}"\n' for name, word in words.items()))
