@@ -97,6 +97,9 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 1: people's words", "storage/sql/resolve.sql", kernel("stop")): [
         ("cancel-is-taken-back", "(stop is distinct from 'cancel' or :stop::text = 'cancel')", ":id is not null"),
     ],
+    ("rule 1: people's words", "storage/sql/resolve.sql", kernel("resolve")): [
+        ("word-during-a-call", "and q.fence = o.marked_fence and o.marked_at is not null)", "and false)"),
+    ],
     ("rule 2: facts", "storage/sql/finalize.sql", MODEL): [
         ("fact-of-an-earlier-attempt", "       and o.marked_attempt = f.attempt\n", ""),
         ("fact-counted-twice", "       and (o.marked_at is not null or f.status <> 'queued')\n", ""),
