@@ -208,7 +208,7 @@ async def _prepare(db: Database, config: Config, *, may_migrate: bool) -> int:
 async def _declare(kernel: Kernel, *, is_service: bool) -> None:
     new = await declare_routes(kernel)
     if new and is_service:  # on record for whoever runs the system
-        log.info("routes_set", routes=dict(new))
+        log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
 
 
 def _limits(config: Config) -> Limits:

@@ -146,7 +146,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("rule 5: windows", "kernel/deliver.py", RULE_5): [
         ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
-        ("call-while-draining", "not self.kernel.draining.is_set()\n            and self", "self"),
+        ("call-while-draining", "not self.kernel.draining.is_set()\n            and not", "not"),
     ],
     ("rule 6: planned once", "kernel/plan.py", kernel("reserve")): [
         ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.hand.lease.fence, one.ordinal)"),
@@ -204,7 +204,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("absent-without-authority", "if not verdict.authoritative:", "if False:"),
     ],
     ("rule 9: doubt", "kernel/doubt.py", SETTLED): [
-        ("doubt-asked-before-its-time", "if (one.item.retry_at and one.item.retry_at > now) or one", "if one"),
+        ("doubt-asked-before-its-time", " if not (one.item.retry_at and one.item.retry_at > now)]", "]"),
     ],
     ("rule 9: doubt", "domain/doubt.py", domain("doubt")): [
         ("key-outlives-its-retention", "now - first_marked_at < retention * (1 - RETENTION_MARGIN)", "True"),
@@ -260,8 +260,8 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "minimum = 0",
         ),
         ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
-        ("rest-is-not-kept", "return end if end and end > now else None", "return None"),
-        ("rest-is-made-shorter", "max(rest.until, self._until.get(name, rest.until))", "rest.until"),
+        ("rest-is-not-kept", "return rest.until if rest and rest.until > now else None", "return None"),
+        ("rest-is-made-shorter", "elif known.until < rest.until:", "else:"),
     ],
     ("rule 12: slots", "kernel/deliver.py", kernel("slots")): [
         (
@@ -272,6 +272,17 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
         ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),
+    ],
+    ("rule 17: not started", "kernel/slots.py", kernel("outages")): [
+        ("old-answer-ends-an-outage", "started_at is None or started_at <= known.rested_at:", "started_at is None:"),
+        (
+            "calls-in-the-air-are-new-trouble",
+            "if known and known.rested_at and started_at <= known.rested_at:",
+            "if False:",
+        ),
+    ],
+    ("rule 18: nothing pretends", "kernel/check.py", kernel("readiness")): [
+        ("trigger-without-a-route", "return ChannelNotReady(missing) if missing else None", "return None"),
     ],
     ("rule 13: the walk", "domain/execution.py", domain("execution")): [
         (

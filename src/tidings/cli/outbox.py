@@ -10,7 +10,6 @@ from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_d
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.readiness import is_printing
 
 if TYPE_CHECKING:
     from tidings.products.outbox import ItemDetail, ShownItem
@@ -145,10 +144,16 @@ def _print(found: "ItemDetail") -> None:
     )
 
 
+def _status(item: "ShownItem") -> str:
+    if item.in_doubt:
+        return "in doubt"
+    return "printed, not sent" if item.printed and item.status is ItemStatus.SENT else item.status
+
+
 def _row(item: "ShownItem") -> dict[str, object]:
     return {
         "id": item.id,
-        "status": f"{'in doubt' if item.in_doubt else item.status}{', printed' if is_printing(item.provider) else ''}",
+        "status": _status(item),
         "channel": item.channel,
         "provider": item.provider,
         "recipient": item.recipient,

@@ -38,15 +38,17 @@ def json_line(value: object) -> str:
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
-    """Print rows for people, or say that there are none."""
+    """Print rows for people, without columns that say nothing of any of them; or say that there are none."""
     if not rows:
         console.print(empty)
         return
     table = Table(title=title, title_justify="left", header_style="bold")
-    for name in rows[0]:
+    cells = [{name: _cell(value) for name, value in row.items()} for row in rows]
+    told = [name for name in rows[0] if any(row[name].plain for row in cells)]
+    for name in told:
         table.add_column(name, overflow="fold", no_wrap=name == "id")  # an id is there to be copied
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+    for row in cells:
+        table.add_row(*(row[name] for name in told))
     console.print(table)
 
 

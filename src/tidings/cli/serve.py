@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
-from tidings.cli.output import print_line
+from tidings.cli.output import print_line, print_not_ready
 from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
 from tidings.config import Config
+from tidings.domain.item import Channel
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
@@ -103,4 +104,19 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
         print_line(f"The first administrator's key, shown this once: {made}")
     if line := line_to_export(config, Path.cwd()):
         print_line(f"Commands in another terminal find this database after: {line}")
+    await _print_channels(engine)
     return api, simulator
+
+
+async def _print_channels(engine: "Engine") -> None:
+    """Say what becomes of a message over each channel, before one wonders."""
+    shown = await engine.providers.list()
+    routes = {channel: one for one in shown for channel in one.channels if channel is not Channel.FUNCTION}
+    sent = [f"{channel} over {one.name}" for channel, one in routes.items() if not one.printing]
+    printed = [channel for channel, one in routes.items() if one.printing]
+    missing = [channel for channel in Channel if channel is not Channel.FUNCTION and channel not in routes]
+    if sent:
+        print_line(f"Sent: {', '.join(sent)}")
+    if printed:
+        print_line(f"Printed, not sent: {', '.join(printed)}")
+    print_not_ready(missing)

@@ -87,7 +87,7 @@ def log_table(log: Sequence[LogLine]) -> Table:
             Text("●" if line.ended_at else "○", style=style),
             Text(printable(line.node)),
             Text(line.kind),
-            Text(f"{line.status}, printed" if any(item.printed for item in line.items) else line.status, style=style),
+            Text(_status(line), style=style),
             Text(_time(line.started_at)),
             Text(_took(line.duration_ms)),
             Text(str(line.attempts or "")),
@@ -116,6 +116,10 @@ def ended_words(execution: ShownExecution) -> str:
     node = f" in {execution.error_step}" if execution.error_step else ""
     error = f": {execution.error_message}" if execution.error_message else ""
     return f"{execution.status}{at}{node}{error}"
+
+
+def _status(line: LogLine) -> str:
+    return "printed, not sent" if line.status == "sent" and any(item.printed for item in line.items) else line.status
 
 
 def _time(at: datetime | None) -> str:
