@@ -2,15 +2,15 @@
 
 A template is untrusted. Here every limit that Liquid knows is set, and filters may not grow a value without bound;
 liquid_environment.py and liquid_filters.py do that, and
-kernel/render.py adds the hard limits of a process. Rendering is deterministic: the time is passed in. Numbers,
-`round`, `divided_by`, `join`, `json` and `not` behave as in LiquidJS.
+kernel/render.py adds the hard limits of a process. Rendering is deterministic: the time is passed in. Everything
+prints what LiquidJS prints but for the differences in docs/templates.md; tests/domain/liquidjs has the facts.
 
 `liquid` takes a third of a second to import, so it is imported by the first template that has Liquid in it.
 """
 # ruff: noqa: PLC0415
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,8 +38,9 @@ _VERBATIM = re.compile(r"\{%-?\s*(raw|doc)\s*-?%\}")
 _END_VERBATIM = {name: re.compile(rf"\{{%-?\s*end{name}\s*-?%\}}") for name in ("raw", "doc")}
 _LONG_SPACE = re.compile(rf"\s{{{MAX_TAG_SPACES},}}")
 
+_OF_A_STEP = re.compile(r"step_(\d{1,9})_(?:result|error)", re.ASCII)
 # Names that are no property of the data: Liquid computes them.
-_COMPUTED = frozenset({"size", "first", "last"})
+_COMPUTED = frozenset({"size", "first", "last", "length"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,16 @@ def has_liquid(source: str) -> bool:
 
 
 def check(source: str, *, html: bool) -> None:
-    """Raise TemplateInvalid, with line and column, unless the template parses and knows all its filters."""
+    """Raise TemplateInvalid, with line and column, unless the template parses and nothing in it must fail."""
     if not has_liquid(source):
         return
+    from tidings.domain.liquid_checks import mistakes_in
+
     template = parse(source, html=html)
     with _depth_limited():
-        used = template.analyze(include_partials=False).filters
-    for name, spans in used.items():
-        if name not in template.env.filters:
-            raise _invalid(f"unknown filter {name!r}", source, spans[0].index)
+        mistake = next(mistakes_in(template), None)
+    if mistake:
+        raise _invalid(mistake.message, source, mistake.index)
 
 
 def parse(source: str, *, html: bool) -> "BoundTemplate":
@@ -88,6 +90,38 @@ def required_variables(source: str) -> frozenset[str]:
     template = parse(source, html=False)
     with _depth_limited():
         return frozenset(_required(template))
+
+
+@dataclass(frozen=True, slots=True)
+class WalkVariable:
+    """A name that only a workflow gives, `vars.<node>` or `step_N_result`, and where it is used."""
+
+    name: str
+    line: int
+    column: int
+
+    @property
+    def node(self) -> str | None:
+        """The node whose result it is, if it says so."""
+        root, _, node = self.name.partition(".")
+        return node if root == "vars" else None
+
+    @property
+    def step(self) -> int | None:
+        """The place of the step whose result or error it is."""
+        found = _OF_A_STEP.fullmatch(self.name)
+        return int(found[1]) if found else None
+
+
+def walk_variables(source: str) -> list[WalkVariable]:
+    """Return every use of what a walk through a workflow gives, be it printed, tested or looped over."""
+    if "vars" not in source and "step_" not in source:
+        return []
+    template = parse(source, html=False)
+    with _depth_limited():
+        paths = list(_global_paths(template, _every_path))
+    named = [(path, _name_in_walk(path)) for path in paths]
+    return [WalkVariable(name, *_place(source, path.token.start_index)) for path, name in named if name]
 
 
 def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> frozenset[str]:
@@ -127,7 +161,7 @@ def _render(template: "BoundTemplate", data: Mapping[str, object], now: datetime
 def _reason(error: Exception) -> str:
     from liquid.exceptions import LiquidError
 
-    from tidings.domain.liquid_filters import TooLarge
+    from tidings.domain.liquid_values import TooLarge
 
     if not isinstance(error, LiquidError):
         named = str(error) if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
@@ -238,16 +272,21 @@ def _depth_limited() -> Iterator[None]:
 
 
 def _required(template: "BoundTemplate") -> Iterator[str]:
+    return (_dotted(path) for path in _global_paths(template, _output_paths) if not _is_given(str(path.head())))
+
+
+def _global_paths(template: "BoundTemplate", paths_of: Callable[["Node"], Iterator["Path"]]) -> Iterator["Path"]:
+    """Yield the paths that lead into the data, not to what the template itself has named."""
     from liquid import RenderContext
 
     static_context = RenderContext(template)
     assigned: set[str] = set()
 
-    def visit(node: "Node", enclosing: frozenset[str]) -> Iterator[str]:
-        for path in _output_paths(node):
+    def visit(node: "Node", enclosing: frozenset[str]) -> Iterator["Path"]:
+        for path in paths_of(node):
             root = str(path.head())
-            if root not in enclosing and root not in assigned and not _is_given(root):
-                yield _dotted(path)
+            if root not in enclosing and root not in assigned:
+                yield path
         assigned.update(map(str, node.template_scope()))
         inner = enclosing.union(map(str, node.block_scope()))
         for child in node.children(static_context, include_partials=False):
@@ -259,7 +298,14 @@ def _required(template: "BoundTemplate") -> Iterator[str]:
 
 def _is_given(root: str) -> bool:
     """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path, and is let be."""
-    return root.startswith("step_") or root in {"vars", "now", "today"} or "." in root
+    return root in {"vars", "now", "today"} or "." in root or _OF_A_STEP.fullmatch(root) is not None
+
+
+def _name_in_walk(path: "Path") -> str | None:
+    root, *names = path.path
+    if root == "vars" and names and isinstance(names[0], str | int):
+        return f"vars.{names[0]}"
+    return root if isinstance(root, str) and _OF_A_STEP.fullmatch(root) else None
 
 
 def _output_paths(node: "Node") -> Iterator["Path"]:
@@ -269,6 +315,20 @@ def _output_paths(node: "Node") -> Iterator["Path"]:
     if isinstance(node, OutputNode | CycleNode):
         for expression in node.expressions():
             yield from _paths(expression)
+
+
+def _every_path(node: "Node") -> Iterator["Path"]:
+    for expression in node.expressions():
+        yield from _paths_in(expression)
+
+
+def _paths_in(expression: "Expression") -> Iterator["Path"]:
+    from liquid.builtin.expressions import Path
+
+    if isinstance(expression, Path):
+        yield expression
+    for child in expression.children():
+        yield from _paths_in(child)
 
 
 def _paths(expression: "Expression") -> Iterator["Path"]:
