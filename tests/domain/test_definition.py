@@ -690,3 +690,48 @@ def test_a_required_field_s_name_has_an_end() -> None:
         parse_workflow(one_send(requiredFields=["name", "." * 1_001]))
 
     assert [problem.place for problem in refused.value.problems] == ["requiredFields[1]"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "said"),
+    [
+        (
+            "nodes.2.body",
+            "Hm?\n{{ vars.helo.status }}",
+            "nodes[2].body",
+            "vars.helo: there is no node 'helo'; use one of 'hello', 'wait', 'nudge' (line 2, column 4)",
+        ),
+        ("nodes.2.body", "{% if vars['no'] %}{% endif %}!", "nodes[2].body", "there is no node 'no'"),
+        ("nodes.2.to", ["{{ phone }}", "{{ x | default: vars.no.id }}"], "nodes[2].to", "there is no node 'no'"),
+        ("nodes.1", {"id": "wait", "type": "delay", "until": "{{ vars.no.at }}"}, "nodes[1].until", "no node 'no'"),
+        ("nodes.2.body", "{{ step_1_result }}", "nodes[2].body", "only a workflow of steps has it; use vars.<id of a"),
+        ("nodes.2.body", "{{ x | append: 1, 2 }}", "nodes[2].body", "'append' takes 1 argument, not 2 (line 1, column"),
+    ],
+)
+def test_a_template_that_can_never_be_sent_is_refused_at_its_place(
+    path: str, value: object, place: str, said: str
+) -> None:
+    found = problems(changed(path, value))
+
+    assert list(found) == [place]
+    assert said in found[place]
+
+
+@pytest.mark.parametrize("source", ["{{ vars.hello.status }}", "{{ vars.nudge.at }}", "{{ vars.wait }}{{ vars[x] }}"])
+def test_a_template_may_want_what_any_node_gives(source: str) -> None:
+    assert "nudge" in parse_workflow(changed("nodes.2.body", source)).nodes
+
+
+def test_the_result_of_a_step_that_is_not_there_is_refused() -> None:
+    found = problems(step(payload_template={"text": "{{ step_7_result.id }}"}))
+
+    assert found == {
+        "steps[0].payload.text": "step_7_result: there is 1 step, counted from 0 (line 1, column 4)",
+    }
+    assert first(step(payload_template={"text": "{{ step_0_result.id }}{{ step_0_error }}{{ vars.one }}"})).id == "one"
+
+
+def test_a_version_that_was_published_before_a_check_existed_still_runs() -> None:
+    for source in ("{{ vars.helo.status }}", "{{ name | upcase: 1 }}", "{{ name | nosuch }}"):
+        assert problems(changed("nodes.2.body", source))
+        assert "nudge" in parse_workflow(changed("nodes.2.body", source), is_stored=True).nodes

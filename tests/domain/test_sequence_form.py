@@ -135,6 +135,8 @@ def test_what_is_written_reads_the_same_again() -> None:
         ({"delay": 3}, "steps[1].delay", "'delay' is not a field here"),
         ({"id": "a"}, "steps[1].id", "'a' is used twice"),
         ({"content": "{{ name }}"}, "steps[1].content", "{{ name }} is nothing a contact has"),
+        ({"content": "{{ vars.a.status }}"}, "steps[1].content", "{{ vars.a }} is nothing a contact has"),
+        ({"content": "{% if step_1_error %}!{% endif %}"}, "steps[1].content", "{{ step_1_error }} is nothing"),
         ({"content": "{{ contact.plan }}"}, "steps[1].content", "{{ contact.plan }} is nothing a contact has"),
         ({"content": "{% if %}"}, "steps[1].content", "line 1"),
         ({"content": "a\x00b"}, "steps[1].content", "NUL"),

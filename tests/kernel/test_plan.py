@@ -153,7 +153,9 @@ async def test_a_failed_template_whose_record_is_not_heard_of_takes_nobody_with_
 async def test_an_execution_whose_template_fails_ends_with_the_reason_and_calls_nobody(
     engine: Engine, provider: FakeProvider
 ) -> None:
-    id = await start(engine, email("first", body="{{ vars.missing }}"), email("second"))
+    id = await start(
+        engine, email("first", body="{% for one in (1..1) %}{{ one.missing }}{% endfor %}"), email("second")
+    )
 
     await work(engine)
 
@@ -235,6 +237,29 @@ async def test_what_a_node_came_to_is_a_variable_for_the_next(
     await work(engine)
 
     assert provider.calls[1].payload["body"] == f"sent {provider.calls[0].key.hex()}"
+
+
+async def test_the_variables_of_a_node_that_has_not_run_print_nothing(engine: Engine, provider: FakeProvider) -> None:
+    told = email("second", body="[{{ vars.third.status }}{{ vars.third }}]")
+    await start(engine, email("first"), told, email("third"))
+
+    await work(engine)
+
+    assert provider.calls[1].payload["body"] == "[]"
+
+
+async def test_a_version_with_a_template_that_is_refused_today_fails_its_own_message(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    id = await start(engine, email("first"), email("second", body="{{ name }}"), name="Ada")
+    changed = "replace(definition::text, '{{ name }}', '{{ name | upcase: 1 }}')::jsonb"
+    await sql.execute(f"update workflow_versions set definition = {changed}")
+    engine.kernel.graphs.clear()
+
+    await work(engine)
+
+    shown = await engine.execution(id)
+    assert (shown.status, shown.error_node, len(provider.calls)) == (ExecutionStatus.FAILED, "second", 1)
 
 
 async def test_an_execution_is_due_when_its_delay_ends(engine: Engine, clock: ManualClock) -> None:

@@ -17,7 +17,7 @@ from tidings.domain.definition import CONTENT_FIELDS, check_content
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.item import Channel
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
-from tidings.domain.template import has_path, required_variables
+from tidings.domain.template import has_path, required_variables, walk_variables
 from tidings.domain.timing import parse_duration
 
 CHANNELS = (Channel.EMAIL, Channel.SMS, Channel.WHATSAPP, Channel.PUSH, Channel.VOICE, Channel.SOCIAL)
@@ -271,7 +271,7 @@ def _unknown_variables(campaign: Campaign) -> list[Problem]:
     return [
         Problem(place, f"prints {{{{ {path} }}}}, which nothing gives: {_given_by(campaign, path)}")
         for place, source in sources.items()
-        for path in sorted(required_variables(source))
+        for path in sorted(required_variables(source) | {one.name for one in walk_variables(source)})
         if not _is_given(campaign, path)
     ]
 

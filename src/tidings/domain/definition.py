@@ -41,12 +41,17 @@ _NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
 _STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
-def parse_workflow(raw: object) -> Graph:
-    """Turn a definition into a graph, or raise DefinitionInvalid with everything that is wrong with it."""
+def parse_workflow(raw: object, *, is_stored: bool = False) -> Graph:
+    """Turn a definition into a graph, or raise DefinitionInvalid with everything that is wrong with it.
+
+    The templates of a version that is stored are not checked again: what was published once still runs, and a template
+    that is refused today fails its own message.
+    """
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
     try:
-        reader = SequenceForm(raw) if "sequence" in raw else _Workflow(raw)
+        form = SequenceForm if "sequence" in raw else _Workflow
+        reader = form(raw, is_stored=is_stored)
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
         if isinstance(reader, SequenceForm):
@@ -76,8 +81,8 @@ def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:
 class _Workflow(Reader):
     """Reads one definition, in the form it was written in."""
 
-    def __init__(self, raw: Raw) -> None:
-        super().__init__()
+    def __init__(self, raw: Raw, *, is_stored: bool = False) -> None:
+        super().__init__(is_stored=is_stored)
         self.raw = raw
         self.places: dict[str, int] = {}
         self.visibility = self.read_visibility()
@@ -122,8 +127,21 @@ class _Workflow(Reader):
         )
 
     def finished(self, graph: Graph) -> Graph:
+        self.check_walk(graph)
         self.raise_if_any()
         return graph
+
+    def check_walk(self, graph: Graph) -> None:
+        """Refuse templates that want the result of a node or step that is not there."""
+        steps = len(graph.nodes) if graph.form is Form.STEPS else 0
+        for place, one in self.of_the_walk:
+            where = f"(line {one.line}, column {one.column})"
+            if one.node is not None and one.node not in graph.nodes:
+                self.add(place, f"{one.name}: there is no node {one.node!r}; use one of {_some(graph.nodes)} {where}")
+            elif one.step is not None and not steps:
+                self.add(place, f"{one.name}: only a workflow of steps has it; use vars.<id of a node> {where}")
+            elif one.step is not None and one.step >= steps:
+                self.add(place, f"{one.name}: {_count(steps)}, counted from 0 {where}")
 
     def required_fields(self) -> tuple[str, ...]:
         raw = self.get(self.raw, "requiredFields", ())
@@ -255,6 +273,7 @@ class _Workflow(Reader):
 
     def until(self, raw: object, place: str) -> str | None:
         if isinstance(raw, str) and self.is_plain_variable(raw):
+            self.check_template(raw, place, html=False)
             return raw
         try:
             parse_time(raw if isinstance(raw, str) else repr(raw))
@@ -335,6 +354,10 @@ def _reachable(entry: str, targets: Mapping[str, Sequence[str]]) -> set[str]:
         seen.update(fresh)
         waiting.extend(fresh)
     return seen
+
+
+def _count(steps: int) -> str:
+    return "there is 1 step" if steps == 1 else f"there are {steps} steps"
 
 
 def _some(nodes: Mapping[str, Node]) -> str:

@@ -46,9 +46,11 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 class Reader:
     """Keeps the problems of what it reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_stored: bool = False) -> None:
         self.problems: list[Problem] = []
         self.found = 0
+        self.is_stored = is_stored  # it was valid when it was published: what is refused since then still runs
+        self.of_the_walk: list[tuple[str, template.WalkVariable]] = []
 
     def add(self, place: str, message: str) -> None:
         """Keep a problem, or count it when very many are kept already."""
@@ -160,9 +162,12 @@ class Reader:
         return raw
 
     def check_template(self, source: str, place: str, *, html: bool) -> None:
-        """Parse a template, and say where it is wrong."""
+        """Parse a template, say where it is wrong, and keep what it wants of the walk."""
+        if self.is_stored:
+            return
         try:
             template.check(source, html=html)
+            self.of_the_walk += [(place, one) for one in template.walk_variables(source)]
         except TemplateInvalid as error:
             self.add(place, f"{error} (line {error.line}, column {error.column})")
 

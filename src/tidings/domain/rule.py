@@ -156,11 +156,11 @@ def check_trigger(raw: object) -> str:
     return raw
 
 
-def read_rule(raw: object) -> Rule:
-    """A rule as users write it, or DefinitionInvalid with everything that is wrong with it."""
+def read_rule(raw: object, *, is_stored: bool = False) -> Rule:
+    """A rule as users write it, or DefinitionInvalid; the templates of one that is stored are not checked again."""
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
-    reader = _RuleReader()
+    reader = _RuleReader(is_stored=is_stored)
     try:
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)

@@ -29,7 +29,7 @@ from tidings.domain.graph import (
 from tidings.domain.item import Channel
 from tidings.domain.retry import RULE
 from tidings.domain.sequence import LONGEST_OFFSET
-from tidings.domain.template import required_variables
+from tidings.domain.template import required_variables, walk_variables
 from tidings.domain.timing import LONGEST_WAIT, format_duration, parse_duration
 
 MAX_STEPS = 1_000
@@ -172,8 +172,8 @@ def _spelled(raw: Raw, names: Sequence[str]) -> dict[str, object]:
 class SequenceForm(Reader):
     """Reads settings and steps, and draws the graph of them."""
 
-    def __init__(self, raw: Raw) -> None:
-        super().__init__()
+    def __init__(self, raw: Raw, *, is_stored: bool = False) -> None:
+        super().__init__(is_stored=is_stored)
         self.raw = raw
 
     def graph(self) -> Graph:
@@ -291,8 +291,11 @@ class SequenceForm(Reader):
             self.add(place, f"{raw!r} is not a text")
             return
         self.check_template(raw, place, html=False)
+        if self.is_stored:
+            return
         try:
-            unknown = sorted(path for path in required_variables(raw) if not _is_of_contact(path))
+            named = required_variables(raw) | {one.name for one in walk_variables(raw)}
+            unknown = sorted(path for path in named if not _is_of_contact(path))
         except TemplateInvalid:
             return  # said already
         for path in unknown:

@@ -102,7 +102,7 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
 def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
     """The graph of a frozen version, parsed once."""
     if version_id not in kernel.graphs:
-        kernel.graphs[version_id] = parse_workflow(definition)
+        kernel.graphs[version_id] = parse_workflow(definition, is_stored=True)
     return kernel.graphs[version_id]
 
 

@@ -42,7 +42,7 @@ class SimulatedWorkflow:
         )
         if definition is not None:
             return cls.of(found.name, definition)
-        return cls(found.name, found.version, found.definition, parse_workflow(found.definition))
+        return cls(found.name, found.version, found.definition, parse_workflow(found.definition, is_stored=True))
 
     @classmethod
     def of(cls, name: str, definition: Mapping[str, object]) -> "SimulatedWorkflow":

@@ -46,7 +46,8 @@ class ShownRule:
                 "audience": self.audience,
                 "enabled": self.enabled,
                 "steps": self.steps,
-            }
+            },
+            is_stored=True,
         )
         return Rule(read.key, read.enabled, read.steps, self.id)
 
