@@ -33,7 +33,12 @@ STEP = {
     "subject": "Hi",
     "content": "Dear {{ contact.attributes.firstName }}",
 }
-CAMPAIGN = {"channel": "sms", "content": {"body": "Hello {{ contact.name }}"}, "audience": {"tag": "trial"}}
+CAMPAIGN = {
+    "name": "hello",
+    "channel": "sms",
+    "content": {"body": "Hello {{ contact.name }}"},
+    "audience": {"tag": "trial"},
+}
 
 
 class Terminal:
@@ -169,7 +174,7 @@ def test_readme_s_program_and_commands_work_in_new_terminals(home: Path, program
         second.run("tidings", "sequences", "publish", "trial")
         second.run("tidings", "sequences", "enroll", "trial", "--tag", "trial")
         up.wait_for(r"email to bob@example\.com \(printed, not sent\)\s+subject: Hi\s+body: Dear Bob")
-        second.run("tidings", "campaigns", "create", "hello", "--data", "@hello.json")
+        second.run("tidings", "campaigns", "create", "--data", "@hello.json")
         second.run("tidings", "campaigns", "deploy", "hello")
         up.wait_for(r"sms to \+442071838750 \(printed, not sent\)\s+body: Hello Ada")
         assert "print" in second.run("tidings", "providers", "list")

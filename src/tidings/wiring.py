@@ -173,10 +173,7 @@ async def open_engine(
     directory = FunctionDirectory(_functions_base(config), _fallback_urls(fallbacks))
     providers, routes = _providers(config, app, directory.find)
     keys = read_keys(config.secret_key) if config.secret_key else []
-    limits = _limits(config)
-    limits.require_lease_for(providers.values())
-    if for_worker:
-        _require_limited_providers(config, providers)
+    limits = _limits(config, providers, for_worker=for_worker)
     db = await open_database(config, find_url)
     try:
         shards = await _prepare(db, config, may_migrate=may_migrate)
@@ -211,15 +208,20 @@ async def _declare(kernel: Kernel, *, is_service: bool) -> None:
         log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
 
 
-def _limits(config: Config) -> Limits:
+def _limits(config: Config, providers: Mapping[str, Provider], *, for_worker: bool) -> Limits:
+    """The limits, if calls may not outlast their lease and what is limited is there."""
+    if for_worker:
+        _require_limited_providers(config, providers)
     lease = timedelta(seconds=config.lease_seconds)
-    return Limits(
+    limits = Limits(
         lease=lease,
         lease_margin=min(LONGEST_MARGIN, lease / 10),
         doubt_policy=config.doubt_policy,
         provider_concurrency=config.provider_concurrency,
         outage_patience={lane: timedelta(hours=hours) for lane, hours in config.outage_hours.items()},
     )
+    limits.require_lease_for(providers.values())
+    return limits
 
 
 def _require_limited_providers(config: Config, providers: Mapping[str, Provider]) -> None:

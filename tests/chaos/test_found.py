@@ -110,7 +110,7 @@ async def test_one_statement_without_an_answer_is_enough_to_distrust_every_conne
             await db.persist(database_time, alone=True)
         await db.close()
 
-    assert [line["event"] for line in logs] == ["storage_retry"]
+    assert [line["event"] for line in logs].count("storage_retry") == 1
 
 
 def test_calls_that_hang_together_are_one_reason_to_rest() -> None:

@@ -1,6 +1,8 @@
 """Trouble on the way to PostgreSQL and to the provider: cuts in a commit, silence, stalls, slowness, closed doors."""
 
+import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
@@ -8,6 +10,7 @@ import pytest
 
 from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing, until
+from tests.chaos.processes import WorkerProcess
 from tests.chaos.proof import prove
 from tests.chaos.proxy import ByteCut, Moment, Toward, Weather
 
@@ -18,6 +21,12 @@ ARROWS_OF_RUNS = ("release jobs", "roll up")
 SILENCE_SECONDS = 2.0
 RECOVERY_SECONDS = 90.0
 """A server ends what a vanished client left open after ten seconds; the rest is this machine's leisure."""
+
+
+def _out_of_use(workers: Sequence[WorkerProcess]) -> set[str]:
+    """The providers that some worker leaves alone because no call to them can begin."""
+    told = [json.loads(line) for worker in workers for line in worker.events("provider_unavailable")]
+    return {line["provider"] for line in told}
 
 
 async def nibble(arena: Arena, provider: str) -> None:
@@ -41,7 +50,7 @@ async def test_a_slow_network_a_closed_door_and_commits_cut_off_cost_time_and_no
     workers = await arena.start_workers(2)
     proxy.weather.bytes_per_second = 100_000  # after their start, which reads much
     await bite(arena, 10)
-    await until("every call was refused", lambda: sum(len(one.events("retry_scheduled")) for one in workers) >= 60)
+    await until("every provider is found out of use", lambda: _out_of_use(workers) == set(CLASSES))
     assert await arena.calls() == 0
     await door.accept()
     await arena.until_settled()

@@ -202,7 +202,7 @@ def test_our_own_port_is_read_beside_what_kubernetes_tells(tmp_path: Path) -> No
     injected = {"TIDINGS_SERVICE_HOST": "10.0.0.11", "TIDINGS_PORT_8080_TCP_PORT": "8080"}
 
     assert load_config({}, injected | {"TIDINGS_PORT": "9000"}, tmp_path).port == 9000
-    with pytest.raises(ConfigInvalid, match=r"^TIDINGS_PORT is 'ftp://x'; write a whole number from 0 to 65535"):
+    with pytest.raises(ConfigInvalid, match=r"^TIDINGS_PORT is 'ftp://x'; write a whole number from 0 to 65,535"):
         load_config({}, injected | {"TIDINGS_PORT": "ftp://x"}, tmp_path)
 
 
@@ -310,8 +310,8 @@ def test_a_file_that_another_lends_to_our_group_is_no_reason_to_warn(
         ("admin_key = 12345678", "tidings.toml: admin_key is not a string; write it in quotes"),
         ("data_dir = 5", "tidings.toml: data_dir is 5; write a path, in quotes"),
         ('data_dir = "~nobody-is-called-so/x"', "'~nobody-is-called-so/x', which begins with an unknown home"),
-        ("rate_limit = -1", "tidings.toml: rate_limit is -1; write a number from 0 to 1000000"),
-        ("batch = 1.5", "tidings.toml: batch is 1.5; write a whole number from 1 to 10000"),
+        ("rate_limit = -1", "tidings.toml: rate_limit is -1; write a number from 0 to 1,000,000"),
+        ("batch = 1.5", "tidings.toml: batch is 1.5; write a whole number from 1 to 10,000"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused_with_what_to_write(tmp_path: Path, text: str, expected: str) -> None:

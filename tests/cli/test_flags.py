@@ -42,7 +42,7 @@ def test_a_message_names_the_flag_that_is_missing_or_wrong(people: Command) -> N
         "--channel: ": people("sequences", "steps", "change", "drip", "1", "--channel", "fax"),
         "--day: ": people("sequences", "steps", "change", "drip", "1", "--day", "99999"),
         "--at: is more than ten years away": people("campaigns", "deploy", "spring", "--at", far),
-        f"--expires {past}": people("keys", "create", "app", "--role", "systemAdmin", "--expires", past),
+        f"--expires: {past}": people("keys", "create", "app", "--role", "systemAdmin", "--expires", past),
     }
 
     for words, ended in said.items():

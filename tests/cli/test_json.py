@@ -38,7 +38,7 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
-from tidings.http.providers import Provider
+from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
@@ -225,6 +225,7 @@ async def look_at_campaigns(tour: Tour, provider: FakeProvider) -> None:
     for _ in range(3):  # it is planned, sent, and looked after
         await tour.work()
     first, second = tour("outbox", "in-doubt", like=Item)
+    tour("outbox", "list", like=Item)
     tour("outbox", "show", first["id"], like=ItemDetail)
     tour("outbox", "resolve", first["id"], "--sent", "--note", "asked", like=ItemDetail)
     tour("runs", "resolve", doubtful, "--failed", "--note", "asked", "--item", second["id"], like=Resolved)
@@ -294,6 +295,9 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("keys", "list", like=Key)
     tour("keys", "revoke", made["id"])
     tour("providers", "list", like=Provider, beside=["restReason"])
+    tour("providers", "unroute", "sms")
+    tour("workers", "list", like=Worker)
+    tour("db", "forget-secrets", "--yes")
     tour("verify")
 
 
@@ -304,7 +308,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "contacts": (look_at_contacts, frozenset(["contacts", "segments"])),
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
-    "administration": (look_at_the_rest, frozenset(["db", "keys", "providers", "verify"])),
+    "administration": (look_at_the_rest, frozenset(["db", "keys", "providers", "workers", "verify"])),
 }
 
 

@@ -39,7 +39,7 @@ def test_a_contact_stands_by_name_and_external_id_in_executions_enrollments_and_
     tidings("workflows", "apply", "greet.json")
     tidings("sequences", "create", "drip", "--data", json.dumps(SERIES))
     tidings("sequences", "publish", "drip")
-    execution = tidings("trigger", "greet", "--contact", "crm-1", "--json").json["execution"]["id"]
+    execution = tidings("trigger", "greet", "--contact", "crm-1", "--json").json["id"]
     assert tidings("sequences", "enroll", "drip", "--contact", "crm-1").status == 0
 
     printed = [

@@ -33,7 +33,7 @@ def test_nothing_in_doubt_is_said_so(tidings: Command) -> None:
 
 
 def test_items_in_doubt_are_listed_with_what_is_known(tidings: Command, doubtful: UUID) -> None:
-    shown, answer = tidings("outbox", "in-doubt"), tidings("outbox", "in-doubt", "--json")
+    shown, answer = tidings("outbox", "in-doubt", COLUMNS="400"), tidings("outbox", "in-doubt", "--json")
 
     assert str(doubtful) in shown.out
     assert "[lost] \\x1b[31m after the dot" in shown.out  # neither taken for colour nor let through to the terminal

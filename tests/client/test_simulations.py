@@ -15,7 +15,12 @@ async def test_a_simulation_is_asked_for_and_read(engine: Engine, server: str) -
     workflow: UUID = (await engine.workflows.create(caller(HOME), "welcome", WELCOME)).id
 
     await engine.contacts.create(caller(HOME), {"email": "ada@example.com"})
-    letter = {"name": "n", "channel": "email", "content": {"body": "News"}, "audience": {"all": True}}
+    letter = {
+        "name": "n",
+        "channel": "email",
+        "content": {"subject": "News", "body": "News"},
+        "audience": {"all": True},
+    }
     campaign = (await engine.campaigns.create(caller(HOME), letter)).id
 
     async with (

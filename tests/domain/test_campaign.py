@@ -1,11 +1,11 @@
-"""The hour of a campaign, by the clocks of each contact's zone."""
+"""The hour of a campaign by the clocks of each contact's zone, and its content."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from tidings.domain.campaign import at_hour
+from tidings.domain.campaign import at_hour, read_campaign
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,23 @@ def test_an_hour_that_comes_twice_in_a_night_is_never_the_second(zone: str) -> N
             found = at_hour(base, hour, zone)
             earlier = found - timedelta(hours=1)
             assert earlier < base or earlier.astimezone(ZoneInfo(zone)).hour != hour, (found, hour)
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ vars.hello.status }}", "{% if vars.hello %}!{% endif %}", "{{ step_0_result }}"]
+)
+def test_what_only_a_workflow_has_is_refused(source: str) -> None:
+    raw = {"name": "News", "channel": "sms", "content": {"body": f"Hi {source}"}, "audience": {"all": True}}
+
+    _, problems = read_campaign(raw)
+
+    assert [one.place for one in problems if "which nothing gives" in one.message] == ["content.body"]
+
+
+def test_a_campaign_may_give_it_itself() -> None:
+    content, data = {"body": "Hi {{ vars.hello }}"}, {"vars": {"hello": 1}}
+    raw = {"name": "News", "channel": "sms", "content": content, "data": data, "audience": {"all": True}}
+
+    _, problems = read_campaign(raw)
+
+    assert not [one for one in problems if one.place == "content.body"]

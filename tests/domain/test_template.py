@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -461,6 +462,7 @@ def test_a_parsed_template_is_cached() -> None:
         ("{% assign l = name | split: ',' %}" + "{% assign l = l | push: l %}" * 60, "'push' exceeds the limit"),
         ("{{ x | where_exp: 'x', exp }}", "an expression has at most 1000 characters"),
         ("{{ long | url_encode }}" * 2 + "{{ long | slugify }}" * 4, "output stream limit"),
+        ("{{ long | sample }}", "'sample' exceeds the limit of 10000 items"),
         ("{{ name.__class__ }}", "name.__class__ is undefined"),
         ("{{ order.__class__.__mro__ }}", "order.__class__ is undefined"),
         ("{{ order.items }}", "order.items is undefined"),
@@ -497,6 +499,24 @@ def test_text_without_liquid_needs_no_liquid() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["plain", "False"]
+
+
+def seconds_for(source: str, size: int) -> float:
+    """The CPU time of a template on so many items, and a hundred times as many characters."""
+    data = {"text": "a'<é " * (20 * size), "list": [f"b{number}" for number in range(size)]}
+    started = time.process_time()
+    text(source, data)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("name", sorted(environment_for(html=False).filters))
+def test_no_filter_is_quadratic_in_what_it_is_given(name: str) -> None:
+    for form in ("text | {}", "text | {}: text", "list | {}", "list | {}: list", "list | {}: text, list"):
+        source = f"{{{{ {form.format(name)} }}}}"
+        all_of_it = seconds_for(source, 10_000)
+
+        # Ten times as much takes a quadratic one a hundred times as long; what is over at once needs no second look.
+        assert all_of_it < 0.5 or all_of_it < 40 * seconds_for(source, 1_000)
 
 
 # Properties

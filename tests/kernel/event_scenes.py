@@ -26,7 +26,7 @@ CONTENT: Mapping[str, Mapping[str, str]] = {
     "push": {"title": "Quote", "body": "It is there."},
     "voice": {"script": "Your quote is there."},
 }
-FAILING = "{{ lead.name | divided_by: 0 }}"
+FAILING = "{{ 1 | divided_by: lead.name }}"
 """A template that no data can make render."""
 
 

@@ -29,14 +29,14 @@ from tidings.providers.fake import FakeProvider
 BOTH, NEITHER = "with_fallbacks", "without_fallbacks"
 EVERY = list(product(CHANNELS, AUDIENCES))
 FAILING = {
-    "email": {"subject": "{{ lead.name | divided_by: 0 }}", "body": "x"},
-    "push": {"title": "x", "body": "{{ lead.name | divided_by: 0 }}"},
-    "voice": {"script": "{{ lead.name | divided_by: 0 }}"},
+    "email": {"subject": "{{ 1 | divided_by: lead.name }}", "body": "x"},
+    "push": {"title": "x", "body": "{{ 1 | divided_by: lead.name }}"},
+    "voice": {"script": "{{ 1 | divided_by: lead.name }}"},
 }
 
 
 def failing(channel: str) -> dict[str, Any]:
-    return FAILING.get(channel, {"body": "{{ lead.name | divided_by: 0 }}"})
+    return FAILING.get(channel, {"body": "{{ 1 | divided_by: lead.name }}"})
 
 
 @pytest.fixture

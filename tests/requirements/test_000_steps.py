@@ -265,7 +265,7 @@ async def test_000_a_payload_that_cannot_be_sent_fails_at_once(
 async def test_000_a_message_that_cannot_be_rendered_is_failed_with_the_reason(
     manager: Person, operator: Person
 ) -> None:
-    await make_rule(manager, step(template={"subject": "{{ lead.name | divided_by: 0 }}", "body": "x"}))
+    await make_rule(manager, step(template={"subject": "{{ 1 | divided_by: lead.name }}", "body": "x"}))
 
     event = await send(operator)
 

@@ -29,7 +29,14 @@ from tidings.storage.statements import load
 DRIP = "00000000-0000-7001-8000-00000000d719"
 FIRST = "00000000-0000-0000-0000-000000000000"
 LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
-SOME = {"shard": "1", "tenant": "t", "workspace": "w", "workflow_id": DRIP, "limit": "50", "made_by": "2027-01-01"}
+SOME = {"since": FIRST} | {
+    "shard": "1",
+    "tenant": "t",
+    "workspace": "w",
+    "workflow_id": DRIP,
+    "limit": "50",
+    "made_by": "2027-01-01",
+}
 PAGES: list[tuple[str, str, str, Mapping[str, str], int, int]] = [
     ("enroll", "find_parked_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
     ("enroll", "choose_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),

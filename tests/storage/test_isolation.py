@@ -123,6 +123,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
     ids = [id for table in ("contacts", "executions", "runs", "workflows") for id in await every(sql, ID.format(table))]
     common: Values = {
         "limit": [1000],
+        "since": [UUID(int=0)],
         "before": [LAST],
         "after": [UUID(int=0)],
         "now": [NOW],

@@ -240,13 +240,13 @@ async def _apply(engine: "Engine", by: Caller, document: Document) -> dict[str, 
         "version": shown.version,
         "change": change,
         "active": shown.active,
-        "not_ready": list(shown.not_ready),
+        "notReady": list(shown.not_ready),
         "id": shown.id,
     }
 
 
 def _applied(row: Mapping[str, object]) -> dict[str, object]:
-    missing = row["not_ready"]
+    missing = row["notReady"]
     words = {"active": _yes(row["active"]), "not ready": ", ".join(missing) if isinstance(missing, list) else ""}
     order = ("name", "version", "change", "active", "not ready", "id")
     return {name: {**row, **words}[name] for name in order}

@@ -69,8 +69,10 @@ def list_filters() -> Mapping[str, Callable[..., object]]:
     }
 
 
-def _property(item: object, name: object) -> object:
-    return property_of(item, text_of(name))
+def _properties(items: Sequence[object], name: object) -> list[object]:
+    """The property of that name of each item; without a name, the items themselves."""
+    path = text_of(name)
+    return [property_of(item, path) for item in items] if path else list(items)
 
 
 # The whole list
@@ -113,22 +115,22 @@ def _slice(value: object, begin: object, length: object = 1) -> object:
 
 
 def _sum(value: object, name: object = None) -> int | float:
-    items = list_of(value) if not text_of(name) else [_property(item, name) for item in list_of(value)]
-    numbers = [number_of(item) for item in items]
+    numbers = [number_of(item) for item in _properties(list_of(value), name)]
     return sum(number for number in numbers if not is_nan(number))
 
 
 def _map(value: object, name: object) -> list[object]:
-    return [_property(item, name) for item in list_of(value)]
+    return _properties(list_of(value), name)
 
 
 def _compact(value: object, name: object = None) -> list[object]:
-    return [item for item in list_of(value) if (_property(item, name) if text_of(name) else item) is not None]
+    items = list_of(value)
+    return [item for item, one in zip(items, _properties(items, name), strict=True) if one is not None]
 
 
 def _uniq(value: object, name: object = None) -> list[object]:
-    by = text_of(name)
-    return unique(list_of(value), (lambda item: property_of(item, by)) if by else (lambda item: item))
+    items = list_of(value)
+    return unique(items, _properties(items, name))
 
 
 # Adding and taking away
@@ -158,7 +160,7 @@ def _sample(value: object, count: object = 1, *, context: RenderContext) -> obje
     """Choose by chance that the data of the message decides: rendered again, it is the same choice."""
     if value is None:
         return []
-    items = list(value) if isinstance(value, LISTS) else list(text_of(value))
+    items = list(within_limits("sample", value if isinstance(value, LISTS) else text_of(value)))
     seed = _next_seed(context)
     places = sorted(range(len(items)), key=lambda place: hashlib.sha256(seed + str(place).encode()).digest())
     shuffled = [items[place] for place in places]
@@ -191,8 +193,7 @@ def _sort_natural(value: object, name: object = None) -> list[object]:
 def _sorted(value: object, name: object, change: Callable[[object], object]) -> list[object]:
     """Sort by the items or a property of them; nothing is last."""
     items = list_of(value)
-    by = text_of(name)
-    keys = [property_of(item, by) for item in items] if by else items
+    keys = _properties(items, name)
     known = [(change(key), item) for key, item in zip(keys, items, strict=True) if key is not None]
     known.sort(key=cmp_to_key(_order))
     return [item for _, item in known] + [item for key, item in zip(keys, items, strict=True) if key is None]
@@ -206,25 +207,30 @@ def _order(one: tuple[object, object], other: tuple[object, object]) -> int:
 # Searching by a property
 
 
-def _matches(item: object, name: object, expected: object) -> bool:
-    found = _property(item, name)
-    return is_truthy(found) if expected is _NOT_GIVEN else equals(found, expected)
+def _matches(items: Sequence[object], name: object, expected: object) -> list[bool]:
+    """Whether the property of each item is the expected one; if none is, whether it is true."""
+    found = _properties(items, name)
+    return [is_truthy(one) if expected is _NOT_GIVEN else equals(one, expected) for one in found]
 
 
 def _where(value: object, name: object, expected: object = _NOT_GIVEN) -> list[object]:
-    return [item for item in list_of(value) if _matches(item, name, expected)]
+    items = list_of(value)
+    return [item for item, is_match in zip(items, _matches(items, name, expected), strict=True) if is_match]
 
 
 def _reject(value: object, name: object, expected: object = _NOT_GIVEN) -> list[object]:
-    return [item for item in list_of(value) if not _matches(item, name, expected)]
+    items = list_of(value)
+    return [item for item, is_match in zip(items, _matches(items, name, expected), strict=True) if not is_match]
 
 
 def _find_index(value: object, name: object, expected: object = _NOT_GIVEN) -> int | None:
-    return next((place for place, item in enumerate(list_of(value)) if _matches(item, name, expected)), None)
+    matches = _matches(list_of(value), name, expected)
+    return matches.index(True) if True in matches else None
 
 
 def _find(value: object, name: object, expected: object = _NOT_GIVEN) -> object:
-    return next((item for item in list_of(value) if _matches(item, name, expected)), None)
+    place = _find_index(value, name, expected)
+    return None if place is None else list_of(value)[place]
 
 
 def _has(value: object, name: object, expected: object = _NOT_GIVEN) -> bool:
@@ -232,7 +238,8 @@ def _has(value: object, name: object, expected: object = _NOT_GIVEN) -> bool:
 
 
 def _group_by(value: object, name: object) -> list[object]:
-    return _grouped((_property(item, name), item) for item in within_limits("group_by", enumerated(value)))
+    items = within_limits("group_by", enumerated(value))
+    return _grouped(zip(_properties(items, name), items, strict=True))
 
 
 def _grouped(pairs: Iterable[tuple[object, object]]) -> list[object]:

@@ -301,6 +301,8 @@ def _url_decode(value: object) -> str:
 
 def _slugify(value: object, mode: object = "default", cased: object = False) -> str:
     text, how = text_of(value), text_of(mode)
+    if len(text) > MAX_VALUE_CHARS:
+        raise too_long("slugify")
     changed = _dashed(text, how)
     return changed if is_truthy(cased) else changed.lower()
 

@@ -5,7 +5,7 @@ TooLarge: what a template may say must not fail for the type of what it meets.
 """
 
 import re
-from collections.abc import Callable, ItemsView, Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from math import isfinite, isnan, nan
@@ -329,9 +329,9 @@ def identity_of(value: object) -> tuple[object, object]:
     return ("number", value) if isinstance(value, int | float) else ("object", id(value))
 
 
-def unique(values: Iterable[object], key: Callable[[object], object] = lambda value: value) -> list[object]:
-    """The values without repeats, each where it was first."""
+def unique(values: Iterable[object], keys: Iterable[object]) -> list[object]:
+    """The values without those whose key was there before."""
     found: dict[object, object] = {}
-    for value in values:
-        found.setdefault(identity_of(key(value)), value)
+    for value, key in zip(values, keys, strict=True):
+        found.setdefault(identity_of(key), value)
     return list(found.values())
