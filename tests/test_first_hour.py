@@ -177,7 +177,7 @@ def test_readme_s_program_and_commands_work_in_new_terminals(home: Path, program
         second.run("tidings", "campaigns", "create", "--data", "@hello.json")
         second.run("tidings", "campaigns", "deploy", "hello")
         up.wait_for(r"sms to \+442071838750 \(printed, not sent\)\s+body: Hello Ada")
-        assert "print" in second.run("tidings", "providers", "list")
+        assert "console-email" in second.run("tidings", "providers", "list")
         assert second.run("tidings", "workers", "list")
         second.run("tidings", "verify")
 

@@ -289,13 +289,13 @@ async def look_at_simulations(tour: Tour, _: FakeProvider) -> None:
 
 
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
+    tour("providers", "unroute", "sms")
     tour.group("db migrate", "db status", "db url", "db reset --yes")
     tour("db", "stop", "--data-dir", str(tour.tidings.directory / "data"))
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
     tour("keys", "list", like=Key)
     tour("keys", "revoke", made["id"])
     tour("providers", "list", like=Provider, beside=["restReason"])
-    tour("providers", "unroute", "sms")
     tour("workers", "list", like=Worker)
     tour("db", "forget-secrets", "--yes")
     tour("verify")

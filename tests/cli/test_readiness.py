@@ -70,7 +70,7 @@ async def test_a_campaign_deployed_from_a_shell_without_settings_is_sent_by_the_
     assert list(arrived.recipients) == ["ada@example.com"]
     assert bare("workers", "list", "--json").json == []
     listed = {one["name"]: one for one in bare("providers", "list", "--json").json}
-    assert (listed["smtp"]["channels"], listed["smtp"]["served_by"]) == (["email"], [])
+    assert (listed["smtp"]["channels"], listed["smtp"]["servedBy"]) == (["email"], [])
 
 
 def test_a_trigger_without_a_provider_says_what_to_do_and_the_workflow_what_is_missing(

@@ -74,6 +74,9 @@ GUARDED = {
 KNOWING = pytest.mark.parametrize("knows", OWN)
 
 
+SECRET = b"sealed"
+
+
 async def fill(engine: Engine, home: Workspace) -> None:
     """One of everything that can be listed, counted, sampled, changed or removed."""
     ann = Caller(home, "ann")
@@ -100,7 +103,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
 
 
 @pytest.fixture
-async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock) -> Engine:
+async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql) -> Engine:
     """Three workspaces that differ in nothing but whose they are."""
     clock.time = NOW
     for home in HOMES:
@@ -110,6 +113,7 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock) -> 
         }
         await fill(engine, home)
         await engine.work_everything()
+    await sql.execute("update functions set secret = $1", SECRET)
     return engine
 
 
@@ -117,10 +121,13 @@ async def every(sql: Sql, query: str) -> list[Any]:
     return [row[0] for row in await sql.fetch(query)]
 
 
+NAMED = ("contacts", "executions", "runs", "workflows", "events")
+
+
 async def values_for(sql: Sql) -> dict[str, Values]:
     """What each parameter may be, those of strangers among them; under a statement's name what it takes otherwise."""
     contacts = sorted(await every(sql, "select id from contacts"))
-    ids = [id for table in ("contacts", "executions", "runs", "workflows") for id in await every(sql, ID.format(table))]
+    ids = [id for table in NAMED for id in await every(sql, ID.format(table))]
     common: Values = {
         "limit": [1000],
         "since": [UUID(int=0)],
@@ -208,6 +215,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "change_segment": {"audience": [EVERYONE]},
+        "forget_secret": {"secret": [SECRET]},
         "pick_contacts_of_status": {"status": ["active"]},
         "list_contacts_of_status": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},

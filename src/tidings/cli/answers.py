@@ -59,11 +59,12 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     from tidings.products.outbox import ItemDetail, ShownItem
     from tidings.products.runs import JobEntry
     from tidings.products.sequences import ShownSequence
-    from tidings.products.shown import ShownWorkflow
+    from tidings.products.shown import LogItem, ShownWorkflow
 
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
         ItemDetail: campaign_shapes.show_item,
+        LogItem: shapes.LogItem.model_validate,
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,
