@@ -181,6 +181,7 @@ def test_readme_s_program_and_commands_work_in_new_terminals(home: Path, program
         assert second.run("tidings", "workers", "list")
         second.run("tidings", "verify")
 
+    second.run("tidings", "db", "stop")  # the program had started it, so it has outlived `up`
     ended = second.end("tidings", "workflows", "list")
     assert str(home) in ended.stderr
 

@@ -97,6 +97,8 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.deploy(doubtful, home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
+    # What is told apart by its value alone would not be missed.
+    await engine.rules.create(ann, {**rule, "trigger": f"quote_{home.tenant}_{home.name}"})
     await engine.events.send(ann, {"trigger": "quote", "idempotencyKey": "k1", "lead": {"contactId": str(ada)}})
     await engine.functions.set(ann, "same", f"https://example.com/{home.tenant}/{home.name}")
     await engine.access.create_key(ann, "laptop", Role.WORKFLOW_MANAGER)
@@ -121,7 +123,7 @@ async def every(sql: Sql, query: str) -> list[Any]:
     return [row[0] for row in await sql.fetch(query)]
 
 
-NAMED = ("contacts", "executions", "runs", "workflows", "events")
+NAMED = ("contacts", "executions", "runs", "workflows", "events", "campaigns", "segments", "rules", "api_keys")
 
 
 async def values_for(sql: Sql) -> dict[str, Values]:
@@ -216,6 +218,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         },
         "change_segment": {"audience": [EVERYONE]},
         "forget_secret": {"secret": [SECRET]},
+        "find_named_contacts": {"external_ids": [NAMES]},
         "pick_contacts_of_status": {"status": ["active"]},
         "list_contacts_of_status": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
