@@ -10,7 +10,7 @@ import pytest
 
 from tests.architecture.sql_text import HOT, SHARDED
 from tests.databases import with_database
-from tidings.storage.migrate import Migration, migrations
+from tidings.storage.migrate import migrations
 from tidings.storage.statements import load
 
 SCHEMA = files("tidings.storage").joinpath("schema.sql").read_text()
@@ -190,12 +190,11 @@ async def test_a_row_cannot_hide_in_another_shard(sql: Sql) -> None:
         )
 
 
-@pytest.mark.parametrize("migration", [*migrations()], ids=lambda migration: str(migration.name))
-def test_no_migration_makes_a_trigger_or_reads_a_clock(migration: Migration) -> None:
-    text = migration.text.lower()
+def test_no_migration_makes_a_trigger_or_reads_a_clock() -> None:
+    words = ("create trigger", "create or replace trigger", "create rule", "now()", "current_timestamp")
+    found = [(one.name, word) for one in migrations() for word in words if word in one.text.lower()]
 
-    for word in ("create trigger", "create or replace trigger", "create rule", "now()", "current_timestamp"):
-        assert word not in text
+    assert found == []
 
 
 def test_migrations_are_numbered_from_one_without_a_gap() -> None:
