@@ -513,10 +513,11 @@ def seconds_for(source: str, size: int) -> float:
 def test_no_filter_is_quadratic_in_what_it_is_given(name: str) -> None:
     for form in ("text | {}", "text | {}: text", "list | {}", "list | {}: list", "list | {}: text, list"):
         source = f"{{{{ {form.format(name)} }}}}"
-        all_of_it = seconds_for(source, 10_000)
+        all_of_it = seconds_for(source, 5_000)
 
-        # Ten times as much takes a quadratic one a hundred times as long; what is over at once needs no second look.
-        assert all_of_it < 0.5 or all_of_it < 40 * seconds_for(source, 1_000)
+        # Twenty times as much takes a quadratic one four hundred times as long, a straight one twenty times and, on a
+        # busy machine, sixty; what is over at once needs no second look.
+        assert all_of_it < 0.2 or all_of_it < 150 * min(seconds_for(source, 250) for _ in range(3))
 
 
 # Properties
@@ -537,7 +538,7 @@ contains default upcase date join split json round times replace append now (1..
 FRAGMENTS = st.sampled_from([*WORDS.split(), "\n"]) | st.text(max_size=3)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(st.lists(FRAGMENTS, max_size=30).map(" ".join), st.booleans())
 def test_garbage_is_refused_or_rendered_but_raises_nothing_else(source: str, html: bool) -> None:
     place = place_of_refusal(source, html=html)
@@ -596,7 +597,7 @@ def compared(draw: st.DrawFn) -> str:
     return f"{{% if {left} {operator} {right} {joined} {other} %}}y{{% endif %}}"
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=250)
 @given(filtered() | compared(), JSON, JSON)
 def test_what_may_be_published_renders_unless_the_data_forbids_it(source: str, x: object, y: object) -> None:
     if place_of_refusal(source, html=False) is None:
