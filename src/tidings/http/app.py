@@ -4,7 +4,6 @@ import time
 from itertools import chain
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from tidings.config import Config
@@ -56,7 +55,6 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere; docs.py has its own
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=_operation_id,
     )
     metrics = Metrics(engine)
     rate = RateLimit(config.rate_limit, time.monotonic)
@@ -64,13 +62,8 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
-    app.router.routes += plain
-    for resource in RESOURCES:
-        app.include_router(resource.router)
+    # Not include_router: it makes every operation anew, at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
+    app.router.routes += app.state.routes
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

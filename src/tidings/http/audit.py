@@ -3,13 +3,14 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from tidings.http.access import Administrator
 from tidings.http.openapi import CreatedIn, Cursor, Limit
+from tidings.http.resource import resource_router
 from tidings.http.shapes import AuditLine, List
 
-router = APIRouter(tags=["Administration"])
+router = resource_router("Administration")
 
 
 @router.get("/v1/audit-log")

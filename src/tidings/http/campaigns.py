@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.item import Channel
 from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, Visit
@@ -25,10 +25,11 @@ from tidings.http.campaign_shapes import (
     StartedRun,
 )
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.kernel.start import Started
 
-router = APIRouter(tags=["Campaigns"])
+router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
     200: {"model": StartedRun, "description": "It had been deployed under this key before."}
 }

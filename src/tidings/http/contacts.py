@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
 from tidings.domain.contact_file import ContactFile, FileFormat, read_columns
@@ -14,10 +14,11 @@ from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Im
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter
 
-router = APIRouter(tags=["Contacts"])
+router = resource_router("Contacts")
 Word = Annotated[str | None, Query(max_length=500)]
 NDJSON = ("ndjson", "jsonl", "json-lines", "jsonlines")
 _CSV_EXAMPLE = "externalId,email,name,tags,Plan\ncrm-1815,ada@example.com,Ada Lovelace,vip,pro\n"

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of
 from tidings.http.executions import id_or_name, show
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Execution, GivenReplay, List, Replay
 from tidings.products.shown import DeadLetterFilter
 
-router = APIRouter(tags=["Dead letters"])
+router = resource_router("Dead letters")
 
 
 @router.get("/v1/dead-letters")

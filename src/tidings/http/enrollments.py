@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.audience import read_audience
 from tidings.domain.contact import LONGEST_EXTERNAL_ID
@@ -27,12 +27,13 @@ from tidings.http.enrollment_shapes import (
     Why,
 )
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
 
 NAMED = frozenset(["contactIds", "contact_ids", "excludeContactIds", "exclude_contact_ids"])
 """Fields of an audience whose values only the database knows."""
-router = APIRouter(tags=["Enrollments"])
+router = resource_router("Enrollments")
 ContactId = Annotated[
     str, Query(alias="contactId", min_length=1, max_length=LONGEST_EXTERNAL_ID, description="Its id or its externalId.")
 ]

@@ -3,15 +3,16 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact, takes
+from tidings.http.resource import resource_router
 from tidings.http.rule_shapes import Decision, Event, Explained, GivenCancel, GivenEvent
 from tidings.http.shapes import List
 
-router = APIRouter(tags=["Events"])
+router = resource_router("Events")
 
 
 async def given_event(request: Request) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -14,11 +14,12 @@ from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
 from tidings.http.access import Operator, Visit, WorkReader, api_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, Execution, List, LogLine
 from tidings.http.streams import Streams
 from tidings.products.shown import ShownExecution
 
-router = APIRouter(tags=["Executions"])
+router = resource_router("Executions")
 LENGTH_OF_ID = 36
 HEARTBEAT_SECONDS = 15.0
 HEARTBEAT = b": still here\n\n"

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Depends, Path
 
 from tidings.domain.errors import NotFound
 from tidings.domain.storable import is_storable
 from tidings.http.access import Administrator
 from tidings.http.bodies import body_of
 from tidings.http.openapi import takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, Function, GivenFunction
 
-router = APIRouter(tags=["Administration"])
+router = resource_router("Administration")
 Name = Annotated[str, Path(min_length=1, max_length=200, description="Or `*` for the base of all others.")]
 
 

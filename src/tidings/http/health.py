@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import JSONResponse, Response
 
 from tidings.domain.errors import StorageUnavailable
@@ -13,12 +13,13 @@ from tidings.http.access import allowed, api_of
 from tidings.http.errors import RETRY_AFTER
 from tidings.http.metrics import CONTENT_TYPE_LATEST
 from tidings.http.openapi import VERSION
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Health
 
 if TYPE_CHECKING:
     from tidings.products.providers import StoredRest
 
-router = APIRouter(tags=["Administration"])
+router = resource_router("Administration")
 LONGEST_LOOK_SECONDS = 2.0
 SECONDS_OLD = 2.0
 """How old what is said of the workers may be: anybody may ask, as often as they like."""

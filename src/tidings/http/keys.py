@@ -3,14 +3,15 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from tidings.http.access import Administrator
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import CreatedKey, GivenKey, Key, List, show_key
 
-router = APIRouter(tags=["Administration"])
+router = resource_router("Administration")
 
 
 @router.post("/v1/api-keys", status_code=201, openapi_extra=takes(GivenKey))

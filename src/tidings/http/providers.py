@@ -3,15 +3,15 @@
 from datetime import datetime
 from uuid import UUID
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from tidings.domain.item import Channel
 from tidings.http.access import Administrator
+from tidings.http.resource import resource_router
 from tidings.http.shapes import AT, ID, Everything, Shape, example
 from tidings.products.providers import ListedWorker
 
-router = APIRouter(tags=["Administration"])
+router = resource_router("Administration")
 
 
 class WorkerShare(Shape):

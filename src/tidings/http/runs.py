@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from tidings.domain.item import Channel, ItemStatus
@@ -31,12 +31,13 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.edge import give_time
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.products.outbox import OutboxFilter
 from tidings.products.run_trace import csv_header, csv_lines
 from tidings.products.runs import RetryFilter, TraceFilter
 
-router = APIRouter(tags=["Runs"])
+router = resource_router("Runs")
 NDJSON = "application/x-ndjson"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 CSV_DOCUMENTED = {"description": "CSV.", "content": {"text/csv": {"schema": {"type": "string"}}}}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from tidings.domain.errors import Problem
 from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
@@ -12,6 +12,7 @@ from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.sequence_shapes import (
     ChangedSequence,
     ChangedStep,
@@ -29,7 +30,7 @@ from tidings.http.sequence_shapes import (
 from tidings.http.shapes import Everything, List
 from tidings.products.sequences import Published, Sequences
 
-router = APIRouter(tags=["Sequences"])
+router = resource_router("Sequences")
 
 
 async def given_step(request: Request) -> dict[str, Any]:

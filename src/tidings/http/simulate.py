@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from tidings.domain.errors import SimulationUnavailable
 from tidings.domain.simulation import Scenario
@@ -12,6 +12,7 @@ from tidings.http.access import ContactKeeper, Visit, api_of
 from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
 from tidings.http.openapi import takes
+from tidings.http.resource import resource_router
 from tidings.http.simulation_shapes import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
@@ -23,7 +24,7 @@ from tidings.http.simulation_shapes import (
 from tidings.http.simulator import Simulates, Still
 from tidings.products.crowd import read_crowd
 
-router = APIRouter(tags=["Simulation"])
+router = resource_router("Simulation")
 
 
 def simulator_of(request: Request) -> Simulates:

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.resource import resource_router
 from tidings.http.shapes import (
     ChangedWorkflow,
     Everything,
@@ -24,7 +25,7 @@ from tidings.http.shapes import (
 )
 from tidings.products.workflows import Workflows
 
-router = APIRouter(tags=["Workflows"])
+router = resource_router("Workflows")
 READ_ONLY = frozenset(
     ["id", "version", "form", "createdAt", "updatedAt", "notReady", "created_at", "updated_at", "not_ready"]
 )
