@@ -9,6 +9,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+import structlog
 
 from tests.databases import TEMPLATE, Databases, create, drop, watch, with_database
 from tests.leftovers import RUN, Run, server_directory
@@ -43,6 +44,8 @@ SHARING = (
 """The folders and files whose tests take a database again; the others look at plans, sizes and tables."""
 
 
+LOG_LINES = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+
 run_key = pytest.StashKey[Run]()
 left_key = pytest.StashKey[list[Path]]()
 
@@ -70,7 +73,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Worker processes find what the process that starts them has made."""
+    """Worker processes find what the process that starts them has made, and no time goes into painted tracebacks."""
+    structlog.configure(processors=[structlog.processors.add_log_level, LOG_LINES])
     if RUN not in os.environ:
         config.stash[run_key] = run = Run()
         run.use()

@@ -346,12 +346,13 @@ def test_a_line_and_its_end_are_written_at_once(monkeypatch: pytest.MonkeyPatch)
     stream = StringIO()
     monkeypatch.setattr(stream, "write", writes.append)
     monkeypatch.setattr(sys, "stderr", stream)
+    before = structlog.get_config()
 
     try:
         configure_logs(Config(log_format=LogFormat.JSON))
         structlog.get_logger().info("worker_started")
     finally:
-        structlog.reset_defaults()
+        structlog.configure(**before)
 
     [line] = writes
     assert json.loads(line)["event"] == "worker_started"
