@@ -312,3 +312,4 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     routed_at: datetime | None = None
     duplicate: bool = False
+    note: str | None = None

@@ -210,6 +210,7 @@ class Event(Shape):
             "createdAt": AT,
             "routedAt": AT,
             "duplicate": False,
+            "note": None,
         }
     )
     id: UUID
@@ -221,3 +222,6 @@ class Event(Shape):
     created_at: datetime
     routed_at: datetime | None = Field(description="Null until a worker has routed what SQL stored.")
     duplicate: bool
+    note: str | None = Field(
+        None, description="What else is to be known of a duplicate: that it came with other data, and where."
+    )
