@@ -25,12 +25,12 @@ select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send
             when status = 'queued' then 'pending'
             when status in ('sent', 'called', 'posted') then 'succeeded'
             else status end as status,
-       (attempts + (in_doubt and exists (
+       (attempts + case when in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = outbox.shard and a.item_id = outbox.id and a.attempt = outbox.marked_attempt
               and a.outcome = 'crashed'
-       ))::integer)::smallint as attempt_count,
+       ) else 0 end)::smallint as attempt_count,
        coalesce(max_attempts, 5) as max_attempts, coalesce(retry_at, planned_at, created_at) as run_at,
        error as last_error, created_at, finalized_at
   from outbox

@@ -126,11 +126,11 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
 -- name: list_event_items
 -- The items of events, in their order, whatever became of them.
 select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        o.max_attempts, coalesce(o.retry_at, o.planned_at, o.created_at) as run_at, o.marked_at, o.provider_message_id, o.error, o.contact_id, o.created_at,
        o.finalized_at
   from outbox o

@@ -1,11 +1,11 @@
 -- name: show_outbox_item
 -- One item of a workspace with what was sent.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at, payload
   from outbox o
  where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
@@ -13,11 +13,11 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
 -- name: list_outbox
 -- One shard's items of a workspace, newest first.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from outbox o
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
@@ -31,11 +31,11 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
 -- name: list_outbox_in_doubt
 -- The same of those in doubt; reads only the index of those.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from outbox o
  where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
@@ -70,11 +70,11 @@ with owned as materialized (
      where shard = :shard and event_id = :event_id
 )
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from owned o
  where tenant_id = :tenant and workspace_id = :workspace
@@ -96,11 +96,11 @@ with meant as materialized (
        and tenant_id = :tenant and workspace_id = :workspace
 )
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + (o.in_doubt and exists (
+       o.attempts + case when o.in_doubt then (
            -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select 1 from attempts a
+           select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ))::integer as attempts,
+       ) else 0 end as attempts,
        retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
   from meant o
  where (:run_id::uuid is null or run_id = :run_id)
