@@ -276,7 +276,7 @@ async def test_000_2_a_process_without_the_host_application_leaves_the_legacy_pa
     sent = await plain.events.send(Caller(operator.workspace, "cli"), given, source="cli", must_be_known=True)
     explained = await plain.events.explain(operator.workspace, given)
     await plain.work_everything()
-    waiting = [(one["kind"], one["status"]) for one in await look(operator, {"id": sent.id})]
+    waiting = [(one["kind"], one["status"], one["waiting"]) for one in await look(operator, {"id": sent.id})]
     clock.advance(minutes=1)  # nobody was known to have it, so it was left for half a minute
     await engine.work_everything()
     again = await send(operator, "quote_accepted", idempotencyKey="quote-17")
@@ -291,7 +291,12 @@ async def test_000_2_a_process_without_the_host_application_leaves_the_legacy_pa
         ("whatsapp", "agent"): "none",
     }
     assert {(one.channel, one.audience): one.outcome for one in explained} == decided
-    assert waiting == [("function", "pending"), ("whatsapp", "pending"), ("function", "pending")]
+    nobody = "no worker is running"  # none that has told the database that it lives
+    assert waiting == [
+        ("function", "pending", nobody),
+        ("whatsapp", "pending", nobody),
+        ("function", "pending", nobody),
+    ]
     assert (sorted(legacy.names), again["duplicate"]) == (["agent email", "thank-you with PDF"], True)
     assert {one["status"] for one in await look(operator, again)} == {"succeeded"}
 

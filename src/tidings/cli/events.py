@@ -193,7 +193,7 @@ def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RUL
                         "status": item.status,
                         "at": item.run_at,
                         "attempts": f"{item.attempts} of {item.max_attempts}",
-                        "error": item.error,
+                        "error": item.error or item.waiting,
                         "message": content_cell(item.payload or {}),
                     }
                     for item in one.items

@@ -287,6 +287,7 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     payload: Json | None = None
     contact_id: UUID | None = None
     contact: ContactName | None = None
+    waiting: str | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -30,6 +30,7 @@ from tidings.kernel.event_drafts import Draft
 from tidings.kernel.event_people import find_people, meet_people
 from tidings.kernel.events import Decided, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import live_staff
 from tidings.kernel.references import find_contact, find_contacts
 from tidings.kernel.ruling import Ruling, find_fallback_triggers, find_ruling
 from tidings.products.names import ContactName, name_contacts
@@ -62,6 +63,8 @@ class ShownEventItem:
     payload: Json | None = None
     contact_id: UUID | None = None
     contact: ContactName | None = None
+    waiting: str | None = None
+    """Why nobody can make its call although it is due: `no worker serves smtp`, say. Only where one event is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +268,29 @@ class Events:
             return []
         items = await self._items(stored)
         contacts = await name_contacts(self._kernel, stored[0].workspace, [item.contact_id for item in items])
+        waiting = await self._why_they_wait(items) if with_payload else {}
         shown = {
-            str(item.id): replace(_shown_item(item, with_payload=with_payload), contact=contacts.get(item.contact_id))
+            str(item.id): replace(
+                _shown_item(item, with_payload=with_payload),
+                contact=contacts.get(item.contact_id),
+                waiting=waiting.get(item.id),
+            )
             for item in items
         }
         return [_shown_event(one, shown) for one in stored]
+
+    async def _why_they_wait(self, items: Items) -> Mapping[UUID, str | None]:
+        """Of items that are due and that nobody calls for: why no worker that lives can."""
+        now = await self._kernel.clock.now()
+        due = [
+            item
+            for item in items
+            if item.status is ItemStatus.QUEUED and not (item.in_doubt or item.marked_at) and item.run_at <= now
+        ]
+        if not due:
+            return {}
+        staff = await live_staff(self._kernel)
+        return {item.id: staff.lack_of(item.provider, Lane.TRANSACTIONAL) for item in due}
 
     async def _items(self, stored: Sequence[StoredEvent]) -> Items:
         """The items of some events, in one statement for each shard."""
