@@ -15,7 +15,7 @@ from tidings.config import Config, LogFormat, load_config, read_config, variable
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.item import Channel
-from tidings.domain.provider import Provider
+from tidings.domain.provider import Provider, ProviderClass
 from tidings.domain.readiness import PRINTING, is_printing
 from tidings.domain.recipients import Audience
 from tidings.domain.routing import fallback_name
@@ -24,6 +24,7 @@ from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render import Renderer
+from tidings.kernel.ruling import declare_fallbacks
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.address import checked_address, without_password
@@ -186,7 +187,7 @@ async def open_engine(
     directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
     kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks))
-    if may_migrate:  # whoever only looks changes nothing, whatever settings it was started with
+    if may_migrate:  # whoever only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
     return Engine(kernel)
 
@@ -204,8 +205,11 @@ async def _prepare(db: Database, config: Config, *, may_migrate: bool) -> int:
 
 async def _declare(kernel: Kernel, *, is_service: bool) -> None:
     new = await declare_routes(kernel)
+    known = await declare_fallbacks(kernel)
     if new and is_service:  # on record for whoever runs the system
         log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
+    if known and is_service:
+        log.info("fallbacks_set", fallbacks=sorted(map(str, known)))
 
 
 def _limits(config: Config, providers: Mapping[str, Provider], *, for_worker: bool) -> Limits:
@@ -295,18 +299,24 @@ def _smtp(url: str, config: Config) -> Provider:
 
 
 def _functions(config: Config, app: App, directory: Directory) -> list[Provider]:
-    """`functions`, whose functions may be called again, and `functions_once`, whose may not."""
+    """`functions`, whose functions may be called again, `functions_once`, whose may not, and one for each fallback.
+
+    A fallback's own name tells workers apart that have it, and leaves its calls to them.
+    """
+    fallbacks = _fallbacks(app)
+    classes: dict[str, ProviderClass] = {"functions": IDEMPOTENT, "functions_once": ONCE}
+    classes |= {fallback_name(key): ONCE for key in fallbacks}
     return [
         FunctionProvider(
             name,
             provider_class=provider_class,
             directory=directory,
-            callables={**app.functions, **_fallback_callables(_fallbacks(app))},
+            callables={**app.functions, **_fallback_callables(fallbacks)},
             allow_private=config.allow_private_addresses,
             # Functions are always there, used or not: a short lease must not have to know of them.
             call_deadline=timedelta(seconds=min(config.call_seconds, config.lease_seconds * SHARE_OF_A_LEASE)),
         )
-        for name, provider_class in (("functions", IDEMPOTENT), ("functions_once", ONCE))
+        for name, provider_class in classes.items()
     ]
 
 

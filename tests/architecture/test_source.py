@@ -24,7 +24,7 @@ READING_PATH = [
     *("kernel/claim.py", "kernel/executions.py", "kernel/plan.py", "kernel/reserve.py", "kernel/mark.py"),
     *("kernel/deliver.py", "kernel/finalize.py", "kernel/release.py"),
 ]
-READING_LINES = 1_520
+READING_LINES = 1_522
 FILE_LINES = 450
 LONGER_FILES: dict[str, int] = {"http/campaign_shapes.py": 460, "http/shapes.py": 490}
 FUNCTION_LINES = 40

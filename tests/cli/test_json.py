@@ -14,7 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from tests.cli.conftest import Command, Ended
 from tests.cli.json_keys import odd_keys
+from tests.cli.test_rules import KNOWN_FALLBACK
 from tests.conftest import ManualClock
+from tests.databases import execute
 from tidings.cli.app import app
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
@@ -290,6 +292,8 @@ async def look_at_simulations(tour: Tour, _: FakeProvider) -> None:
 
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("providers", "unroute", "sms")
+    await execute(tour.tidings.settings["DATABASE_URL"], KNOWN_FALLBACK)
+    tour("providers", "forget", "fallback:quote_sent/email/agent")
     tour.group("db migrate", "db status", "db url", "db reset --yes")
     tour("db", "stop", "--data-dir", str(tour.tidings.directory / "data"))
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)

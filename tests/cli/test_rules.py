@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Command
+from tests.databases import execute
 
 RULES = """
 trigger: quote_sent
@@ -32,6 +33,8 @@ from tidings import App
 
 app = App(fallbacks={("quote_sent", "email", "agent"): lambda action, payload: {"ok": True}})
 """
+
+KNOWN_FALLBACK = "insert into tidings.fallbacks values ('quote_sent', 'email', 'agent', '2026-01-01')"
 
 
 @pytest.fixture
@@ -100,6 +103,21 @@ def test_an_event_is_explained_sent_shown_and_cancelled(files: Command) -> None:
     assert "sales@example.com" in shown.out
     assert [one["id"] for one in listed.json] == [sent.json["id"]]
     assert "is cancelled" in cancelled.out
+    assert "skipped" in cancelled.out
+    assert "pending" not in cancelled.out
+    assert again.json["note"] is None
+
+
+def test_a_repeat_with_other_data_says_so(files: Command) -> None:
+    files("rules", "apply", "rules.yaml")
+    files("events", "send", "event.yaml")
+    (files.directory / "event.yaml").write_text(EVENT.replace("Q-17", "Q-18"))
+
+    again = files("events", "send", "event.yaml")
+
+    assert again.status == 0
+    assert "(this key had sent it before)" in again.out
+    assert "this key had other data before, which holds: variables.quote" in again.out
 
 
 def test_a_key_on_the_command_line_is_another_event(files: Command) -> None:
@@ -151,6 +169,26 @@ def test_a_trigger_that_only_a_fallback_knows_is_sent_with_its_application(files
 
     assert sent.status == 0
     assert "email to the agent: fallback" in sent.out
+
+
+async def test_a_fallback_that_was_once_started_is_decided_by_without_its_application_until_it_is_forgotten(
+    files: Command,
+) -> None:
+    name = "fallback:quote_sent/email/agent"
+    await execute(files.settings["DATABASE_URL"], KNOWN_FALLBACK)
+
+    sent = files("events", "send", "event.yaml", "--json").json
+    listed = {one["name"]: one["servedBy"] for one in files("providers", "list", "--json").json}
+    forgotten = files("providers", "forget", name)
+    again = files("providers", "forget", name).complaint
+    refused = files("events", "send", "event.yaml", "--key", "k2").complaint
+
+    [decision] = sent["decisions"]
+    assert (decision["outcome"], [item["status"] for item in decision["items"]]) == ("fallback", ["pending"])
+    assert listed[name] == []
+    assert forgotten.out == f"{name} is forgotten\n"
+    assert f"there is no fallback '{name}'" in again
+    assert "no rule and no fallback knows 'quote_sent'" in refused
 
 
 @pytest.mark.parametrize("flag", ["--channel", "--audience"])

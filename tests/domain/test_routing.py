@@ -18,7 +18,6 @@ from tidings.domain.routing import (
     decide_route,
     fallback_name,
     fallback_payload,
-    intents_of,
     keys_of,
     template_of,
     timing_of,
@@ -134,11 +133,11 @@ def test_a_stored_event_is_read_back_as_it_was() -> None:
     )
 
 
-def check(given: dict[str, Any], *rules: dict[str, Any]) -> dict[str, str]:
+def check(given: dict[str, Any], *rules: dict[str, Any], fallback: RuleKey | None = None) -> dict[str, str]:
     event = read_event({"trigger": "quote_sent", **given})
-    intents = [intent for one in rules for intent in intents_of(event, read_rule(one))]
+    read = [read_rule(one) for one in rules]
     try:
-        check_event(event, intents)
+        check_event(event, {one.key: one for one in read}, {fallback} if fallback else ())
     except EventInvalid as refused:
         return {problem.place: problem.message for problem in refused.problems}
     return {}
@@ -149,6 +148,25 @@ def test_every_variable_that_is_missing_is_named() -> None:
 
     assert problems.keys() == {"lead.name", "variables.quote.number"}
     assert "'quote.number'" in problems["variables.quote.number"]
+
+
+def test_a_missing_variable_refuses_an_event_only_if_nothing_else_would_come_of_it() -> None:
+    given = {"lead": {"email": "ada@example.com"}, "agent": {"email": "alan@example.com"}}
+    plain = step(template={"subject": "Accepted", "body": "x"})
+    own, other = RuleKey("quote_sent", Channel.EMAIL, Audience.LEAD), RuleKey("other", Channel.EMAIL, Audience.LEAD)
+
+    assert check(given, rule(), rule(plain, audience="agent")) == {}
+    assert check(given, rule(), fallback=own) == {}
+    assert check(given, rule(), fallback=other).keys() == {"lead.name", "variables.quote.number"}
+    assert check(given, rule(), rule(plain, audience="agent", enabled=False)).keys() == {
+        "lead.name",
+        "variables.quote.number",
+    }
+    assert check(given, rule(), rule(plain, audience="partner")).keys() == {"lead.name", "variables.quote.number"}
+    unreachable = given | {"agent": {"email": "x"}}
+    assert check(unreachable, rule(), rule(plain, audience="agent")).keys() == {
+        *("lead.name", "variables.quote.number", "agent.email"),
+    }
 
 
 def test_null_is_a_value() -> None:
@@ -183,7 +201,10 @@ def test_a_step_is_sent_so_long_before_a_time_and_not_once_that_is_past() -> Non
     past = timing_of(reminder, {"sendBefore.time": "2026-03-03T08:59:59Z"}, NOW)
 
     assert (ahead.at, ahead.skip) == (datetime(2026, 3, 4, 9, 0, tzinfo=UTC), None)
-    assert past.skip == "its time, 2026-03-02T08:59:59+00:00, was past when the event came"
+    assert (past.at, past.skip) == (
+        datetime(2026, 3, 2, 8, 59, 59, tzinfo=UTC),
+        "its time, 2026-03-02T08:59:59+00:00, was past when the event came",
+    )
 
 
 def test_what_is_no_time_is_told() -> None:

@@ -8,6 +8,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
 from tidings.domain.item import Channel
 from tidings.domain.recipients import Audience
+from tidings.domain.routing import fallback_name
 from tidings.domain.rule import RuleKey
 from tidings.engine import Engine
 from tidings.products.events import ShownDecision, ShownEvent, ShownEventItem
@@ -82,7 +83,9 @@ def key(trigger: str = "quote_sent", channel: str = "email", audience: str = "le
 
 
 def with_fallbacks(engine: Engine, *keys: RuleKey) -> Engine:
-    """The same engine in a host application that has registered these fallbacks."""
-    kernel = replace(engine.kernel, fallbacks=frozenset(keys))
+    """The same engine in a host application that has registered these fallbacks, which its fake provider plays."""
+    fake = engine.kernel.providers["fake"]
+    providers = {**engine.kernel.providers, **{fallback_name(key): fake for key in keys}}
+    kernel = replace(engine.kernel, fallbacks=frozenset(keys), providers=providers)
     object.__setattr__(kernel, "notifier", engine.kernel.notifier)
     return Engine(kernel)

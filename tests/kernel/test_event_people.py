@@ -313,19 +313,21 @@ async def test_sql_names_contacts_too_and_refuses_who_is_none(
     elsewhere, _ = await engine.contacts.create(Caller(Workspace("default", "elsewhere"), "eve"), {"name": "Eve"})
     call = partial(sql.fetchval, CALL)
 
-    for stranger in (str(elsewhere.id), str(uuid4()), "ada", 7):
+    for stranger in (str(elsewhere.id), str(uuid4()), "nobody", 7):
         with pytest.raises(asyncpg.PostgresError, match=r"lead\.contactId: there is no such contact") as refused:
             await call(json.dumps({"contactId": stranger}), None, "k1")
         assert refused.value.sqlstate == "TD422"
     with pytest.raises(asyncpg.PostgresError, match=r"Missing template variables: lead\.attributes\.plan, lead\.name"):
         await call(json.dumps({"email": "a@example.com"}), None, "k1")
-    id = await call(json.dumps({"contactId": str(ada)}), json.dumps({"contact_id": str(ada)}), "k1")
+    id = await call(json.dumps({"contactId": "ada"}), json.dumps({"contact_id": str(ada)}), "k1")
+    given = json.loads(await sql.fetchval("select data from events"))
     clock.time = await sql.fetchval("select clock_timestamp()")
     await work(engine)
 
     assert [(one.recipient, one.payload["subject"]) for one in provider.calls] == [
         ("ada@example.com", "Ada Lovelace pro")
     ]
+    assert given["lead"] == {"contactId": str(ada)}  # an external id may be another's one day
     found = await sql.fetch("select audience, contact_id from event_contacts order by audience")
     assert [tuple(one) for one in found] == [("lead", ada), ("partner", ada)]
     assert [one.id for one in (await engine.events.list(ME.workspace, contact_id=ada)).items] == [id]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.event_scenes import (
@@ -25,13 +26,15 @@ from tests.kernel.event_scenes import (
     step,
     with_fallbacks,
 )
+from tests.kernel.people import make
 from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, row, with_lossy_database, work
 from tidings.domain.caller import Caller
 from tidings.domain.errors import EventInvalid, RendererUnavailable
 from tidings.domain.ids import Workspace, shard_of
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.item import Channel, Marked
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.engine import Engine, Resolution
+from tidings.products.outbox import OutboxFilter
 from tidings.providers.fake import FakeProvider
 from tidings.storage.events import ItemsRefused, route_event
 
@@ -114,16 +117,37 @@ async def test_a_duplicate_gives_the_first_event_whatever_its_data_and_the_rules
 ) -> None:
     made = await make_rule(engine, step(template={"subject": "{{ lead.name }}", "body": "x"}))
     first = await send(engine)
-    await engine.rules.delete(ME, made.id)
-    await make_rule(engine, step(template={"subject": "{{ lead.nowhere }}", "body": "x"}))
+    changed = [step(template={"subject": "{{ lead.nowhere }}", "body": "x"})]
+    given = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": changed}
+    await engine.rules.update(ME, made.id, given)
 
     again = await send(engine, lead={"email": "somebody else"})
     await work(engine)
 
     assert again.duplicate
+    assert again.note == (
+        "this key had other data before, which holds: lead.email, lead.name, lead.phone, lead.pushTokens"
+    )
     assert again.id == first.id
     assert [item.id for item in items_of(again)] == [item.id for item in items_of(first)]
     assert [call.recipient for call in provider.calls] == ["ada@example.com"]
+
+
+async def test_a_repeat_with_the_same_data_has_no_note_however_it_is_written(engine: Engine, sql: Sql) -> None:
+    ada = await make(engine)
+    lead = {"contactId": "ada", "phone": None}
+    await send(engine, lead=lead, variables={"quote": {"number": 7}})
+
+    again = await send(engine, lead=lead, variables={"quote": {"number": 7.0}})
+    by_id = await send(engine, lead={"contactId": str(ada), "phone": None}, variables={"quote": {"number": 7}})
+    other = await send(engine, lead=lead, variables={"quote": {"number": 8}, "extra": 1})
+
+    assert (again.duplicate, again.note, by_id.note) == (True, None, None)
+    assert other.note == "this key had other data before, which holds: variables.extra, variables.quote"
+    assert (await send(engine, "k2")).note is None
+    await engine.contacts.delete(ME, ada)
+    erased = await send(engine, lead={"email": "a@example.com"})
+    assert (erased.duplicate, erased.note) == (True, None)  # nobody knows any more
 
 
 async def test_a_hundred_at_once_enqueue_one(engine: Engine, sql: Sql, provider: FakeProvider) -> None:
@@ -165,6 +189,48 @@ async def test_an_event_that_is_refused_leaves_nothing_behind(engine: Engine, sq
         await send(engine)
 
     assert await sql.fetchval("select count(*) from events") == 0
+
+
+# Variables that are missing
+
+
+async def test_a_missing_variable_concerns_the_decision_about_its_rule_alone_from_the_api_and_from_sql(
+    engine: Engine, sql: Sql, clock: ManualClock, provider: FakeProvider
+) -> None:
+    await make_rule(engine)
+    await make_rule(engine, step(template={"subject": "{{ fee }}", "body": "{{ fee }}"}), audience="partner")
+    await make_rule(engine, step(template={"subject": "{{ fee }}", "body": "x"}), step(delay="P1D"), audience="agent")
+    app = with_fallbacks(engine, key(audience="agent"))
+
+    with capture_logs() as logs:
+        event = await send(app)
+    explained = await app.events.explain(Workspace(), {"trigger": "quote_sent", **PEOPLE})
+    from_sql = await sql_event(sql, idempotency_key="k2")
+    clock.time = await sql.fetchval("select clock_timestamp()")
+    with capture_logs() as logs_of_worker:
+        await work(app)
+
+    expected = {("email", "lead"): "enqueued", ("email", "partner"): "none", ("email", "agent"): "fallback"}
+    assert outcomes(event) == outcomes(await app.events.get(Workspace(), from_sql)) == expected
+    assert {(one.channel, one.audience): one.outcome for one in explained} == expected
+    reason = "variables.fee is missing: the template of a step prints 'fee'; null will do"
+    [_, partner, agent] = event.decisions
+    assert partner.reason == f"enqueueing failed, and there is no fallback for quote_sent/email/partner: {reason}"
+    assert agent.reason == f"enqueueing failed, so the registered fallback is called: {reason}"
+    assert [(item.recipient, item.status, item.error) for item in partner.items] == [
+        ("grace@example.com", "failed", reason)
+    ]
+    assert sorted(call.recipient for call in provider.calls) == [
+        *["ada@example.com"] * 2,
+        *["fallback:quote_sent/email/agent"] * 2,
+    ]
+    for id, lines in ((event.id, logs), (from_sql, logs_of_worker)):
+        told = [line for line in lines if line["event"] == "enqueue_failed" and line["event_id"] == str(id)]
+        assert [(line["audience"], line["outcome"], line["log_level"]) for line in told] == [
+            ("partner", "none", "warning"),
+            ("agent", "fallback", "warning"),
+        ]
+    await assert_kept(engine)
 
 
 # Who cannot be reached
@@ -279,6 +345,103 @@ async def test_a_delayed_step_is_sent_at_its_time_and_not_before(
     assert early == 1
     assert [call.payload["subject"] for call in provider.calls] == ["Your quote", "Still there?"]
     assert [item.run_at - clock.time for item in items_of(event)] == [timedelta(hours=-1), timedelta()]
+    clock.advance(minutes=1)
+    ended = items_of(await engine.events.get(ME.workspace, event.id))
+    assert [item.run_at for item in ended] == [item.run_at for item in items_of(event)]
+
+
+async def test_an_item_that_has_ended_keeps_the_time_its_last_call_was_planned_for(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    await make_rule(engine, step(delay="PT1H"), step(delay="P1D", template={"subject": "b", "body": "y"}))
+    reminder = {"time": "2026-01-01T00:00:00Z", "by": "PT1H"}
+    await make_rule(engine, step("sms", sendBefore=reminder), channel="sms")
+    provider.script = {"ada@example.com": [RetryLater("busy")]}
+    event = await send(engine)
+    begun = clock.time
+
+    clock.advance(hours=1, seconds=2)
+    await work(engine)
+    clock.advance(minutes=1, seconds=3)
+    await work(engine)
+    cancelled = await engine.events.cancel(ME, event.id)
+
+    planned = {item.status: item.run_at for item in items_of(cancelled)}
+    assert planned["succeeded"] == begun + timedelta(hours=1, minutes=1, seconds=2)
+    late, skipped = sorted(item.run_at for item in items_of(cancelled) if item.status == "skipped")
+    assert late.isoformat() == "2025-12-31T23:00:00+00:00"
+    assert skipped == begun + timedelta(days=1)
+    rows = await sql.fetch("select status, run_at from notification_outbox order by run_at")
+    assert [tuple(one) for one in rows] == [
+        ("skipped", late),
+        ("succeeded", planned["succeeded"]),
+        ("skipped", skipped),
+    ]
+
+
+# Rules that do not stand any more
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [("disable", "its rule was disabled"), ("delete", "its rule was deleted")]
+)
+async def test_what_waits_does_not_leave_once_its_rule_is_disabled_or_deleted(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, change: str, words: str
+) -> None:
+    made = await make_rule(engine, step(), step(delay="PT1H", template={"subject": "b", "body": "y"}))
+    await make_rule(engine, step("sms", delay="PT1H"), channel="sms")
+    provider.script = {"ada@example.com": [RetryLater("busy")]}
+    event = await send(engine)
+    await work(engine)
+
+    await (engine.rules.delete(ME, made.id) if change == "delete" else engine.rules.disable(ME, made.id))
+    clock.advance(hours=1)
+    await work(engine)
+
+    items = items_of(await engine.events.get(ME.workspace, event.id))
+    assert [(item.kind, item.status, item.error) for item in items] == [
+        ("email", "skipped", words),
+        ("email", "skipped", words),
+        ("sms", "succeeded", None),
+    ]
+    assert len(provider.calls) == 2
+    await assert_kept(engine)
+
+
+async def test_a_rule_that_is_disabled_while_its_items_wait_for_a_slot_is_asked_about_before_each_mark(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    """The first reading may be old by then: it is never older than two seconds at a mark."""
+    made = await make_rule(engine, *(step(template={"subject": f"{n}", "body": "x"}) for n in range(3)))
+    event = await send(engine)
+    provider.concurrency = 1
+
+    async def disable_the_rule(_: Marked) -> Outcome:
+        await engine.rules.disable(ME, made.id)
+        clock.advance(seconds=3)
+        return Accepted("m-1")
+
+    provider.answer = disable_the_rule
+    await work(with_fallbacks(engine))
+
+    assert await standing(engine, event) == ["succeeded", "skipped", "skipped"]
+    await assert_kept(engine)
+
+
+async def test_a_rule_that_is_enabled_again_in_time_sends_what_waits(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    made = await make_rule(engine, step(delay="PT1H"))
+    await send(engine)
+
+    await engine.rules.disable(ME, made.id)
+    clock.advance(minutes=30)
+    await work(engine)
+    await engine.rules.enable(ME, made.id)
+    clock.advance(minutes=30)
+    await work(engine)
+
+    assert [call.recipient for call in provider.calls] == ["ada@example.com"]
 
 
 async def test_a_reminder_whose_time_is_no_time_fails_with_that_reason(engine: Engine) -> None:
@@ -489,7 +652,7 @@ async def test_only_the_decisions_of_a_channel_without_a_provider_fall_back_whoe
 
 
 async def test_a_worker_that_dies_in_a_call_leaves_the_item_in_doubt_and_a_person_ends_that(
-    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     await make_rule(engine)
     event = await send(engine)
@@ -500,10 +663,15 @@ async def test_a_worker_that_dies_in_a_call_leaves_the_item_in_doubt_and_a_perso
     assert await standing(other, event) == ["in_doubt"]
     [item] = items_of(await other.events.get(ME.workspace, event.id))
     assert item.id is not None
+    shown = (await other.outbox.get(ME.workspace, item.id)).item
+    listed = (await other.outbox.list(ME.workspace, OutboxFilter(in_doubt=True))).items
+    assert [item.attempts, shown.attempts, *(one.attempts for one in listed)] == [1, 1, 1]
+    assert await row(sql, "select status, attempt_count from notification_outbox") == ("in_doubt", 1)
     await other.resolve(item.id, Resolution.RESEND, "the mail server has no trace of it")
     await work(other)
 
-    assert await standing(other, event) == ["succeeded"]
+    [item] = items_of(await other.events.get(ME.workspace, event.id))
+    assert (item.status, item.attempts) == ("succeeded", 1)
     await assert_kept(other)
 
 
@@ -514,7 +682,12 @@ async def test_a_cancelled_event_skips_what_it_has_not_sent(
     event = await send(engine)
     await work(engine)
 
-    await engine.events.cancel(ME, event.id)
+    cancelled = await engine.events.cancel(ME, event.id)
+    assert [(item.status, item.error) for item in items_of(cancelled)] == [
+        ("succeeded", None),
+        ("skipped", "cancelled"),
+    ]
+    await assert_kept(engine)
     await work(engine)
     clock.advance(days=2)
     await work(engine)

@@ -14,6 +14,7 @@ from tidings.domain.graph import Form, OffsetFrom
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus, Settings
 from tidings.engine import Engine
+from tidings.products.enrollments import EnrollmentStatus
 from tidings.products.sequences import ShownSequence
 
 ACTIVE, PAUSED, DRAFT = SequenceStatus.ACTIVE, SequenceStatus.PAUSED, SequenceStatus.DRAFT
@@ -363,6 +364,24 @@ async def test_a_sequence_is_deleted_and_its_name_is_free(engine: Engine, caller
         await engine.sequences.get(caller.workspace, made.id)
     assert (await engine.sequences.create(caller, "drip")).id != made.id
     assert await row(sql, "select count(*) from workflow_versions") == (1,)
+
+
+async def test_a_sequence_whose_contacts_were_all_cancelled_is_deleted_before_a_worker_has_seen_it(
+    engine: Engine, caller: Caller
+) -> None:
+    """Cancelling was answered: that they are on the way is the state before."""
+    made = await published(engine, caller)
+    ada, _ = await engine.contacts.create(caller, {"email": "ada@example.com"})
+    enrolled = await engine.enrollments.enroll(caller, made.id, ada.id)
+    with pytest.raises(Conflict, match="on the way"):
+        await engine.sequences.delete(caller, made.id)
+
+    await engine.enrollments.set_status(caller, enrolled.enrollment.id, EnrollmentStatus.CANCELLED)
+    await engine.sequences.delete(caller, made.id)
+    await engine.work_everything()
+
+    assert (await engine.sequences.list(caller.workspace)).items == []
+    assert (await engine.enrollments.get(caller.workspace, enrolled.enrollment.id)).status == "cancelled"
 
 
 async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock, sql: Sql) -> None:

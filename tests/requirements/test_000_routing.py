@@ -1,6 +1,7 @@
 """000 (M4): quote communication is routed by rule, suppressed, or left to what the host application did before."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from itertools import product
 from typing import Any
@@ -24,6 +25,7 @@ from tests.requirements.rules import (
     step,
 )
 from tidings import App, Channel, Config, Engine, FunctionRejected, open_engine
+from tidings.domain.caller import Caller
 from tidings.providers.fake import FakeProvider
 
 BOTH, NEITHER = "with_fallbacks", "without_fallbacks"
@@ -258,6 +260,63 @@ async def test_000_quote_rejected_with_a_rule_is_sent(
     await engine.work_everything()
 
     assert [call.recipient for call in provider.calls] == ["+442071838750"]
+
+
+# Wherever the event comes from
+
+
+async def test_000_2_a_process_without_the_host_application_leaves_the_legacy_path_to_a_worker_that_has_it(
+    dsn: str, clock: ManualClock, manager: Person, operator: Person, engine: Engine, legacy: Legacy, sql: Sql
+) -> None:
+    """`tidings events send`, an API or a worker without --app decides alike, and does not spend the key for nothing."""
+    plain = await open_engine(Config(database_url=dsn, allow_unsafe_storage=True), clock=clock)
+    await make_rule(manager, trigger="quote_accepted", channel="whatsapp")
+    given = {"trigger": "quote_accepted", "idempotencyKey": "quote-17", "lead": LEAD, "variables": QUOTE}
+
+    sent = await plain.events.send(Caller(operator.workspace, "cli"), given, source="cli", must_be_known=True)
+    explained = await plain.events.explain(operator.workspace, given)
+    await plain.work_everything()
+    waiting = [(one["kind"], one["status"], one["waiting"]) for one in await look(operator, {"id": sent.id})]
+    clock.advance(minutes=1)  # nobody was known to have it, so it was left for half a minute
+    await engine.work_everything()
+    again = await send(operator, "quote_accepted", idempotencyKey="quote-17")
+    await engine.work_everything()
+    await plain.close()
+
+    decided = {(one.channel, one.audience): one.outcome for one in sent.decisions}
+    assert decided == {
+        ("email", "lead"): "fallback",
+        ("whatsapp", "lead"): "enqueued",
+        ("email", "agent"): "fallback",
+        ("whatsapp", "agent"): "none",
+    }
+    assert {(one.channel, one.audience): one.outcome for one in explained} == decided
+    nobody = "no worker is running"  # none that has told the database that it lives
+    assert waiting == [
+        ("function", "pending", nobody),
+        ("whatsapp", "pending", nobody),
+        ("function", "pending", nobody),
+    ]
+    assert (sorted(legacy.names), again["duplicate"]) == (["agent email", "thank-you with PDF"], True)
+    assert {one["status"] for one in await look(operator, again)} == {"succeeded"}
+
+
+async def test_000_2_an_event_from_sql_is_routed_alike_by_a_worker_without_the_host_application(
+    dsn: str, clock: ManualClock, operator: Person, engine: Engine, legacy: Legacy, sql: Sql
+) -> None:
+    plain = await open_engine(Config(database_url=dsn, allow_unsafe_storage=True), clock=clock)
+    call = "select tidings.event('quote_sent', lead => $1, tenant => $2, workspace => $3)"
+    id = await sql.fetchval(call, json.dumps(LEAD), operator.workspace.tenant, operator.workspace.name)
+    clock.time = await sql.fetchval("select clock_timestamp()")
+
+    await plain.work_everything()
+    event = (await operator.get(f"/v1/events/{id}")).json()
+    clock.advance(minutes=1)
+    await engine.work_everything()
+    await plain.close()
+
+    assert outcomes(event) == {("email", "lead"): "fallback"}
+    assert legacy.names == ["proposal email"]
 
 
 # Once

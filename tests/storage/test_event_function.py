@@ -117,6 +117,24 @@ async def test_missing_variables_are_named(app: Sql, engine: Engine, sql: Sql) -
     assert await sql.fetchval("select count(*) from events") == 1
 
 
+async def test_missing_variables_are_refused_only_where_nothing_else_would_come_of_the_event(
+    app: Sql, engine: Engine, sql: Sql
+) -> None:
+    await make_rule(engine, step(template={"subject": "{{ fee }}", "body": "x"}))
+    alone = await refusal(app, CALL, json.dumps(LEAD), "{}", "k1")
+    await sql.execute("insert into fallbacks values ('quote_sent', 'sms', 'lead', '2026-01-01')")
+    await make_rule(engine, step("sms"), channel="sms", enabled=False)
+    suppressed = await refusal(app, CALL, json.dumps(LEAD), "{}", "k1")
+    await sql.execute("update fallbacks set channel = 'email'")
+    falls_back = await event(app, "k1")
+    await sql.execute("delete from fallbacks")
+    await make_rule(engine, step("push"), channel="push")
+    goes_on = await event(app, "k2")
+
+    assert alone.args[0] == suppressed.args[0] == "Missing template variables: fee"
+    assert falls_back != goes_on
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -7,7 +7,7 @@ from structlog.typing import EventDict
 
 from tests.conftest import ManualClock, make_engine
 from tests.worker.conftest import WELCOME
-from tidings.domain.outcome import RetryLater, Unknown
+from tidings.domain.outcome import Rejected, RetryLater, Unknown
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
@@ -36,11 +36,33 @@ async def test_each_retry_is_logged_with_its_attempt_and_the_next_time_until_non
 
     first, second = named(logs, "retry_scheduled")
     begun = clock.time - timedelta(minutes=3)
-    assert [(line["attempt"], line["reason"]) for line in (first, second)] == [(1, "mailbox busy"), (2, "mailbox busy")]
+    assert [(line["attempt"], line["provider"], line["channel"]) for line in (first, second)] == [
+        (1, "fake", "email"),
+        (2, "fake", "email"),
+    ]
     assert timedelta(seconds=9) <= first["retry_at"] - begun <= timedelta(seconds=10)
     assert timedelta(seconds=78) <= second["retry_at"] - begun <= timedelta(seconds=80)
     [last] = named(logs, "retries_exhausted")
     assert (last["attempt"], last["log_level"], last["item"]) == (3, "warning", first["item"])
+
+
+async def test_a_permanent_failure_is_logged_and_no_line_about_a_call_repeats_what_the_provider_said(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    """Its words name people: `550 <ann@example.com> unknown`. They stand with the item, and go with the contact."""
+    provider.script = {"ann@example.com": [RetryLater("451 <ann@example.com> busy")]}
+    provider.answer = Rejected("550 <ann@example.com> unknown")
+    await trigger(engine)
+
+    with capture_logs() as logs:
+        for _ in range(2):
+            await engine.work_everything()
+            clock.advance(minutes=1)
+
+    [line] = named(logs, "permanent_failure")
+    assert (line["attempt"], line["provider"], line["log_level"]) == (2, "fake", "warning")
+    assert len(named(logs, "retry_scheduled")) == 1
+    assert [one for one in logs if "ann@" in str(one)] == []
 
 
 async def test_doubt_is_logged_with_its_item_and_reason(engine: Engine, provider: FakeProvider) -> None:

@@ -139,7 +139,7 @@ def cancel(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Skip what an event has not sent yet."""
+    """Skip what an event has not sent yet, and show how its items stand."""
     from tidings.cli.output import print_json, print_line
 
     by = caller(tenant, workspace, actor)
@@ -148,6 +148,7 @@ def cancel(
         print_json(cancelled)
     else:
         print_line(f"{cancelled.id} is cancelled: what it has not sent is skipped")
+        _print_decisions(cancelled.decisions, "it is not routed yet")
 
 
 def _read(file: Path, key: str | None) -> Mapping[str, object]:
@@ -167,6 +168,8 @@ def _print_event(event: "ShownEvent", *, as_json: bool) -> None:
         return
     again = " (this key had sent it before)" if event.duplicate else ""
     print_line(f"{event.id}  {event.trigger} · {event.idempotency_key}{again}", style="bold")
+    if event.note:
+        print_line(event.note, style="yellow")
     if event.routed_at is None:
         print_line("stored from SQL; a worker will route it")
     else:
@@ -190,7 +193,7 @@ def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RUL
                         "status": item.status,
                         "at": item.run_at,
                         "attempts": f"{item.attempts} of {item.max_attempts}",
-                        "error": item.error,
+                        "error": item.error or item.waiting,
                         "message": content_cell(item.payload or {}),
                     }
                     for item in one.items

@@ -54,6 +54,28 @@ def unroute(
         print_line(f"{channel} no longer goes through {provider}")
 
 
+@app.command()
+def forget(
+    fallback: Annotated[str, typer.Argument(help="Its name, as `list` shows it: fallback:quote_sent/email/lead, say.")],
+    actor: Actor = "cli",
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a fallback that no application has any more (audited): events are decided without it from now on.
+
+    A process that starts with it writes it down again, so remove it from the application first.
+    """
+    from tidings.cli.output import print_json, print_line
+
+    by = caller("default", "default", actor)
+    on_database(database_url, data_dir, lambda engine: engine.providers.forget(by, fallback))
+    if as_json:
+        print_json({"fallback": fallback, "removed": True})
+    else:
+        print_line(f"{fallback} is forgotten")
+
+
 def _shown(one: "ShownProvider") -> dict[str, object]:
     taken = sum(share.slots for share in one.workers)
     return {

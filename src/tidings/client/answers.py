@@ -287,6 +287,7 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     payload: Json | None = None
     contact_id: UUID | None = None
     contact: ContactName | None = None
+    waiting: str | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -312,3 +313,4 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime | None = None
     routed_at: datetime | None = None
     duplicate: bool = False
+    note: str | None = None

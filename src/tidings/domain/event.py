@@ -114,6 +114,22 @@ def read_stored(trigger: str, key: str, stored: Raw) -> Event:
     return _event(trigger, key, sound)
 
 
+def differences(first: Event, second: Event) -> list[str]:
+    """The places where a second event of the same key says something else: names and no values."""
+    one, other = first.stored, second.stored
+    return sorted(
+        f"{part}.{name}"
+        for part in {*one, *other}
+        for ours, theirs in [(_object(one.get(part)), _object(other.get(part)))]
+        for name in {*ours, *theirs}
+        if ours.get(name) != theirs.get(name)
+    )
+
+
+def _object(value: object) -> Raw:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _event(trigger: str, key: object, given: Raw) -> Event:
     people = {who: read_person(one) for who in Audience if isinstance(one := given.get(who), Mapping)}
     variables = given.get("variables")

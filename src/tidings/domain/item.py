@@ -133,6 +133,20 @@ class Marked(msgspec.Struct, frozen=True, eq=False):
     key: bytes
     workspace: Workspace
 
+    @property
+    def line(self) -> dict[str, object]:
+        """What a log line says of it.
+
+        What its provider said stands with the item alone: it may name a person, and no log is erased with a contact.
+        """
+        return {
+            "item": str(self.id),
+            "owner": str(self.owner),
+            "channel": self.channel,
+            "provider": self.provider,
+            "attempt": self.attempts,
+        }
+
 
 class Delivered(msgspec.Struct, frozen=True):
     """A fact: what the provider said about one marked item, and when."""

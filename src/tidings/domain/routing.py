@@ -85,27 +85,50 @@ def intents_of(event: Event, rule: Rule) -> list[Intent]:
     ]
 
 
-def problems_of(event: Event, intents: Sequence[Intent]) -> list[Problem]:
-    """What keeps an event from being taken: recipients that are no addresses, and variables that are not there."""
-    malformed = {
+def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
+    """Recipients that are no addresses: whoever sends the event must mend it."""
+    found = {
         one.place: one.reason
         for intent in intents
         for one in intent.recipients
         if isinstance(one, Unreachable) and one.place
     }
-    paths = {path for rule in {id(one.rule): one.rule for one in intents}.values() for path in rule.required}
-    missing = sorted(path for path in paths if not has_path(event.data, path))
-    return [Problem(place, reason) for place, reason in malformed.items()] + [
+    return [Problem(place, reason) for place, reason in found.items()]
+
+
+def missing_for(event: Event, rule: Rule) -> list[Problem]:
+    """The variables that a rule's templates print and the event lacks; they concern that rule's decision alone."""
+    return [
         Problem(_place_of(path), f"is missing: the template of a step prints {path!r}; null will do")
-        for path in missing
+        for path in sorted(rule.required)
+        if not has_path(event.data, path)
     ]
 
 
-def check_event(event: Event, intents: Sequence[Intent]) -> None:
-    """Raise EventInvalid with everything that keeps the event from being taken."""
-    problems = problems_of(event, intents)
-    if problems:
-        raise EventInvalid(problems)
+def check_event(event: Event, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> None:
+    """Raise EventInvalid with everything that keeps the event from being taken.
+
+    A variable that is missing does so only where nothing else would come of the event: then nothing is stored, and it
+    may be sent again under its key.
+    """
+    intents = {key: intents_of(event, rule) for key, rule in rules.items() if rule.enabled}
+    problems = malformed_in([intent for share in intents.values() for intent in share])
+    missing = {key: found for key in intents if (found := missing_for(event, rules[key]))}
+    is_of_use = any(key not in missing and _reaches_somebody(intents[key]) for key in intents) or any(
+        _may_fall_back(event, rules, key) for key in fallbacks if key.trigger == event.trigger
+    )
+    if problems or (missing and not is_of_use):
+        raise EventInvalid([*problems, *dict.fromkeys(one for found in missing.values() for one in found)])
+
+
+def _reaches_somebody(intents: Sequence[Intent]) -> bool:
+    return any(isinstance(one, Addressee) and not one.refusal for intent in intents for one in intent.recipients)
+
+
+def _may_fall_back(event: Event, rules: Mapping[RuleKey, Rule], key: RuleKey) -> bool:
+    rule, person = rules.get(key), event.people.get(key.audience)
+    is_refused = person is not None and person.refusal(key.channel) is not None
+    return not is_refused and (rule is None or rule.enabled)
 
 
 def _place_of(path: str) -> str:
@@ -115,7 +138,7 @@ def _place_of(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When a message is sent; `skip` says why it is not, if its time is over."""
+    """When a message is to be sent; `skip` says why it is not, if that time is over."""
 
     at: datetime
     skip: str | None = None
@@ -130,7 +153,7 @@ def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
         return Timing(now + step.delay)
     at = parse_time(fields[TIME]) - step.before
     if at < now:
-        return Timing(now, f"its time, {at.isoformat()}, was past when the event came")
+        return Timing(at, f"its time, {at.isoformat()}, was past when the event came")
     return Timing(at)
 
 

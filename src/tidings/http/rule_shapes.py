@@ -9,7 +9,7 @@ from pydantic import Field
 from tidings.domain.item import Channel
 from tidings.domain.recipients import Audience
 from tidings.domain.routing import RouteOutcome
-from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
 RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
@@ -39,6 +39,7 @@ EXAMPLE_ITEM: Json = {
     "payload": None,
     "contactId": None,
     "contact": None,
+    "waiting": None,
 }
 EXAMPLE_DECISION: Json = {
     "channel": "email",
@@ -176,6 +177,7 @@ class EventItem(Shape):
     payload: dict[str, Any] | None
     contact_id: UUID | None
     contact: ContactName | None
+    waiting: Waiting
 
 
 class Decision(Shape):
@@ -210,6 +212,7 @@ class Event(Shape):
             "createdAt": AT,
             "routedAt": AT,
             "duplicate": False,
+            "note": None,
         }
     )
     id: UUID
@@ -221,3 +224,6 @@ class Event(Shape):
     created_at: datetime
     routed_at: datetime | None = Field(description="Null until a worker has routed what SQL stored.")
     duplicate: bool
+    note: str | None = Field(
+        None, description="What else is to be known of a duplicate: that it came with other data, and where."
+    )

@@ -137,7 +137,7 @@ class Flight:
         """Call for what has boarded, and for every parcel that may be called."""
         self.waiting.extend(parcels)
         everything = (*self.waiting, *self.parcels.values())
-        self.may_be_skipped = any(one.wanted.may_be_skipped for one in everything)
+        self.may_be_skipped = self.consents.watch_rules or any(one.wanted.may_be_skipped for one in everything)
         self.longest_call = self._longest_call({one.wanted.item.provider for one in everything})
         self._call_ready()
         while self.waiting or self.flying or self.landed or self.unstarted:

@@ -45,10 +45,14 @@ async def draft_all(
     workspace: Workspace,
     event: Event,
     intents: Mapping[RuleKey, Sequence[Intent]],
+    missing: Mapping[RuleKey, str],
     now: datetime,
 ) -> Mapping[RuleKey, list[Draft]]:
-    """The items of every rule\'s steps, rendered; one that cannot be sent says why."""
-    every = [(key, intent) for key, share in intents.items() for intent in share]
+    """The items of every rule's steps, rendered; one that cannot be sent says why.
+
+    Of a rule whose variables are missing nothing is rendered: what it sends belongs together, and stands or falls so.
+    """
+    every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
     rendered = await kernel.renderer.render(
         [
             RenderJob(templates=intent.step.every_template, data=event.data, html_fields=HTML_FIELDS, now=now)
@@ -58,6 +62,9 @@ async def draft_all(
     drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
     for (key, intent), result in zip(every, rendered, strict=True):
         drafts[key] += _drafts(kernel, workspace, intent, result, now)
+    for key, reason in missing.items():
+        for intent in intents[key]:
+            drafts[key] += _drafts(kernel, workspace, intent, RenderFailed(reason), now)
     return drafts
 
 
@@ -107,10 +114,11 @@ def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[s
         return "", str(error)
 
 
-def draft_fallback(kernel: Kernel, workspace: Workspace, event: Event, key: RuleKey, now: datetime) -> Draft:
+def draft_fallback(event: Event, key: RuleKey, now: datetime) -> Draft:
     """What the host application does instead: a call like any other, in the outbox under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}
     name, person = fallback_name(key), event.people.get(key.audience)
-    provider, contact_id = kernel.route_once(workspace), person.contact_id if person else None
-    return Draft(Channel.FUNCTION, provider, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)
+    contact_id = person.contact_id if person else None
+    # Its provider has its name, so whoever lacks it leaves the call to a worker that has it.
+    return Draft(Channel.FUNCTION, name, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)

@@ -26,6 +26,7 @@ from tidings.domain.routing import (
     decide_route,
     intents_of,
     keys_of,
+    missing_for,
 )
 from tidings.domain.rule import Rule, RuleKey, retry_policy
 from tidings.domain.run import JobStatus
@@ -33,7 +34,9 @@ from tidings.kernel.event_drafts import Draft, draft_all, draft_fallback
 from tidings.kernel.event_people import forget_deleted, meet_people
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
-from tidings.storage import deploy, events, rules
+from tidings.kernel.rule_gate import RuleGate
+from tidings.kernel.ruling import Ruling, find_ruling
+from tidings.storage import deploy, events
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewJob
 from tidings.storage.events import EventItem, ItemsRefused, StoredEvent
@@ -42,7 +45,6 @@ from tidings.storage.load import LoadedItem, LoadedJob
 log = structlog.get_logger()
 
 Json = Mapping[str, object]
-Rules = Mapping[RuleKey, Rule]
 Result = TypeVar("Result")
 
 
@@ -54,6 +56,8 @@ class Decided:
     route: Route
     rule_id: UUID | None
     drafts: Sequence[Draft] = ()
+    failed: bool = False
+    """Whether a rule was to send something and could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +70,11 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class EventWork:
-    """What the claimed jobs of events have to send, and each item's policy."""
+    """What the claimed jobs of events have to send, each item's policy, and how their rules stand."""
 
     items: Sequence[LoadedItem]
     policies: Mapping[UUID, RetryPolicy]
-
-
-async def find_rules(kernel: Kernel, workspace: Workspace, trigger: str) -> Rules:
-    """The rules of a trigger, by their keys."""
-    find = partial(rules.rules_of_trigger, tenant=workspace.tenant, workspace=workspace.name, trigger=trigger)
-    return {one.key: one.rule for one in await kernel.db.persist(find, alone=True)}
+    rules: RuleGate
 
 
 async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> StoredEvent | None:
@@ -93,18 +92,18 @@ async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> Stor
     return await kernel.db.persist(find, alone=True)
 
 
-async def take_event(kernel: Kernel, workspace: Workspace, event: Event, found: Rules, *, source: str) -> Taken:
+async def take_event(kernel: Kernel, workspace: Workspace, event: Event, ruling: Ruling, *, source: str) -> Taken:
     """Store an event with everything it is to send; the same key again gives the first one and sends nothing."""
     now = await kernel.clock.now()
     write = partial(_store, kernel, workspace, event, source, now)
-    return await _plan_and_write(kernel, workspace, event, found, now, write, must_store=False)
+    return await _plan_and_write(kernel, workspace, event, ruling, now, write, must_store=False)
 
 
 async def _plan_and_write(
     kernel: Kernel,
     workspace: Workspace,
     event: Event,
-    found: Rules,
+    ruling: Ruling,
     now: datetime,
     write: Callable[[Sequence[Decided]], Awaitable[Result]],
     *,
@@ -115,70 +114,78 @@ async def _plan_and_write(
     A commit whose answer was lost is no refusal: it is read again by its key. Where no fallback would help, whoever
     sent the event hears of it and nothing is stored, unless it was stored before.
     """
-    decided = await plan_event(kernel, workspace, event, found, now)
+    decided = await plan_event(kernel, workspace, event, ruling, now)
     try:
         return await write(decided)
-    except ItemsRefused as refused:
-        log.exception("enqueue_failed", trigger=event.trigger)
-        decided = await plan_event(kernel, workspace, event, found, now, refused=f"the database refused it: {refused}")
+    except ItemsRefused as error:
+        refused = f"the database refused it: {error}"
+        decided = await plan_event(kernel, workspace, event, ruling, now, refused=refused)
         stand_in = any(one.route.outcome is RouteOutcome.FALLBACK and one.rule_id for one in decided)
         if not (stand_in or must_store):
+            _tell_failures(event.trigger, None, decided)
             raise
         return await write(decided)
 
 
+def _tell_failures(trigger: str, event_id: UUID | None, decided: Sequence[Decided]) -> None:
+    """Log what rules were to send and could not; why stands in the decision, whose words may name a person."""
+    for one in decided:
+        if one.failed:
+            log.warning(
+                "enqueue_failed",
+                event_id=str(event_id) if event_id else None,
+                trigger=trigger,
+                channel=one.key.channel,
+                audience=one.key.audience,
+                outcome=one.route.outcome,
+            )
+
+
 async def plan_event(
-    kernel: Kernel, workspace: Workspace, event: Event, found: Rules, now: datetime, *, refused: str | None = None
+    kernel: Kernel, workspace: Workspace, event: Event, ruling: Ruling, now: datetime, *, refused: str | None = None
 ) -> list[Decided]:
     """Decide about every channel and audience, and render what is to be sent; stores nothing."""
-    channels = {step.channel for rule in found.values() if rule.enabled for step in rule.enabled_steps}
+    enabled = {key: rule for key, rule in ruling.rules.items() if rule.enabled}
+    channels = {step.channel for rule in enabled.values() for step in rule.enabled_steps}
     await know_routes(kernel, [(workspace, channel) for channel in channels], now)
-    intents = {key: intents_of(event, rule) for key, rule in found.items() if rule.enabled}
+    intents = {key: intents_of(event, rule) for key, rule in enabled.items()}
     failures = dict.fromkeys(intents, refused) if refused else {}
     drafts: Mapping[RuleKey, Sequence[Draft]] = {}
     if not refused:
         try:
-            drafts = await draft_all(kernel, workspace, event, intents, now)
+            drafts = await draft_all(kernel, workspace, event, intents, _missing(event, enabled), now)
         except RendererUnavailable as error:
-            if not intents.keys() <= kernel.fallbacks:
+            if not intents.keys() <= ruling.fallbacks:
                 raise  # nothing is stored, and the same event may be sent again
             failures = dict.fromkeys(intents, str(error))
     return [
-        _decide(
-            kernel,
-            workspace,
-            event,
-            key,
-            found.get(key),
-            drafts=drafts.get(key, ()),
-            failure=failures.get(key),
-            now=now,
-        )
-        for key in keys_of(event.trigger, found, kernel.fallbacks)
+        _decide(event, key, ruling, drafts=drafts.get(key, ()), failure=failures.get(key), now=now)
+        for key in keys_of(event.trigger, ruling.rules, ruling.fallbacks)
     ]
 
 
+def _missing(event: Event, rules: Mapping[RuleKey, Rule]) -> Mapping[RuleKey, str]:
+    """Of rules whose templates print what the event lacks: what that is."""
+    found = {key: missing_for(event, rule) for key, rule in rules.items()}
+    return {
+        key: "; ".join(f"{one.place} {one.message}" for one in missing) for key, missing in found.items() if missing
+    }
+
+
 def _decide(
-    kernel: Kernel,
-    workspace: Workspace,
-    event: Event,
-    key: RuleKey,
-    rule: Rule | None,
-    *,
-    drafts: Sequence[Draft],
-    failure: str | None,
-    now: datetime,
+    event: Event, key: RuleKey, ruling: Ruling, *, drafts: Sequence[Draft], failure: str | None, now: datetime
 ) -> Decided:
+    rule = ruling.rules.get(key)
     failure = failure or next((one.error for one in drafts if one.status is ItemStatus.FAILED), None)
     person = event.people.get(key.audience)
     refusal = person.refusal(key.channel) if person else None
-    route = decide_route(key, rule, has_fallback=key in kernel.fallbacks, failure=failure, refusal=refusal)
+    route = decide_route(key, rule, has_fallback=key in ruling.fallbacks, failure=failure, refusal=refusal)
     rule_id = rule.id if rule else None
     if route.outcome is RouteOutcome.FALLBACK:
-        return Decided(key, route, rule_id, [draft_fallback(kernel, workspace, event, key, now)])
+        return Decided(key, route, rule_id, [draft_fallback(event, key, now)], failed=rule is not None)
     if rule is None or not rule.enabled:
         return Decided(key, route, rule_id)
-    return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts)
+    return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts, failed=failure is not None)
 
 
 def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str | None) -> Route:
@@ -197,8 +204,7 @@ def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str
 async def _store(
     kernel: Kernel, workspace: Workspace, event: Event, source: str, now: datetime, decided: Sequence[Decided]
 ) -> Taken:
-    own_key = str(kernel.new_id(Bucket(0), now))
-    key = own_key if event.idempotency_key is None else event.idempotency_key
+    key = str(kernel.new_id(Bucket(0), now)) if event.idempotency_key is None else event.idempotency_key
     bucket = workspace.bucket_of(key)
     shard = Shard(bucket % kernel.shards)
     # Made once: after an unknown commit they tell what this very call has stored.
@@ -233,6 +239,7 @@ async def _store(
         raise AssertionError("the event was inserted or there in this very transaction")
     await forget_deleted(kernel, shard, event)
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
+    _tell_failures(event.trigger, event_id, decided if stored.id == event_id else ())
     return Taken(stored, duplicate=stored.id != event_id)
 
 
@@ -272,7 +279,7 @@ def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: in
         payload=draft.payload,
         status=draft.status,
         key=key,
-        retry_at=draft.send_at if draft.send_at > now and draft.status is ItemStatus.QUEUED else None,
+        planned_at=draft.send_at if draft.send_at != now else None,
         max_attempts=draft.step.max_attempts if draft.step else None,
         error=draft.error,
         contact_id=draft.contact_id,
@@ -304,7 +311,7 @@ def _settled(items: Sequence[EventItem], now: datetime) -> tuple[int, int, list[
     """How many items are failed and skipped already, and when the others are due."""
     failed = sum(item.status is ItemStatus.FAILED for item in items)
     skipped = sum(item.status is ItemStatus.SKIPPED for item in items)
-    return failed, skipped, [item.retry_at or now for item in items if item.status is ItemStatus.QUEUED]
+    return failed, skipped, [item.planned_at or now for item in items if item.status is ItemStatus.QUEUED]
 
 
 def _job_status(planned: int, failed: int, *, is_open: bool) -> JobStatus:
@@ -324,9 +331,11 @@ async def load_event_work(
         await _route_stored(kernel, shard, {lease.id: lease for lease in leases}, unrouted, now)
     ids = [job.event_id for job in jobs.values() if job.event_id]
     if not ids:
-        return EventWork([], {})
-    items, most = await kernel.db.persist(lambda tx: events.load_event_items(tx, shard=shard, ids=ids), alone=True)
-    return EventWork(items, {id: retry_policy(attempts) for id, attempts in most.items()})
+        return EventWork([], {}, RuleGate(kernel, now))
+    read_at = kernel.clock.carried()
+    found = await kernel.db.persist(lambda tx: events.load_event_items(tx, shard=shard, ids=ids), alone=True)
+    policies = {id: retry_policy(attempts) for id, attempts in found.max_attempts.items()}
+    return EventWork(found.items, policies, RuleGate(kernel, read_at, found.rule_of, found.enabled))
 
 
 async def _route_stored(
@@ -335,10 +344,10 @@ async def _route_stored(
     stored = await kernel.db.persist(lambda tx: events.load_unrouted_events(tx, shard=shard, ids=ids), alone=True)
     for one in stored:
         event = await meet_people(kernel, read_stored(one.trigger, one.idempotency_key, one.data))
-        found = await find_rules(kernel, one.workspace, one.trigger)
+        ruling = await find_ruling(kernel, one.workspace, one.trigger)
         if one.job_id:
             write = partial(_write_route, kernel, shard, one, leases[one.job_id], now)
-            await _plan_and_write(kernel, one.workspace, event, found, now, write, must_store=True)
+            await _plan_and_write(kernel, one.workspace, event, ruling, now, write, must_store=True)
             await forget_deleted(kernel, shard, event)
 
 
@@ -349,7 +358,7 @@ async def _write_route(
     items, decisions = _items(kernel, stored.id, decided, now)
     failed, skipped, _ = _settled(items, now)
 
-    async def write(tx: Tx) -> None:
+    async def write(tx: Tx) -> bool:
         is_ours = await events.route_event(
             tx, shard=shard, id=stored.id, fence=lease.fence, decisions=decisions, now=now
         )
@@ -358,5 +367,7 @@ async def _write_route(
                 tx, shard=shard, id=lease.id, planned=len(items), failed=failed, skipped=skipped
             )
             await events.insert_event_items(tx, shard=shard, job_id=lease.id, items=items, now=now)
+        return is_ours
 
-    await kernel.db.persist(write)
+    if await kernel.db.persist(write):
+        _tell_failures(stored.trigger, stored.id, decided)

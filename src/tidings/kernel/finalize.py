@@ -83,6 +83,7 @@ def _after_rejection(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     item = landed.delivered.item
     if landed.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
         return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
+    log.warning("permanent_failure", **item.line)
     return _failed(item, reason)
 
 
@@ -98,10 +99,10 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
     )
     match decision:
         case TryAgain(at):
-            log.info("retry_scheduled", item=str(item.id), attempt=item.attempts, retry_at=at, reason=outcome.reason)
+            log.info("retry_scheduled", **item.line, retry_at=at)
             return _fact(item, ItemStatus.QUEUED, uses_attempt=outcome.uses_attempt, retry_at=at, error=outcome.reason)
         case Exhausted(reason):
-            log.warning("retries_exhausted", item=str(item.id), attempt=item.attempts, reason=reason)
+            log.warning("retries_exhausted", **item.line)
             # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
             return _after_unknown(kernel, landed, reason) if landed.item.in_doubt else _failed(item, reason)
         case _:

@@ -67,7 +67,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
             kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
         )
         payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
-        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now)) as flight:
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now, events.rules)) as flight:
             learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
         keeper.is_releasing = True
         await _release(kernel, shard, hands, jobs, left)

@@ -7,7 +7,7 @@ contact costs nothing.
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
@@ -18,6 +18,7 @@ from tidings.domain.contact import CONTACT, DELETED, Person
 from tidings.domain.ids import Shard
 from tidings.domain.item import ItemId, ItemStatus, Planned, Reserved
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.rule_gate import FRESH, RuleGate
 from tidings.kernel.settle import settle_waiting
 from tidings.storage import finalize, people
 from tidings.storage.finalize import Lost
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Consents", "Person", "TurnedAway", "find_deleted", "introduce", "load_people"]
 
-FRESH = timedelta(seconds=2)
-"""How old the reading of what people allow may be when something is marked for them."""
 NOT_THERE = "there is no such contact"
 
 Read = Callable[..., Awaitable[Mapping[UUID, Person]]]
@@ -84,15 +83,25 @@ class TurnedAway(NamedTuple):
 class Consents:
     """What the contacts of one batch allow, never older than two seconds when a mark is made or a call starts.
 
-    Turning away whom they refuse, it turns away what is too late as well: both are asked before every mark.
+    Turning away whom they refuse, it turns away what is too late and what comes from a rule that does not stand any
+    more as well: all are asked before every mark.
     """
 
-    def __init__(self, kernel: Kernel, known: Mapping[UUID, Person], read_at: datetime) -> None:
+    def __init__(
+        self, kernel: Kernel, known: Mapping[UUID, Person], read_at: datetime, rules: RuleGate | None = None
+    ) -> None:
         self._kernel, self._known, self._read_at = kernel, known, read_at
+        self._rules = rules or RuleGate(kernel, read_at)
         self.turned_away = TurnedAway({}, [])
 
-    async def refresh(self, items: Iterable[Planned | Reserved]) -> None:
-        """Read about those whom the items are for, unless that was done a moment ago."""
+    @property
+    def watch_rules(self) -> bool:
+        """Whether there are items that a rule may hold back."""
+        return bool(self._rules.rule_of)
+
+    async def refresh(self, items: Collection[Planned | Reserved]) -> None:
+        """Read about those whom the items are for, and the rules they come from, unless done a moment ago."""
+        await self._rules.refresh([item.id for item in items])
         named = {item.contact_id for item in items if item.contact_id}
         if named and (self._are_old() or not named <= self._known.keys()):
             self._read_at = self._kernel.clock.carried()
@@ -100,14 +109,16 @@ class Consents:
 
     def refusal(self, item: Planned | Reserved) -> str | None:
         """Why an item must not be sent, or None when it may."""
+        if refusal := self._rules.refusal(item.id):
+            return refusal
         if item.contact_id is None:
             return None
         person = self._known.get(item.contact_id)
         return person.refusal(item.channel) if person else NOT_THERE
 
     def are_old_for(self, item: Reserved) -> bool:
-        """Whether the contact of an item, if it has one, must be asked about once more before anything leaves."""
-        return item.contact_id is not None and self._are_old()
+        """Whether an item's contact or rule, if it has one, must be asked about once more before anything leaves."""
+        return (item.contact_id is not None and self._are_old()) or self._rules.is_old_for(item.id)
 
     async def turn_away(self, shard: Shard, wanted: Sequence[Wanted], now: datetime) -> Collection[UUID]:
         """Skip what is refused by now or has become too late, and give which that are.

@@ -19,6 +19,7 @@ from tidings.domain.item import Channel
 from tidings.domain.provider import CLASS_NAMES
 from tidings.domain.queue import Lane
 from tidings.domain.readiness import FUNCTIONS, Service
+from tidings.domain.routing import fallback_name
 from tidings.kernel.kernel import Kernel
 from tidings.storage import workers
 from tidings.storage.database import TransientFailure
@@ -103,6 +104,6 @@ def services_of(kernel: Kernel) -> dict[str, Service]:
 
 def _channels_of(kernel: Kernel, name: str) -> tuple[Channel, ...]:
     routes = {Channel.FUNCTION: FUNCTIONS, **kernel.routes}
-    calls = {routes[Channel.FUNCTION], kernel.once(routes[Channel.FUNCTION])}
+    calls = {routes[Channel.FUNCTION], kernel.once(routes[Channel.FUNCTION]), *map(fallback_name, kernel.fallbacks)}
     sends = [channel for channel, one in routes.items() if one == name and channel is not Channel.FUNCTION]
     return (*sends, Channel.FUNCTION) if name in calls else tuple(sends)

@@ -16,23 +16,25 @@ import msgspec
 from tidings.domain.caller import Caller
 from tidings.domain.contact import ContactReference
 from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem, TriggerUnknown
-from tidings.domain.event import Event, read_event
+from tidings.domain.event import Event, differences, read_event, read_stored
 from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.item import ItemStatus
 from tidings.domain.messages import did_you_mean
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.retry import RULE
-from tidings.domain.routing import check_event, intents_of, template_of
+from tidings.domain.routing import check_event, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.event_drafts import Draft
 from tidings.kernel.event_people import find_people, meet_people
-from tidings.kernel.events import Decided, Rules, find_rules, find_taken, plan_event, take_event
+from tidings.kernel.events import Decided, find_taken, plan_event, take_event
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.references import find_contact
+from tidings.kernel.readiness import live_staff
+from tidings.kernel.references import find_contact, find_contacts
+from tidings.kernel.ruling import Ruling, find_fallback_triggers, find_ruling
 from tidings.products.names import ContactName, name_contacts
-from tidings.storage import events, resolve, rules
+from tidings.storage import events, outbox, resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
 
@@ -41,6 +43,7 @@ __all__ = ["Events", "ShownDecision", "ShownEvent", "ShownEventItem"]
 Json = Mapping[str, object]
 Items = list[FoundEventItem]
 CANCELLED = "cancelled"
+MOST_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class ShownEventItem:
     payload: Json | None = None
     contact_id: UUID | None = None
     contact: ContactName | None = None
+    waiting: str | None = None
+    """Why nobody can make its call although it is due: `no worker serves smtp`, say. Only where one event is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,10 @@ Decisions = list[ShownDecision]
 
 @dataclass(frozen=True, slots=True)
 class ShownEvent:
-    """An event with what was decided about it; `routed_at` is None until a worker has routed what SQL stored."""
+    """An event with what was decided about it; `routed_at` is None until a worker has routed what SQL stored.
+
+    `note` says what else is to be known of a duplicate: that it came with other data.
+    """
 
     id: UUID
     trigger: str
@@ -90,6 +98,7 @@ class ShownEvent:
     created_at: datetime
     routed_at: datetime | None
     duplicate: bool = False
+    note: str | None = None
 
 
 Shown = list[ShownEvent]
@@ -125,17 +134,17 @@ class Events:
         event = _read(given)
         known = await find_taken(self._kernel, caller.workspace, event)
         if known:
-            return await self._shown(known, duplicate=True)
-        event, found = await self._prepare(caller.workspace, event)
-        if must_be_known and not found and event.trigger not in self._fallback_triggers():
+            return await self._repeated(known, event)
+        event, ruling = await self._prepare(caller.workspace, event)
+        if must_be_known and not (ruling.rules or ruling.fallbacks):
             raise TriggerUnknown([Problem("trigger", await self.unknown(caller.workspace, event.trigger))])
-        taken = await take_event(self._kernel, caller.workspace, event, found, source=source)
-        return await self._shown(taken.event, duplicate=taken.duplicate)
+        taken = await take_event(self._kernel, caller.workspace, event, ruling, source=source)
+        return await (self._repeated(taken.event, event) if taken.duplicate else self._shown(taken.event))
 
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
-        event, found = await self._prepare(workspace, _read(given))
-        decided = await plan_event(self._kernel, workspace, event, found, await self._kernel.clock.now())
+        event, ruling = await self._prepare(workspace, _read(given))
+        decided = await plan_event(self._kernel, workspace, event, ruling, await self._kernel.clock.now())
         drafts = [draft.contact_id for one in decided for draft in one.drafts]
         contacts = await name_contacts(self._kernel, workspace, drafts)
         return [_explained(one, contacts) for one in decided]
@@ -143,18 +152,28 @@ class Events:
     async def unknown(self, workspace: Workspace, trigger: str) -> str:
         """That nothing knows a trigger, with the one that was probably meant."""
         find = partial(rules.list_triggers, tenant=workspace.tenant, workspace=workspace.name)
-        known = {*await self._kernel.db.persist(find, alone=True), *self._fallback_triggers()}
+        known = {*await self._kernel.db.persist(find, alone=True), *await find_fallback_triggers(self._kernel)}
         return f"no rule and no fallback knows {trigger!r}{did_you_mean(trigger, sorted(known))}"
 
-    def _fallback_triggers(self) -> set[str]:
-        return {key.trigger for key in self._kernel.fallbacks}
-
-    async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Rules]:
-        """An event with its contacts, and its rules; refused before anything is stored if it cannot be taken."""
+    async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Ruling]:
+        """An event with its contacts, and what decides; refused before anything is stored if it cannot be taken."""
         event = await meet_people(self._kernel, await find_people(self._kernel, workspace, event))
-        found = await find_rules(self._kernel, workspace, event.trigger)
-        check_event(event, [intent for rule in found.values() if rule.enabled for intent in intents_of(event, rule)])
-        return event, found
+        ruling = await find_ruling(self._kernel, workspace, event.trigger)
+        check_event(event, ruling.rules, ruling.fallbacks)
+        return event, ruling
+
+    async def _repeated(self, stored: StoredEvent, event: Event) -> ShownEvent:
+        """The first event of a key, and what this one says otherwise; of one that was erased nobody knows that."""
+        shown = await self._shown(stored, duplicate=True)
+        first = read_stored(stored.trigger, stored.idempotency_key, stored.data)
+        if not stored.data or first.stored == event.stored:
+            return shown
+        found = await find_contacts(self._kernel, stored.workspace, event.named_contacts.values())
+        known = {who: found[one] for who, one in event.named_contacts.items() if one in found}
+        places = differences(first, event.with_contacts(known))
+        if not places:
+            return shown
+        return replace(shown, note=f"this key had other data before, which holds: {', '.join(places[:MOST_PLACES])}")
 
     async def get(self, workspace: Workspace, id: UUID) -> ShownEvent:
         """One event, or NotFound."""
@@ -211,6 +230,7 @@ class Events:
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return  # done, by a commit whose answer was lost
+            await self._skip_waiting(tx, stored.id, now)  # before the queue, as facts do: the other way may deadlock
             asked = stored.job_id and await resolve.stop_owner(
                 tx, shard=shard, id=stored.job_id, stop=Stop.CANCEL, now=now
             )
@@ -221,6 +241,15 @@ class Events:
         await self._kernel.db.persist(write)
         self._kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
         return await self._shown(stored)
+
+    async def _skip_waiting(self, tx: Tx, id: UUID, now: datetime) -> None:
+        """What nobody has called for yet is skipped here and now, so that the answer says so; workers find the rest."""
+        shard = self._kernel.shard_of(id)
+        found = await events.load_event_items(tx, shard=shard, ids=[id])
+        waiting = [one.open.id for one in found.items if one.open and not (one.open.marked_at or one.open.in_doubt)]
+        if waiting:
+            skips, words = [ItemStatus.SKIPPED] * len(waiting), [CANCELLED] * len(waiting)
+            await outbox.settle_unmarked_items(tx, shard=shard, ids=waiting, statuses=skips, errors=words, now=now)
 
     async def _find(self, workspace: Workspace, id: UUID) -> StoredEvent:
         shard = self._kernel.shard_of(id)
@@ -239,11 +268,29 @@ class Events:
             return []
         items = await self._items(stored)
         contacts = await name_contacts(self._kernel, stored[0].workspace, [item.contact_id for item in items])
+        waiting = await self._why_they_wait(items) if with_payload else {}
         shown = {
-            str(item.id): replace(_shown_item(item, with_payload=with_payload), contact=contacts.get(item.contact_id))
+            str(item.id): replace(
+                _shown_item(item, with_payload=with_payload),
+                contact=contacts.get(item.contact_id),
+                waiting=waiting.get(item.id),
+            )
             for item in items
         }
         return [_shown_event(one, shown) for one in stored]
+
+    async def _why_they_wait(self, items: Items) -> Mapping[UUID, str | None]:
+        """Of items that are due and that nobody calls for: why no worker that lives can."""
+        now = await self._kernel.clock.now()
+        due = [
+            item
+            for item in items
+            if item.status is ItemStatus.QUEUED and not (item.in_doubt or item.marked_at) and item.run_at <= now
+        ]
+        if not due:
+            return {}
+        staff = await live_staff(self._kernel)
+        return {item.id: staff.lack_of(item.provider, Lane.TRANSACTIONAL) for item in due}
 
     async def _items(self, stored: Sequence[StoredEvent]) -> Items:
         """The items of some events, in one statement for each shard."""
@@ -321,7 +368,7 @@ def _shown_item(item: FoundEventItem, *, with_payload: bool) -> ShownEventItem:
         ),
         attempts=item.attempts,
         max_attempts=item.max_attempts or RULE.attempts,
-        run_at=item.retry_at or item.created_at,
+        run_at=item.run_at,
         error=item.error,
         message_id=item.message_id,
         payload=item.payload if with_payload else None,

@@ -13,12 +13,15 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.ids import bucket_of_id
 from tidings.domain.item import Channel
+from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.readiness import LIVE_FOR, is_printing
+from tidings.domain.routing import fallback_name
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import live_workers
-from tidings.storage import rests, routes, shares, workers
+from tidings.storage import fallbacks, rests, routes, shares, workers
 from tidings.storage.database import Tx
+from tidings.storage.fallbacks import ListedFallback
 from tidings.storage.rests import StoredRest
 from tidings.storage.routes import ChannelRoute
 from tidings.storage.shares import HeldShare
@@ -74,16 +77,18 @@ class _Facts:
     workers: Sequence[ListedWorker]
     shares: Sequence[HeldShare]
     rests: Mapping[str, StoredRest]
+    fallbacks: Sequence[ListedFallback]
 
     @property
     def names(self) -> list[str]:
         routed = {one.provider for one in self.routes}
         served = {name for one in self.workers for name in one.serves}
-        return sorted({*routed, *served, *self.rests, *(share.provider for share in self.shares)})
+        known = {fallback_name(one.key) for one in self.fallbacks}
+        return sorted({*routed, *served, *known, *self.rests, *(share.provider for share in self.shares)})
 
 
 class Providers:
-    """Every provider that a channel is routed to, that a worker serves, or that rests."""
+    """Every provider that a channel is routed to, that a worker serves, that is a known fallback, or that rests."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -98,6 +103,7 @@ class Providers:
                 await workers.list_workers(tx, since=now - LIVE_FOR),
                 await shares.list_shares(tx, now=now),
                 await rests.load_rests(tx, now=now),
+                await fallbacks.list_fallbacks(tx),
             )
 
         facts = await self._kernel.db.persist(read)
@@ -135,6 +141,29 @@ class Providers:
         if not removed:
             raise NotFound(f"no provider is set up for {channel}; `tidings providers list` shows what is")
         return removed[-1]
+
+    async def forget(self, caller: Caller, name: str) -> None:
+        """Forget a fallback that no application has any more: events are decided without it from now on.
+
+        A process that starts with it writes it down again.
+        """
+        now, found = await self._kernel.clock.now(), await self._find_fallback(name)
+        id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            if await fallbacks.remove_fallback(tx, key=found.key):
+                deed = Deed("route", id, "removed", {"fallback": name}, entry)
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    async def _find_fallback(self, name: str) -> ListedFallback:
+        listed = await self._kernel.db.persist(fallbacks.list_fallbacks, alone=True)
+        known = {fallback_name(one.key): one for one in listed}
+        if name not in known:
+            raise NotFound(f"there is no fallback {quoted(name)}{did_you_mean(name, sorted(known))}")
+        return known[name]
 
 
 def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:

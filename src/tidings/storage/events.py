@@ -28,6 +28,17 @@ class ItemsRefused(StorageUnavailable):
     code = "items_refused"
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedEvents:
+    """The open items of some events; by item, how many attempts it may have and which rule it comes from, by rule,
+    whether that is enabled (None: deleted)."""
+
+    items: Sequence[LoadedItem]
+    max_attempts: Mapping[UUID, int | None]
+    rule_of: Mapping[UUID, UUID]
+    enabled: Mapping[UUID, bool | None]
+
+
 class EventItem(msgspec.Struct, frozen=True):
     """An item to be written with its event; one that cannot be sent says why in `error`."""
 
@@ -39,7 +50,7 @@ class EventItem(msgspec.Struct, frozen=True):
     payload: Payload
     status: ItemStatus
     key: bytes
-    retry_at: datetime | None = None
+    planned_at: datetime | None = None
     max_attempts: int | None = None
     error: str | None = None
     contact_id: UUID | None = None
@@ -76,7 +87,7 @@ class FoundEventItem:
     in_doubt: bool
     attempts: int
     max_attempts: int | None
-    retry_at: datetime | None
+    run_at: datetime
     marked_at: datetime | None
     message_id: str | None
     error: str | None
@@ -182,14 +193,14 @@ async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Seque
             payloads=[item.payload for item in items],
             statuses=[item.status for item in items],
             keys=[item.key for item in items],
-            retry_at=[item.retry_at for item in items],
+            planned_at=[item.planned_at for item in items],
             max_attempts=[item.max_attempts for item in items],
             errors=[item.error for item in items],
             contact_ids=[item.contact_id for item in items],
             now=now,
         )
     except (asyncpg.PostgresError, asyncpg.DataError) as error:
-        raise ItemsRefused(" ".join(str(error).split())) from error
+        raise ItemsRefused(_refusal(error)) from None  # what else it says names the row, and so the person
 
 
 async def load_unrouted_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[StoredEvent]:
@@ -210,12 +221,15 @@ async def plan_event_job(tx: Tx, *, shard: Shard, id: UUID, planned: int, failed
     await tx.fetch(_SQL["plan_event_job"], shard=shard, id=id, planned=planned, failed=failed, skipped=skipped)
 
 
-async def load_event_items(
-    tx: Tx, *, shard: Shard, ids: Sequence[UUID]
-) -> tuple[list[LoadedItem], Mapping[UUID, int | None]]:
-    """The open items of these events, and how many attempts each may have where that is not the rule."""
+async def load_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> LoadedEvents:
+    """The open items of these events, with what decides whether and how often each may be called."""
     rows = await tx.fetch(_SQL["load_event_items"], shard=shard, ids=ids)
-    return [loaded_item(row, None) for row in rows], {row["id"]: row["max_attempts"] for row in rows}
+    return LoadedEvents(
+        [loaded_item(row, None) for row in rows],
+        {row["id"]: row["max_attempts"] for row in rows},
+        {row["id"]: row["rule_id"] for row in rows if row["rule_id"]},
+        {row["rule_id"]: row["enabled"] for row in rows if row["rule_id"]},
+    )
 
 
 async def find_event(tx: Tx, *, shard: Shard, id: UUID) -> StoredEvent | None:
@@ -283,7 +297,7 @@ async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list
             in_doubt=row["in_doubt"],
             attempts=row["attempts"],
             max_attempts=row["max_attempts"],
-            retry_at=row["retry_at"],
+            run_at=row["run_at"],
             marked_at=row["marked_at"],
             message_id=row["provider_message_id"],
             error=row["error"],
@@ -293,6 +307,12 @@ async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list
         )
         for row in rows
     ]
+
+
+def _refusal(error: Exception) -> str:
+    """What the database says without what it says of the row; the driver's own words name the value."""
+    said = str(error.args[0]) if isinstance(error, asyncpg.PostgresError) else type(error).__name__
+    return " ".join(said.split())
 
 
 def _event(row: Row) -> StoredEvent:

@@ -164,6 +164,11 @@ async def rules_of_trigger(tx: Tx, *, tenant: str, workspace: str, trigger: str)
     return [_rule(row) for row in rows]
 
 
+async def read_enabled(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, bool | None]:
+    """Whether each of some rules is enabled; None where it was deleted."""
+    return {row["id"]: row["enabled"] for row in await tx.fetch(_SQL["read_enabled"], ids=ids)}
+
+
 async def list_triggers(tx: Tx, *, tenant: str, workspace: str) -> list[str]:
     """Every trigger that some rule of a workspace knows."""
     return [row["trigger"] for row in await tx.fetch(_SQL["list_triggers"], tenant=tenant, workspace=workspace)]

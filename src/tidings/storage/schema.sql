@@ -304,6 +304,7 @@ create table outbox (
     contact_id          uuid,                                  -- whom it is meant for, if that is a contact
     event_id            uuid,
     max_attempts        smallint,                              -- of a rule's item, where it is not 000's five
+    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
     primary key (shard, id),
     constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint outbox_shard_check check (shard = shard_of(id)),
@@ -971,6 +972,21 @@ create table event_contacts (
     constraint event_contacts_shard_check check (shard = shard_of(event_id))
 );
 
+-- What host applications do where there is no rule: whoever starts with some writes them down, so that whoever takes an event
+-- knows of them. No workspace's own: a fallback holds for all.
+create table fallbacks (
+    trigger  text        not null,
+    channel  text        not null,
+    audience text        not null,
+    since    timestamptz not null,
+    primary key (trigger, channel, audience),
+    constraint fallbacks_channel_check check (channel in ('email', 'whatsapp', 'sms', 'push', 'voice')),
+    constraint fallbacks_audience_check check (audience in ('lead', 'partner', 'agent'))
+);
+
+-- Nobody reads them with SQL: they are the operator's.
+alter table fallbacks enable row level security;
+
 -- The outbox in the words of 000. A fallback is of kind `function`.
 create view notification_outbox as
 select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send' as template, recipient, payload,
@@ -979,15 +995,21 @@ select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send
             when status = 'queued' then 'pending'
             when status in ('sent', 'called', 'posted') then 'succeeded'
             else status end as status,
-       attempts as attempt_count, coalesce(max_attempts, 5) as max_attempts, coalesce(retry_at, created_at) as run_at,
+       (attempts + case when in_doubt then (
+           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+           select count(*) from attempts a
+            where a.shard = outbox.shard and a.item_id = outbox.id and a.attempt = outbox.marked_attempt
+              and a.outcome = 'crashed'
+       ) else 0 end)::smallint as attempt_count,
+       coalesce(max_attempts, 5) as max_attempts, coalesce(retry_at, planned_at, created_at) as run_at,
        error as last_error, created_at, finalized_at
   from outbox
  where event_id is not null;
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
--- The same key again gives the same event. As read_event in domain/event.py and problems_of in domain/routing.py, but
--- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact is one
--- of the workspace, and templates see what the contact has where the event gives nothing.
+-- The same key again gives the same event. As read_event in domain/event.py and check_event in domain/routing.py, but
+-- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact, by its
+-- id or its external id, is one of the workspace, and templates see what the contact has where the event gives nothing.
 create function event(
     trigger text,
     lead jsonb default null,
@@ -1016,6 +1038,7 @@ declare
     missing text;
     existing uuid;
     person record;
+    its_contact uuid;
     contact jsonb;
     strangers text;
     audiences text[] := '{}';
@@ -1049,29 +1072,47 @@ begin
                  where jsonb_typeof(t.value) = 'object');
     for person in
         select t.name as audience, t.value as given,
-               coalesce(nullif(t.value ->> 'contactId', ''), nullif(t.value ->> 'contact_id', '')) as contact_id
+               coalesce(nullif(t.value ->> 'contactId', ''), nullif(t.value ->> 'contact_id', '')) as named,
+               jsonb_typeof(coalesce(nullif(t.value -> 'contactId', 'null'), t.value -> 'contact_id')) = 'string' as is_text
           from jsonb_each(given - 'variables') as t(name, value)
          where jsonb_typeof(t.value) = 'object'
     loop
-        contact := null;
-        if person.contact_id ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' then
-            select jsonb_build_object(
-                       'id', c.id, 'externalId', c.external_id, 'name', c.name, 'email', c.email, 'phone', c.phone,
-                       'whatsapp', c.whatsapp, 'pushTokens', c.push_tokens, 'company', c.company, 'status', c.status,
-                       'timeZone', c.time_zone, 'locale', c.locale, 'tags', c.tags, 'attributes', c.attributes
-                   )
-              into contact
+        continue when person.named is null;
+        its_contact := null;
+        -- What is a contact's id is never taken for an external id, as in contact_id().
+        if person.is_text and person.named ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' then
+            select c.id
+              into its_contact
               from contacts c
-             where c.shard = shard_of(person.contact_id::uuid) and c.id = person.contact_id::uuid
+             where c.shard = shard_of(person.named::uuid) and c.id = person.named::uuid
                and c.tenant_id = event.tenant and c.workspace_id = event.workspace and c.deleted_at is null;
         end if;
-        if contact is not null then
-            audiences := audiences || person.audience;
-            contacts := contacts || person.contact_id::uuid;
-            seen := seen || jsonb_build_object(person.audience, contact || person.given);
-        elsif person.contact_id is not null then
-            strangers := concat_ws(', ', strangers, person.audience || '.contactId');
+        if person.is_text and its_contact is null then
+            select c.id
+              into its_contact
+              from contacts c
+             where c.shard = contact_bucket(event.tenant, event.workspace, person.named) % shard_count()
+               and c.tenant_id = event.tenant and c.workspace_id = event.workspace and c.external_id = person.named;
         end if;
+        if its_contact is null then
+            strangers := concat_ws(', ', strangers, person.audience || '.contactId');
+            continue;
+        end if;
+        if person.named <> its_contact::text then
+            given := jsonb_set(given, array[person.audience],
+                               person.given - 'contact_id' || jsonb_build_object('contactId', its_contact));
+        end if;
+        select jsonb_build_object(
+                   'id', c.id, 'externalId', c.external_id, 'name', c.name, 'email', c.email, 'phone', c.phone,
+                   'whatsapp', c.whatsapp, 'pushTokens', c.push_tokens, 'company', c.company, 'status', c.status,
+                   'timeZone', c.time_zone, 'locale', c.locale, 'tags', c.tags, 'attributes', c.attributes
+               )
+          into contact
+          from contacts c
+         where c.shard = shard_of(its_contact) and c.id = its_contact;
+        audiences := audiences || person.audience;
+        contacts := contacts || its_contact;
+        seen := seen || jsonb_build_object(person.audience, contact || person.given);
     end loop;
 
     select string_agg(distinct t.path, ', ')
@@ -1080,6 +1121,22 @@ begin
      cross join jsonb_array_elements_text(r.required) as t(path)
      where r.tenant_id = event.tenant and r.workspace_id = event.workspace and r.trigger = event.trigger and r.enabled
        and not has_path(seen, t.path);
+    -- What is missing concerns the decisions about those rules alone, as long as something else comes of the event.
+    if missing is not null and (
+        exists (select 1 from rules r
+                 where r.tenant_id = event.tenant and r.workspace_id = event.workspace and r.trigger = event.trigger
+                   and r.enabled
+                   and not exists (select 1 from jsonb_array_elements_text(r.required) as t(path)
+                                    where not has_path(seen, t.path)))
+        or exists (select 1 from fallbacks b
+                    where b.trigger = event.trigger
+                      and not exists (select 1 from rules r
+                                       where r.tenant_id = event.tenant and r.workspace_id = event.workspace
+                                         and r.trigger = b.trigger and r.channel = b.channel
+                                         and r.audience = b.audience and not r.enabled))
+    ) then
+        missing := null;
+    end if;
 
     if missing is null and strangers is null then
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
@@ -1110,7 +1167,7 @@ begin
     end if;
     if strangers is not null then
         raise exception using errcode = 'TD422', message = format('%s: there is no such contact', strangers),
-            hint = 'Give the id of a contact of this workspace, or leave it out.';
+            hint = 'Give the id or the external id of a contact of this workspace as a string, or leave it out.';
     end if;
     raise exception using errcode = 'TD422', message = format('Missing template variables: %s', missing),
         detail = format('The rules for %L print them, and the event does not have them.', event.trigger),

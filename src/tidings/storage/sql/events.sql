@@ -38,17 +38,18 @@ select e.shard, :id, e.id, e.tenant_id, e.workspace_id, 'event', :status, :plann
 -- What an event's rules want sent, rendered; who cannot be reached is there with the reason.
 insert into outbox (
     shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
-    skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at
+    skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at, planned_at
 )
 select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
-       t.payload, t.status, t.status = 'skipped', t.idempotency_key, t.retry_at, t.max_attempts, t.error, t.contact_id,
-       :now, case when t.status <> 'queued' then :now::timestamptz end
+       t.payload, t.status, t.status = 'skipped', t.idempotency_key,
+       case when t.status = 'queued' then t.planned_at end, t.max_attempts, t.error, t.contact_id,
+       :now, case when t.status <> 'queued' then :now::timestamptz end, t.planned_at
   from jobs j
  cross join unnest(
            :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[],
-           :payloads::jsonb[], :statuses::text[], :keys::bytea[], :retry_at::timestamptz[], :max_attempts::smallint[],
+           :payloads::jsonb[], :statuses::text[], :keys::bytea[], :planned_at::timestamptz[], :max_attempts::smallint[],
            :errors::text[], :contact_ids::uuid[]
-       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, retry_at, max_attempts, error,
+       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, planned_at, max_attempts, error,
               contact_id)
  where j.shard = :shard and j.id = :job_id;
 
@@ -74,13 +75,26 @@ update jobs
  where shard = :shard and id = :id;
 
 -- name: load_event_items
--- The open items of events' jobs.
+-- The open items of events' jobs, and how the rules stand that they come from: decisions name both. A fallback has none.
+with open_items as materialized (
+    select o.id, o.job_id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt,
+           o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at, o.first_marked_at,
+           o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id, o.max_attempts,
+           case when o.channel <> 'function' then (
+               select (t.decision ->> 'ruleId')::uuid
+                 from jsonb_array_elements(e.decisions) as t(decision)
+                where t.decision -> 'items' ? o.id::text
+           ) end as rule_id
+      from outbox o
+      join events e on e.shard = :shard and e.id = o.event_id
+     where o.shard = :shard and o.event_id = any(:ids::uuid[]) and o.status = 'queued'
+)
 select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id,
-       o.max_attempts
-  from outbox o
- where o.shard = :shard and o.event_id = any(:ids::uuid[]) and o.status = 'queued';
+       o.max_attempts, o.rule_id, r.enabled
+  from open_items o
+  left join rules r on r.id = o.rule_id;
 
 -- name: find_event
 -- One event as a person sees it.
@@ -111,8 +125,13 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
 
 -- name: list_event_items
 -- The items of events, in their order, whatever became of them.
-select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,
-       o.max_attempts, o.retry_at, o.marked_at, o.provider_message_id, o.error, o.contact_id, o.created_at,
+select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt,
+       o.attempts + case when o.in_doubt then (
+           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+           select count(*) from attempts a
+            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
+       ) else 0 end as attempts,
+       o.max_attempts, coalesce(o.retry_at, o.planned_at, o.created_at) as run_at, o.marked_at, o.provider_message_id, o.error, o.contact_id, o.created_at,
        o.finalized_at
   from outbox o
  where o.shard = :shard and o.event_id = any(:ids::uuid[])

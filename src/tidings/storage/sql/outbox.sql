@@ -43,7 +43,7 @@ select o.id, o.marked_at is not null as marked
 update outbox o
    set marked_attempt = t.attempt, marked_fence = t.fence, marked_at = :now,
        first_marked_at = coalesce(o.first_marked_at, :now), attempts = t.attempts,
-       payload = coalesce(o.payload, t.payload), retry_at = null
+       payload = coalesce(o.payload, t.payload), retry_at = null, planned_at = coalesce(o.retry_at, o.planned_at)
   from unnest(
            :ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :attempts::smallint[],
            :payloads::jsonb[], :again::boolean[]
@@ -91,7 +91,8 @@ select id from unmarked;
 -- Skips or fails items that no call was ever started for, or whose calls are known to have come to nothing.
 with settled as (
     update outbox o
-       set status = t.status, skipped = t.status = 'skipped', error = t.error, retry_at = null, finalized_at = :now
+       set status = t.status, skipped = t.status = 'skipped', error = t.error, retry_at = null, finalized_at = :now,
+           planned_at = coalesce(o.retry_at, o.planned_at)
       from unnest(:ids::uuid[], :statuses::text[], :errors::text[]) as t(id, status, error)
      where o.shard = :shard and o.id = t.id and o.status = 'queued'
        and o.marked_at is null and not o.in_doubt

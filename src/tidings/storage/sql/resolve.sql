@@ -3,6 +3,11 @@
 with resolved as (
     update outbox o
        set status = :status, in_doubt = false, retry_at = null, error = :error,
+           -- A worker that died in the call gave its attempt back; what it is known to have come to counts after all.
+           attempts = o.attempts + case when :status <> 'queued' then (
+               select count(*) from attempts a
+                where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
+           ) else 0 end,
            marked_at = case when :status = 'queued' then null else o.marked_at end,
            finalized_at = case when :status <> 'queued' then :now::timestamptz end
      where o.shard = :shard and o.id = :id and o.in_doubt

@@ -51,6 +51,12 @@ select id, trigger, channel, audience, enabled, steps, created_at, updated_at
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;
 
+-- name: read_enabled
+-- Whether rules still stand; of one that was deleted there is nothing to say.
+select t.id, r.enabled
+  from unnest(:ids::uuid[]) as t(id)
+  left join rules r on r.id = t.id;
+
 -- name: list_triggers
 -- Every trigger that some rule of a workspace knows.
 select distinct trigger

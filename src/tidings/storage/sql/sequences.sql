@@ -84,9 +84,10 @@ update workflows set deleted_at = :now, active = false, updated_at = :now where 
 returning id;
 
 -- name: has_live_enrollment
--- Whether somebody in one shard is on the way through a sequence.
-select 1 as found from executions
- where shard = :shard and workflow_id = :workflow_id and contact_id is not null and ended_at is null
+-- Whether somebody in one shard is on the way through a sequence. Who was cancelled is not, though no worker has seen it yet.
+select 1 as found from executions e
+ where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
+   and not exists (select 1 from queue q where q.shard = :shard and q.id = e.id and q.stop = 'cancel')
  limit 1;
 
 -- name: count_in_flight

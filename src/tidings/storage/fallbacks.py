@@ -1,0 +1,48 @@
+"""The fallbacks that host applications have. Reached from kernel/ruling.py, and from who lists them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidings.domain.item import Channel
+from tidings.domain.recipients import Audience
+from tidings.domain.rule import RuleKey
+from tidings.storage.database import Row, Tx
+from tidings.storage.statements import load
+
+_SQL = load("fallbacks")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFallback:
+    """A fallback, and since when it is known."""
+
+    key: RuleKey
+    since: datetime
+
+
+async def put_fallbacks(tx: Tx, *, keys: Collection[RuleKey], now: datetime) -> list[RuleKey]:
+    """Write down what an application has; return what is new."""
+    rows = await tx.fetch(
+        _SQL["put_fallbacks"],
+        triggers=[key.trigger for key in keys],
+        channels=[key.channel for key in keys],
+        audiences=[key.audience for key in keys],
+        now=now,
+    )
+    return [_key(row) for row in rows]
+
+
+async def list_fallbacks(tx: Tx, *, trigger: str | None = None) -> list[ListedFallback]:
+    """All of them, or those of one trigger."""
+    return [ListedFallback(_key(row), row["since"]) for row in await tx.fetch(_SQL["list_fallbacks"], trigger=trigger)]
+
+
+async def remove_fallback(tx: Tx, *, key: RuleKey) -> bool:
+    """Forget a fallback; False when it is not known."""
+    row = await tx.fetch_one(_SQL["remove_fallback"], trigger=key.trigger, channel=key.channel, audience=key.audience)
+    return row is not None
+
+
+def _key(row: Row) -> RuleKey:
+    return RuleKey(row["trigger"], Channel(row["channel"]), Audience(row["audience"]))
