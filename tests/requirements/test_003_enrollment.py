@@ -163,9 +163,11 @@ async def test_003_the_audience_is_everyone_a_filter_or_named_contacts(manager: 
 
     assert await count(all=True) == (3, 0)
     assert await count(company="Engines") == (2, 0)
+    assert await count(company="ENGINES", tag="ViP") == (1, 0)
     assert await count(tag="vip") == (2, 0)
     assert await count(status="lead", company="Engines") == (2, 0)
     assert await count(contactIds=[bob]) == (1, 0)
+    assert await count(contactIds=["bob", "ada"], excludeContactIds=["ada"]) == (1, 0)
     assert await count(tag="vip", contactIds=[bob, bob, ada]) == (3, 0)
     assert await count(all=True, excludeContactIds=[ada, cyd]) == (1, 0)
     assert await count(exclude_contact_ids=[ada], contact_ids=[ada, bob]) == (1, 0)
@@ -212,6 +214,10 @@ async def test_003_an_audience_of_nobody_is_refused(manager: Person, operator: P
     for audience in refused:
         answer = await operator.post(f"/v1/sequences/{sequence}/batch-enroll", audience)
         assert (answer.status_code, answer.json()["code"]) == (422, "enrollment_invalid"), audience
+    for audience in refused[:3]:
+        answer = await operator.post(f"/v1/sequences/{sequence}/batch-enroll", audience)
+        said = "names nobody: give one of contactIds, company, tag, status; for everyone {all: true}"
+        assert [one["message"] for one in answer.json()["errors"]] == [said]
     assert (await operator.get(f"/v1/sequences/{sequence}/enrollments")).json()["data"] == []
 
 

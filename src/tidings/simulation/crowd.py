@@ -73,7 +73,9 @@ async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) 
 
 def is_in(audience: Audience, one: ShownContact) -> bool:
     """Whether a contact is in an audience, as sample_audience finds its people."""
-    wanted = ((audience.company, [one.company]), (audience.status, [one.status]), (audience.tag, one.tags))
+    company, tag = (one and one.lower() for one in (audience.company, audience.tag))
+    companies, tags = [(one.company or "").lower()], [each.lower() for each in one.tags]
+    wanted = ((company, companies), (audience.status, [one.status]), (tag, tags))
     is_meant = audience.has_filter and all(what is None or what in among for what, among in wanted)
     return (is_meant or one.id in audience.contact_ids) and one.id not in audience.exclude_contact_ids
 
