@@ -235,3 +235,32 @@ async def test_003_a_contact_may_come_again_where_the_sequence_allows_it(
 
     shown = (await operator.get(f"/v1/enrollments?contactId={ada}")).json()["data"]
     assert [one["status"] for one in shown] == ["completed"] * 3
+
+
+async def test_003_the_step_record_names_its_sequence_and_its_time(manager: Person, clock: ManualClock) -> None:
+    """sequence_steps: `sequenceId`, `createdAt`; the same in the draft and in what is published."""
+    made = (await build(manager, STEPS[:1]))["id"]
+    draft = (await manager.get(f"/v1/sequences/{made}")).json()
+    clock.advance(days=1)
+    added = (await manager.post(f"/v1/sequences/{made}/steps", STEPS[1])).json()
+    published = (await publish(manager, made)).json()
+
+    began = clock.time - timedelta(days=1)
+    for steps in ([*draft["steps"], added], published["steps"], published["published"]["steps"]):
+        assert [step["sequenceId"] for step in steps] == [made, made]
+        assert [datetime.fromisoformat(step["createdAt"]) for step in steps] == [began, clock.time]
+
+
+async def test_003_what_can_never_be_sent_is_not_published(manager: Person) -> None:
+    given: list[tuple[Json, str]] = [
+        ({**STEPS[0], "subject": "Hi\tthere"}, "subject"),
+        ({**STEPS[0], "subject": "Hi\n{{ contact.name }}"}, "subject"),
+        ({**STEPS[0], "content": "{{ contact.name | append: 1, 2 }}"}, "content"),
+        ({**STEPS[0], "content": "{{ vars.welcome.status }}"}, "content"),
+        ({**STEPS[0], "content": "{{ step_7_result }}"}, "content"),
+    ]
+    sequence = (await build(manager))["id"]
+
+    for step, place in given:
+        answer = await manager.post(f"/v1/sequences/{sequence}/steps", step)
+        assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place), step
