@@ -60,3 +60,11 @@ select count(*) filter (where c.address is not null) as reachable,
           from contacts
          where shard = :shard and id = any(:ids::uuid[])
        ) c;
+
+-- name: count_lacking
+-- Of some contacts: how many lack an attribute, by its dotted path. A null counts as there.
+select t.path, count(*) as contacts
+  from unnest(:paths::text[]) as t(path)
+  join contacts c on c.shard = :shard and c.id = any(:ids::uuid[])
+ where c.shard = :shard and c.attributes #> string_to_array(t.path, '.') is null
+ group by t.path;

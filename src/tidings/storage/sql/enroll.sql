@@ -88,10 +88,14 @@ select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
 
 -- name: find_enrollments
 -- Every enrollment that these contacts have had in a sequence. Not `workflow_id =`: the planner must come from the
--- contacts, who have few executions, and never from the sequence, which may have a million.
-select e.contact_id, e.id, e.idempotency_key, e.ended_at
+-- contacts, who have few executions, and never from the sequence, which may have a million. A cancel holds from the
+-- moment it is asked for: nothing more can be marked, and nobody can take it back.
+select e.contact_id, e.id, e.idempotency_key,
+       e.ended_at is null and q.stop is distinct from 'cancel' as live,
+       e.status in ('failed', 'cancelled') or q.stop is not distinct from 'cancel' as cancelled
   from unnest(:contact_ids::uuid[]) as t(contact_id)
   join executions e on e.shard = :shard and e.contact_id = t.contact_id
+  left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.workflow_id is not distinct from :workflow_id;
 
 -- name: paused_versions
