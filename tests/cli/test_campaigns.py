@@ -32,7 +32,7 @@ def test_a_campaign_from_its_file_to_its_run(tidings: Command) -> None:
     listed = tidings("runs", "list", "--campaign", made["id"], "--json").json
     shown = tidings("runs", "show", deployed["id"])
 
-    assert counted == {"matching": 3, "reachable": 3, "withoutAddress": 0, "refused": 0}
+    assert counted == {"matching": 3, "reachable": 3, "withoutAddress": 0, "refused": 0, "missing": []}
     assert "Hello P" in preview.out
     assert (deployed["status"], deployed["duplicate"]) == ("queued", False)
     assert (again["id"], again["duplicate"]) == (deployed["id"], True)

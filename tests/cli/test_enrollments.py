@@ -38,6 +38,8 @@ def test_contacts_are_counted_enrolled_shown_and_stopped(tidings: Command) -> No
     many = tidings("enrollments", "pause", "--sequence", "drip", "--all")
     resumed = tidings("enrollments", "resume", "--sequence", "drip", "--tag", "vip", "--json").json
     cancelled = tidings("enrollments", "cancel", "--sequence", "drip", "--contact", "p0", "--yes", "--json").json
+    left = tidings("sequences", "enroll", "drip", "--contact", "p0")
+    anew = tidings("sequences", "enroll", "drip", "--contact", "p0", "--include-cancelled")
 
     assert "is a draft" in draft.complaint
     assert counted.out == "2 would be enrolled\n"
@@ -53,6 +55,8 @@ def test_contacts_are_counted_enrolled_shown_and_stopped(tidings: Command) -> No
     assert many.out == "2 paused\n"
     assert resumed == {"count": 2}
     assert cancelled == {"count": 1}
+    assert left.out == "0 enrolled\n1 were cancelled in it; --include-cancelled enrolls them anew\n"
+    assert anew.out == "1 enrolled\n1 of them had been cancelled in it\n"
 
 
 def test_what_names_nobody_or_too_much_is_refused(tidings: Command) -> None:

@@ -23,7 +23,7 @@ WRONG = """
 name: wrong
 entryNodeId: nowhere
 nodes:
-  - {id: hello, type: email, to: "{{ email", body: Welcome}
+  - {id: hello, type: email, to: "{{ email", subject: Hi, body: Welcome}
   - {id: wait, type: delay, duration: soon}
 edges:
   - {from: hello, to: gone}

@@ -87,3 +87,4 @@ def test_a_segment_that_contradicts_what_is_beside_it_is_refused() -> None:
 
     assert [one.place for one in mine.inside(Audience(tag="new"))[1]] == ["tag"]
     assert [one.place for one in mine.inside(Audience(contact_ids=(ADA,)))[1]] == ["segmentId"]
+    assert mine.inside(Audience(tag=(mine.tag or "").upper()))[1] == []

@@ -106,6 +106,7 @@ def test_every_problem_is_reported_at_once_with_its_place() -> None:
     assert set(found) == {
         "entryNodeId",
         "nodes[0].to",
+        "nodes[0].subject",
         "nodes[0].body",
         "nodes[1].delayMs",
         "nodes[1].id",
@@ -542,7 +543,7 @@ def test_conditions_on_the_edges_of_a_branch_are_read() -> None:
     is_pro = {"path": "plan", "op": "equals", "value": "pro"}
     raw = branching(
         is_pro,
-        {"all": [is_pro, {"not": {"any": [{"path": "vars.x.y", "op": "exists"}]}}]},
+        {"all": [is_pro, {"not": {"any": [{"path": "vars.a.y", "op": "exists"}]}}]},
         {"path": "plan", "value": "free"},
         None,
     )
@@ -553,7 +554,7 @@ def test_conditions_on_the_edges_of_a_branch_are_read() -> None:
     assert parsed.nodes["a"] == Branch("a")
     assert [edge.condition for edge in parsed.edges] == [
         pro,
-        Every((pro, Never(Either((Compare(("vars", "x", "y"), Op.EXISTS),))))),
+        Every((pro, Never(Either((Compare(("vars", "a", "y"), Op.EXISTS),))))),
         Compare(("plan",), Op.EQUALS, "free"),
         None,
     ]
@@ -788,6 +789,16 @@ def test_what_is_missing_is_called_missing() -> None:
         ("nodes.1", {"id": "wait", "type": "delay", "until": "{{ vars.no.at }}"}, "nodes[1].until", "no node 'no'"),
         ("nodes.2.body", "{{ step_1_result }}", "nodes[2].body", "only a workflow of steps has it; use vars.<id of a"),
         ("nodes.2.body", "{{ x | append: 1, 2 }}", "nodes[2].body", "'append' takes 1 argument, not 2 (line 1, column"),
+        ("nodes.0.subject", None, "nodes[0].subject", "an email needs a subject"),
+        ("nodes.0.subject", "Hi\nAda", "nodes[0].subject", r"holds '\n'; a subject is one line"),
+        ("nodes.0.subject", "Hi\t{{ name }}", "nodes[0].subject", r"holds '\t'; a subject is one line"),
+        ("nodes.0.subject", "{{ name }}\u2028", "nodes[0].subject", r"holds '\u2028'; a subject is one line"),
+        (
+            "nodes.1",
+            {"id": "wait", "type": "function", "function": ".."},
+            "nodes[1].function",
+            "'..' is no name for a function",
+        ),
     ],
 )
 def test_a_template_that_can_never_be_sent_is_refused_at_its_place(
@@ -813,7 +824,34 @@ def test_the_result_of_a_step_that_is_not_there_is_refused() -> None:
     assert first(step(payload_template={"text": "{{ step_0_result.id }}{{ step_0_error }}{{ vars.one }}"})).id == "one"
 
 
+@pytest.mark.parametrize("subject", ["{%- if x -%}\n{%- endif -%}\n{{- x }}", "{{ x\n}}", "{% if x %}\n{% endif %}Hi"])
+def test_a_line_break_that_need_not_be_printed_is_no_part_of_a_subject(subject: str) -> None:
+    assert "hello" in parse_workflow(changed("nodes.0.subject", subject)).nodes
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("vars.no.status", "vars.no: there is no node 'no'; use one of 'a', 'n0'"),
+        ("step_0_result.ok", "step_0_result: only a workflow of steps has it; use vars.<id of a node>"),
+    ],
+)
+def test_a_condition_on_what_no_node_gives_is_refused_at_its_place(path: str, said: str) -> None:
+    raw = branching({"any": [{"path": path, "op": "exists"}]})
+
+    assert problems(raw) == {"edges[0].condition.any[0].path": said}
+    assert "a" in parse_workflow(raw, is_stored=True).nodes
+    assert "a" in parse_workflow(branching({"path": "vars.n0.status", "op": "exists"})).nodes
+
+
 def test_a_version_that_was_published_before_a_check_existed_still_runs() -> None:
+    for path, value in (
+        ("nodes.0.subject", None),
+        ("nodes.0.subject", "Hi\n"),
+        ("nodes.1", {"id": "wait", "type": "function", "function": ".."}),
+    ):
+        assert problems(changed(path, value))
+        assert "nudge" in parse_workflow(changed(path, value), is_stored=True).nodes
     for source in ("{{ vars.helo.status }}", "{{ name | upcase: 1 }}", "{{ name | nosuch }}"):
         assert problems(changed("nodes.2.body", source))
         assert "nudge" in parse_workflow(changed("nodes.2.body", source), is_stored=True).nodes

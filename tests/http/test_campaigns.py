@@ -80,9 +80,10 @@ async def test_a_campaign_is_made_changed_listed_and_deleted(admin: Person) -> N
         ({"content": {}}, "content.html"),
         ({"content": None}, "content"),
         ({"content": {"subject": "x"}}, "content.html"),
-        ({"content": {"body": "{{ name }}"}}, "content.body"),
-        ({"content": {"body": "{{ contact.nmae }}"}}, "content.body"),
+        ({"content": {"subject": "x", "body": "{{ name }}"}}, "content.body"),
+        ({"content": {"subject": "x", "body": "{{ contact.nmae }}"}}, "content.body"),
         ({"content": {"body": "{% if %}"}}, "content.body"),
+        ({"content": {"body": "x"}}, "content.subject"),
         ({"content": {"body": "x", "script": "y"}}, "content.script"),
         ({"channel": "fax"}, "channel"),
         ({"channel": "function"}, "channel"),
@@ -155,7 +156,7 @@ async def test_preview_count_and_test(
 
     assert preview["content"] == {"subject": "Hello P1", "body": "News"}
     assert anybody.status_code == 200
-    assert count == {"matching": 2, "reachable": 2, "withoutAddress": 0, "refused": 0}
+    assert count == {"matching": 2, "reachable": 2, "withoutAddress": 0, "refused": 0, "missing": []}
     assert (test.status_code, test.json()["test"]) == (201, True)
     assert [call.recipient for call in provider.calls] == ["me@example.com"]
 

@@ -29,7 +29,14 @@ async def test_a_sequence_is_written_published_paused_and_resumed_as_003_says(ad
 
     assert made.status_code == first.status_code == second.status_code == 201
     assert (made.json()["name"], made.json()["status"], made.json()["published"]) == ("Onboarding", "draft", None)
-    assert first.json() == {**WELCOME, "id": first.json()["id"], "sendHour": None, "maxLateness": None}
+    assert first.json() == {
+        **WELCOME,
+        "id": first.json()["id"],
+        "sendHour": None,
+        "maxLateness": None,
+        "sequenceId": made.json()["id"],
+        "createdAt": first.json()["createdAt"],
+    }
     assert [one.json()["status"] for one in (active, paused, resumed)] == ["active", "paused", "active"]
     assert active.json()["published"]["version"] == 1
     assert active.json()["published"]["steps"] == active.json()["steps"] == [first.json(), second.json()]

@@ -30,9 +30,11 @@ from tidings.domain.outcome import Accepted, Outcome
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel import enroll, enroller
+from tidings.kernel.enroller import Enroller, Enrolling, OpenSequence
 from tidings.kernel.kernel import Limits
-from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
+from tidings.products.enrollments import Enrolled, EnrollmentFilter, EnrollmentStatus
 from tidings.providers.fake import FakeProvider
+from tidings.storage.audience import Picked
 from tidings.storage.database import Database
 
 
@@ -214,6 +216,46 @@ async def test_a_contact_comes_again_only_where_that_is_allowed_and_when_it_has_
     assert [row["idempotency_key"] for row in keys] == [f"{ada}:{number}" for number in (1, 2, 3)]
     assert len(provider.calls) == 4
     await assert_kept(engine)
+
+
+async def test_many_who_enroll_a_cancelled_contact_at_once_make_one_new_enrollment(
+    engine: Engine, sql: Sql, provider: FakeProvider
+) -> None:
+    [ada] = await make_contacts(engine, 1)
+    sequence = await make_sequence(engine, step(0), step(1))
+    first = await engine.enrollments.enroll(CALLER, sequence, ada)
+    await engine.enrollments.set_status(CALLER, first.enrollment.id, EnrollmentStatus.CANCELLED)
+
+    found = await asyncio.gather(
+        *(engine.enrollments.enroll(CALLER, sequence, ada) for _ in range(4)),
+        *(engine.enrollments.batch_enroll(CALLER, sequence, {"all": True}, include_cancelled=True) for _ in range(2)),
+    )
+    await engine.work_everything()
+
+    ones = [one for one in found if isinstance(one, Enrolled)]
+    assert (
+        sum(not one.duplicate for one in ones) + sum(one.reenrolled for one in found if isinstance(one, Enrolling)) == 1
+    )
+    assert len({one.enrollment.id for one in ones}) == 1
+    keys = await sql.fetch("select idempotency_key, ended_at is null as live from executions order by 1")
+    assert [(row["idempotency_key"], row["live"]) for row in keys] == [(f"{ada}:1", False), (f"{ada}:2", True)]
+    assert len(provider.calls) == 1  # the cancelled one had sent nothing
+    await assert_kept(engine)
+
+
+async def test_a_cancelled_contact_that_is_deleted_meanwhile_is_not_enrolled(engine: Engine) -> None:
+    [ada] = await make_contacts(engine, 1)
+    sequence = await make_sequence(engine, step(1))
+    first = await engine.enrollments.enroll(CALLER, sequence, ada)
+    await engine.enrollments.set_status(CALLER, first.enrollment.id, EnrollmentStatus.CANCELLED)
+    shown = await engine.sequences.published(HOME, sequence)
+    opened = OpenSequence(HOME, sequence, shown.version_id, shown.graph, allow_reentry=False)
+    entrance = Enroller(engine.kernel, opened, "api", await engine.kernel.clock.now(), include_cancelled=True)
+    await engine.contacts.delete(CALLER, ada)
+
+    share = await entrance.enroll(engine.kernel.shard_of(ada), [Picked(ada, None)])
+
+    assert (share.new, share.gone) == ({}, [ada])
 
 
 # Whom

@@ -81,7 +81,7 @@ async def test_rule_6_a_campaigns_item_is_rendered_at_its_first_mark_and_then_fr
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     provider.script["p1@example.com"] = [RetryLater("busy")]
-    await deploy(engine, 1, content={"body": TIME_OF_DAY})
+    await deploy(engine, 1, content={"subject": "Hi", "body": TIME_OF_DAY})
     await plan_runs(engine)
     before = await sql.fetchval("select payload from outbox")
     clock.advance(minutes=1)
@@ -92,7 +92,7 @@ async def test_rule_6_a_campaigns_item_is_rendered_at_its_first_mark_and_then_fr
     await work(engine)
 
     assert before is None
-    assert [call.payload for call in provider.calls] == [{"body": "09:01:00"}] * 2
+    assert [call.payload["body"] for call in provider.calls] == ["09:01:00"] * 2
 
 
 async def test_rule_6_keys_are_made_of_ordinals_and_never_of_addresses(
@@ -122,7 +122,7 @@ async def test_a_template_that_fails_fails_only_its_own_item(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     people = [Recipient("a@example.com", {"name": "A"}), Recipient("b@example.com")]
-    run = await deploy(engine, recipients=people, content={"body": "Hi {{ name }}"})
+    run = await deploy(engine, recipients=people, content={"subject": "Hi", "body": "Hi {{ name }}"})
 
     await work(engine)
     clock.advance(seconds=1)
@@ -138,7 +138,7 @@ async def test_a_template_that_fails_fails_only_its_own_item(
 async def test_a_failed_template_whose_record_is_not_heard_of_takes_nobody_with_it(
     engine: Engine, provider: FakeProvider, sql: Sql
 ) -> None:
-    await deploy(engine, 1, content={"body": "Hi {{ name }}"})
+    await deploy(engine, 1, content={"subject": "Hi", "body": "Hi {{ name }}"})
     await plan_runs(engine)
     leases = await claim(engine)
     lossy = with_lossy_database(engine, lose=lambda count: count % 2 == 0)

@@ -330,7 +330,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             f"{WHOSE} and deleted_at is null\n   and status",
             f"{OF_TENANT} and deleted_at is null\n   and status",
         ),
-        ("audience-company", f"{WHOSE} and company", f"{OF_TENANT} and company"),
+        ("audience-company", f"{WHOSE} and lower(company)", f"{OF_TENANT} and lower(company)"),
         ("audience-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
     ("isolation: audiences", "storage/sql/audience.sql", ISOLATION): [

@@ -141,7 +141,7 @@ async def test_filters_are_joined_united_with_ids_and_exclusions_win(
     ids = {name: str((await engine.contacts.find(ANN.workspace, name)).id) for name in "abcde"}
     audience = {"tag": "vip", "company": "Acme", "contactIds": [ids["d"], ids["a"]], "excludeContactIds": [ids["e"]]}
 
-    made = await engine.campaigns.create(ANN, letter(audience=audience, content={"body": "News"}))
+    made = await engine.campaigns.create(ANN, letter(audience=audience, content={"subject": "Hi", "body": "News"}))
     count = await engine.campaigns.count(ANN.workspace, made.id)
     run = (await engine.campaigns.deploy(ANN, made.id)).id
     await work_until_ended(engine, clock, run)
@@ -271,7 +271,7 @@ async def test_an_hour_is_each_contacts_own(
     await engine.contacts.upsert_many(
         ANN, [{"externalId": one, "email": f"{one}@example.com", "timeZone": zone} for one, zone in zones.items()]
     )
-    run = await deploy(engine, sendHour=9, content={"body": "News"})
+    run = await deploy(engine, sendHour=9, content={"subject": "Hi", "body": "News"})
 
     await work_until_ended(engine, clock, run)
 
@@ -312,7 +312,7 @@ async def test_deploying_twice_without_a_change_is_one_run_and_a_key_makes_anoth
     first = await engine.campaigns.deploy(ANN, made.id)
     second = await engine.campaigns.deploy(ANN, made.id)
     other = await engine.campaigns.deploy(ANN, made.id, idempotency_key="again")
-    await engine.campaigns.update(ANN, made.id, {"content": {"body": "Other news"}})
+    await engine.campaigns.update(ANN, made.id, {"content": {"subject": "Hi", "body": "Other news"}})
     third = await engine.campaigns.deploy(ANN, made.id)
 
     assert (second.id, second.duplicate, first.duplicate) == (first.id, True, False)
@@ -340,7 +340,9 @@ async def test_a_run_keeps_what_it_was_deployed_with(
     await make_contacts(engine, 2)
     made = await engine.campaigns.create(ANN, letter())
     run = (await engine.campaigns.deploy(ANN, made.id)).id
-    await engine.campaigns.update(ANN, made.id, {"content": {"body": "Other"}, "audience": {"tag": "none"}})
+    await engine.campaigns.update(
+        ANN, made.id, {"content": {"subject": "Hi", "body": "Other"}, "audience": {"tag": "none"}}
+    )
     await engine.campaigns.delete(ANN, made.id)
 
     shown = await work_until_ended(engine, clock, run)

@@ -136,7 +136,12 @@ async def test_the_items_of_a_run_are_judged_before_each_mark_as_well(
     provider = FakeProvider(concurrency=1, answer=slow)
     engine = await make_engine(db, clock, provider)
     people = [id for id in await make_contacts(engine, 40) if engine.kernel.shard_of(id) == 0][:6]
-    await deploy(engine, maxLateness=75, content={"body": "News"}, audience={"contactIds": [str(id) for id in people]})
+    await deploy(
+        engine,
+        maxLateness=75,
+        content={"subject": "Hi", "body": "News"},
+        audience={"contactIds": [str(id) for id in people]},
+    )
 
     await engine.work_everything()
 

@@ -163,9 +163,11 @@ async def test_003_the_audience_is_everyone_a_filter_or_named_contacts(manager: 
 
     assert await count(all=True) == (3, 0)
     assert await count(company="Engines") == (2, 0)
+    assert await count(company="ENGINES", tag="ViP") == (1, 0)
     assert await count(tag="vip") == (2, 0)
     assert await count(status="lead", company="Engines") == (2, 0)
     assert await count(contactIds=[bob]) == (1, 0)
+    assert await count(contactIds=["bob", "ada"], excludeContactIds=["ada"]) == (1, 0)
     assert await count(tag="vip", contactIds=[bob, bob, ada]) == (3, 0)
     assert await count(all=True, excludeContactIds=[ada, cyd]) == (1, 0)
     assert await count(exclude_contact_ids=[ada], contact_ids=[ada, bob]) == (1, 0)
@@ -179,7 +181,7 @@ async def test_003_those_who_are_skipped_are_counted_with_the_reason(manager: Pe
     done = await batch(operator, sequence, contactIds=[ada, bob, str(uuid4())])
 
     assert (done["enrolledCount"], done["skippedCount"]) == (1, 2)
-    assert done["skipped"] == {"alreadyEnrolled": 1, "completedBefore": 0, "notFound": 1}
+    assert done["skipped"] == {"alreadyEnrolled": 1, "completedBefore": 0, "cancelledBefore": 0, "notFound": 1}
 
 
 @pytest.mark.parametrize("elsewhere", [OTHER_TENANT, OTHER_WORKSPACE], ids=["another tenant", "the same tenant"])
@@ -212,6 +214,10 @@ async def test_003_an_audience_of_nobody_is_refused(manager: Person, operator: P
     for audience in refused:
         answer = await operator.post(f"/v1/sequences/{sequence}/batch-enroll", audience)
         assert (answer.status_code, answer.json()["code"]) == (422, "enrollment_invalid"), audience
+    for audience in refused[:3]:
+        answer = await operator.post(f"/v1/sequences/{sequence}/batch-enroll", audience)
+        said = "names nobody: give one of contactIds, company, tag, status; for everyone {all: true}"
+        assert [one["message"] for one in answer.json()["errors"]] == [said]
     assert (await operator.get(f"/v1/sequences/{sequence}/enrollments")).json()["data"] == []
 
 
@@ -229,3 +235,105 @@ async def test_003_a_contact_may_come_again_where_the_sequence_allows_it(
 
     shown = (await operator.get(f"/v1/enrollments?contactId={ada}")).json()["data"]
     assert [one["status"] for one in shown] == ["completed"] * 3
+
+
+async def test_003_a_cancelled_contact_is_enrolled_anew_by_one_request_and_by_a_batch_that_says_so(
+    manager: Person, operator: Person, engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    """The states: `cancelled` is "removed from the sequence before finishing", so there is a way back in."""
+    ada, bob = await contact(manager, "ada"), await contact(manager, "bob")
+    sequence = await active(manager, STEPS[:2])
+    await batch(operator, sequence, all=True)
+    await engine.work_everything()
+    clock.advance(minutes=1)
+    everyone = {"where": {"all": True}, "status": "cancelled"}
+
+    # Nobody has swept up what was cancelled: from the answer on it is no longer on the way.
+    assert (await operator.ask("PATCH", f"/v1/sequences/{sequence}/enrollments", json=everyone)).json()["count"] == 2
+    one, same = [await enroll(operator, sequence, ada) for _ in range(2)]
+    left, counted, done, repeated = [
+        await batch(operator, sequence, all=True, **more)
+        for more in (
+            {},
+            {"includeCancelled": True, "dryRun": True},
+            {"includeCancelled": True},
+            {"include_cancelled": True},
+        )
+    ]
+    clock.advance(days=4)
+    await engine.work_everything()
+
+    assert (one.status_code, one.json()["duplicate"], one.json()["currentStepIndex"]) == (201, False, 0)
+    assert (same.status_code, same.json()["id"]) == (200, one.json()["id"])
+    assert (left["enrolledCount"], left["skipped"]["cancelledBefore"], left["skipped"]["alreadyEnrolled"]) == (0, 1, 1)
+    for found in (counted, done):
+        assert (found["enrolledCount"], found["reenrolledCount"], found["skippedCount"]) == (1, 1, 1)
+    assert (repeated["enrolledCount"], repeated["skipped"]["alreadyEnrolled"]) == (0, 2)
+    # Each got the first step twice, once in each enrollment, and the second one once.
+    assert sorted(call.recipient for call in provider.calls) == sorted(
+        [*["ada@example.com", "bob@example.com"] * 2, *["+442071838750"] * 2]
+    )
+    assert len({call.key for call in provider.calls}) == 6
+    for person_ in (ada, bob):
+        shown = (await operator.get(f"/v1/enrollments?contactId={person_}")).json()["data"]
+        assert [(each["status"], each["messages"]["sent"]) for each in shown] == [("completed", 2), ("cancelled", 1)]
+
+
+async def test_003_the_step_record_names_its_sequence_and_its_time(manager: Person, clock: ManualClock) -> None:
+    """sequence_steps: `sequenceId`, `createdAt`; the same in the draft and in what is published."""
+    made = (await build(manager, STEPS[:1]))["id"]
+    draft = (await manager.get(f"/v1/sequences/{made}")).json()
+    clock.advance(days=1)
+    added = (await manager.post(f"/v1/sequences/{made}/steps", STEPS[1])).json()
+    published = (await publish(manager, made)).json()
+
+    began = clock.time - timedelta(days=1)
+    for steps in ([*draft["steps"], added], published["steps"], published["published"]["steps"]):
+        assert [step["sequenceId"] for step in steps] == [made, made]
+        assert [datetime.fromisoformat(step["createdAt"]) for step in steps] == [began, clock.time]
+
+
+async def test_003_what_can_never_be_sent_is_not_published(manager: Person) -> None:
+    given: list[tuple[Json, str]] = [
+        ({**STEPS[0], "subject": "Hi\tthere"}, "subject"),
+        ({**STEPS[0], "subject": "Hi\n{{ contact.name }}"}, "subject"),
+        ({**STEPS[0], "content": "{{ contact.name | append: 1, 2 }}"}, "content"),
+        ({**STEPS[0], "content": "{{ vars.welcome.status }}"}, "content"),
+        ({**STEPS[0], "content": "{{ step_7_result }}"}, "content"),
+    ]
+    sequence = (await build(manager))["id"]
+
+    for step, place in given:
+        answer = await manager.post(f"/v1/sequences/{sequence}/steps", step)
+        assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place), step
+
+
+async def test_003_an_attribute_that_contacts_lack_is_told_before_it_is_sent(
+    manager: Person, operator: Person, engine: Engine
+) -> None:
+    await contact(manager, "ada", attributes={"city": "London"}, tags=["Trial"])
+    bob, cyd = [await contact(manager, name, tags=["trial"]) for name in ("bob", "cyd")]
+    await contact(manager, "dan", attributes={"city": ""}, tags=["other"])
+    text = "{{ contact.attributes.city }}{{ contact.attributes.zip | default: '-' }}{{ contact.company }}"
+    sequence = await active(manager, [{**STEPS[0], "subject": "Hi", "content": text}])
+    letter = {"name": "n", "channel": "email", "content": {"subject": "Hi", "body": text}, "audience": {"tag": "trial"}}
+    campaign = (await manager.post("/v1/campaigns", letter)).json()["id"]
+
+    counted = await batch(operator, sequence, tag="TRIAL", dryRun=True)
+    reach = (await manager.get(f"/v1/campaigns/{campaign}/audience")).json()
+    await enroll(operator, sequence, bob)
+    before = (await operator.get(f"/v1/sequences/{sequence}/why?contactId=bob")).json()["steps"][0]
+    await engine.work_everything()
+    after = (await operator.get(f"/v1/sequences/{sequence}/why?contactId=bob")).json()["steps"][0]
+    rest = await batch(operator, sequence, contactIds=[bob, cyd, "dan"], dryRun=True)
+
+    hint = "write {{ contact.attributes.city | default: … }}"
+    lack = {"path": "contact.attributes.city", "contacts": 2, "of": 3, "hint": hint}
+    assert (counted["missing"], reach["missing"]) == ([lack], [lack])
+    assert rest["missing"] == [{**lack, "contacts": 1, "of": 2}]  # bob is in it already, and nothing is a value
+    assert (before["fate"], before["reason"]) == (
+        "planned",
+        f"it would fail: the contact has no contact.attributes.city: {hint}",
+    )
+    assert after["fate"] == "failed"
+    assert after["reason"].endswith(f"the contact has no contact.attributes.city: {hint}")

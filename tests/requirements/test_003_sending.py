@@ -214,6 +214,37 @@ async def test_003_a_step_that_fails_for_good_is_logged_and_the_sequence_decides
     assert ("550 no such mailbox" in (shown["reason"] or "")) is (setting == "stop")
 
 
+async def test_003_an_enrollment_that_reached_nobody_does_not_read_like_a_success(
+    manager: Person, operator: Person, engine: Engine, provider: FakeProvider
+) -> None:
+    """`completed` is "All steps have been sent": where they were not, the record says so beside it."""
+    refused = Rejected("550 no such mailbox")
+    people = {name: await contact(manager, name) for name in ("ada", "bob", "cyd")}
+    people["dan"] = await contact(manager, "dan", suppressions={"email": "unsubscribed"})
+    provider.script = {"ada@example.com": [refused, refused], "bob@example.com": [refused]}
+    sequence = await active(manager, [{**STEPS[0], "stepOrder": order} for order in (1, 2)])
+    await batch(operator, sequence, all=True)
+    await engine.work_everything()
+
+    listed = (await operator.get(f"/v1/sequences/{sequence}/enrollments")).json()["data"]
+    found = {one["contactId"]: one for one in listed}
+    told = await why(operator, sequence, people["ada"])
+
+    assert {one["status"] for one in listed} == {"completed"}
+    assert [found[id]["outcome"] for id in people.values()] == ["failed", "partial", "sent", "skipped"]
+    assert [found[id]["reason"] for id in people.values()] == [
+        "nothing was sent: 2 of 2 messages failed: 550 no such mailbox",
+        "1 of 2 messages failed: 550 no such mailbox",
+        None,
+        "nothing was sent: 2 of 2 messages were skipped: suppressed: unsubscribed",
+    ]
+    assert found[people["bob"]]["messages"] == {"sent": 1, "failed": 1, "skipped": 0, "pending": 0}
+    assert told["reason"].endswith(
+        "went through every step; nothing was sent: 2 of 2 messages failed: 550 no such mailbox"
+    )
+    assert await show(operator, found[people["ada"]]["id"]) == found[people["ada"]]
+
+
 async def test_003_logs_are_readable_by_enrollment_by_contact_and_by_step(
     manager: Person, operator: Person, engine: Engine, clock: ManualClock
 ) -> None:

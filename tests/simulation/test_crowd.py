@@ -74,7 +74,7 @@ async def test_whom_an_audience_has_is_told_of_one_person_as_of_all(engine: Engi
     some, other, third = (one.id for one in everyone[:3])
 
     for audience in (
-        *(EVERYONE, Audience(company="Looms", tag="vip"), Audience(contact_ids=(some, other))),
+        *(EVERYONE, Audience(company="LOOMS", tag="Vip"), Audience(contact_ids=(some, other))),
         Audience(status="lead", contact_ids=(some,), exclude_contact_ids=(other, third)),
     ):
         found = {one.id for one in (await draw_crowd(engine, HOME, audience, Scenario())).people}

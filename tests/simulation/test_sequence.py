@@ -135,6 +135,9 @@ async def test_the_messages_of_a_contact_are_shown_as_they_would_be(engine: Engi
     assert [hello.step, bye.step] == await step_ids(engine, sequence)
     assert (bye.status, bye.reason) == ("skipped", "the contact has no phone number")
     assert (found.audience, found.contacts) == (11, 3)
+    assert [str(one) for one in found.findings.missing] == [
+        "contact.attributes.plan is missing for 2 of 3 contacts; write {{ contact.attributes.plan | default: … }}"
+    ]
 
 
 async def test_a_draft_beside_a_published_version_is_simulated_unless_told_otherwise(

@@ -230,7 +230,6 @@ async def test_a_workflow_is_triggered_for_each_contact_with_each_data(
 @pytest.mark.parametrize(
     ("node", "data", "reason"),
     [
-        ({"body": "Hello"}, ADA, "payload has no subject"),
         (
             {"subject": "Dear {{ name }}", "body": "Hello"},
             ADA | {"name": "a\nb"},

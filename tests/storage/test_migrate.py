@@ -318,7 +318,7 @@ async def test_versions_frozen_before_the_third_migration_can_be_started_after_i
     await connection.close()
 
 
-async def test_versions_frozen_before_routes_know_their_channels(
+async def test_versions_frozen_before_routes_know_their_channels_and_count_steps_and_tags_lose_their_case(
     empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 17])
@@ -336,13 +336,19 @@ async def test_versions_frozen_before_routes_know_their_channels(
             "with w as (insert into workflows (id, tenant_id, workspace_id, name, active, created_at, updated_at)"
             " values ($1, 't', 'w', $2, true, now(), now()))"
             " insert into workflow_versions (id, workflow_id, number, definition, created_at, form, entry, total_steps)"
-            " values ($1, $1, 1, $3, now(), $2, 'a', 1)",
+            " values ($1, $1, 1, $3, now(), $2, 'a', 4)",
             *(UUID(int=number), form, json.dumps(definition)),
         )
+    tags = ["VIP", "vip", "Trial"]
+    await sql.execute(
+        "insert into contact_tags select 0, 't', 'w', tag, $1 from unnest($2::text[]) tag", UUID(int=1), tags
+    )
 
     await migrate(empty)
 
-    found = await sql.fetch("select form, channels from workflow_versions")
+    assert [row["tag"] for row in await sql.fetch("select tag from contact_tags order by tag")] == ["trial", "vip"]
+    found = await sql.fetch("select form, channels, total_steps from workflow_versions")
+    assert {row["form"]: row["total_steps"] for row in found} == {"graph": 4, "steps": 4, "sequence": 2}
     assert {row["form"]: row["channels"] for row in found} == {
         "graph": ["email", "sms"],
         "steps": [],

@@ -52,7 +52,6 @@ def camel(name: str) -> str:
 @cache
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
-    from tidings.domain.sequence_form import Step
     from tidings.domain.simulation import Simulated
     from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
     from tidings.products.access import ShownKey
@@ -70,5 +69,4 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
         ShownSequence: sequence_shapes.show,
         ShownWorkflow: shapes.show_workflow,
         Simulated: simulation_shapes.show,
-        Step: sequence_shapes.show_step,
     }

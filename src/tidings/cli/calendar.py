@@ -39,6 +39,8 @@ def print_simulated(found: Simulated) -> None:
     print_table(f"steps, {found.time_zone}", [_step(one, zone) for one in findings.steps], empty="")
     _print_reasons("skipped", findings)
     _print_reasons("failed", findings)
+    for lack in findings.missing:
+        print_line(str(lack), style="yellow")
     for message in findings.messages:
         _print_message(message, zone)
 

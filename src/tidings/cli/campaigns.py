@@ -16,6 +16,7 @@ from tidings.domain.ids import Workspace
 if TYPE_CHECKING:
     from tidings.engine import Engine
     from tidings.products.campaigns import ShownCampaign
+    from tidings.products.reach import AudienceCount
     from tidings.products.runs import ShownRun
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
@@ -154,7 +155,7 @@ def count(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> object:
+    async def work(engine: "Engine") -> "AudienceCount":
         return await engine.campaigns.count(room, (await _find(engine, room, campaign)).id)
 
     counted = on_database(database_url, data_dir, work)
@@ -163,6 +164,8 @@ def count(
         return
     for name in ("matching", "reachable", "without_address", "refused"):
         print_line(f"{name.replace('_', ' '):16}{getattr(counted, name):,}")
+    for lack in counted.missing:
+        print_line(str(lack), style="yellow")
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """`tidings enrollments`: contacts on their way through sequences."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequences_enroll import SequenceReference, find_sequence
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
-from tidings.products.shown_enrollments import EnrollmentFilter, EnrollmentStatus
+from tidings.products.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
 
 if TYPE_CHECKING:
     from tidings.domain.paging import Page
@@ -240,10 +240,16 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
         "version": one.sequence_version,
         "step": one.current_step_index + 1,
         "next step at": one.next_step_at,
-        "status": one.status,
+        "status": _status(one),
+        "messages": ", ".join(f"{count} {name}" for name, count in asdict(one.messages).items() if count) or None,
         "enrolled at": one.enrolled_at,
         "reason": one.reason,
     }
+
+
+def _status(one: "ShownEnrollment") -> str:
+    """`completed` alone would read like a success, whatever became of the messages."""
+    return str(one.status) if one.outcome in (None, EnrollmentOutcome.SENT) else f"{one.status} ({one.outcome})"
 
 
 def _log_row(line: "StepLog") -> dict[str, object]:
@@ -261,5 +267,5 @@ def _log_row(line: "StepLog") -> dict[str, object]:
 def _print(one: "ShownEnrollment") -> None:
     from tidings.cli.output import print_fields, print_line
 
-    print_line(f"{one.id}  {one.status}")
+    print_line(f"{one.id}  {_status(one)}")
     print_fields({name: value for name, value in _row(one).items() if name not in {"id", "status"}})

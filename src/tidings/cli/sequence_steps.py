@@ -42,10 +42,11 @@ def list_steps(
     """List the steps of the draft, in their order."""
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "Sequence[Step]":
-        return (await engine.sequences.get(room, await _id_of(engine, room, sequence), in_flight=False)).steps
+    async def work(engine: "Engine") -> "tuple[UUID, Sequence[Step]]":
+        id = await _id_of(engine, room, sequence)
+        return id, (await engine.sequences.get(room, id, in_flight=False)).steps
 
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
+    _print(*on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -68,10 +69,11 @@ def add(
     """Write a new step into the draft."""
     given, by = _given(day, hour, order, channel, subject, content, max_lateness), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "Step":
-        return await engine.sequences.add_step(by, await _id_of(engine, by.workspace, sequence), given)
+    async def work(engine: "Engine") -> "tuple[UUID, Step]":
+        id = await _id_of(engine, by.workspace, sequence)
+        return id, await engine.sequences.add_step(by, id, given)
 
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
+    _print(*on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -95,11 +97,11 @@ def change(
     """Change a step of the draft; what is published stays until the draft is published."""
     given, by = _given(day, hour, order, channel, subject, content, max_lateness), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "Step":
+    async def work(engine: "Engine") -> "tuple[UUID, Step]":
         id, step_id = await _step_of(engine, by.workspace, sequence, step)
-        return await engine.sequences.update_step(by, id, step_id, given)
+        return id, await engine.sequences.update_step(by, id, step_id, given)
 
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
+    _print(*on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -185,14 +187,18 @@ async def _step_of(engine: "Engine", room: Workspace, sequence: str, step: str) 
     return id, UUID(found[0].id)
 
 
-def _print(found: "Step | Sequence[Step]", *, as_json: bool) -> None:
+def _print(sequence_id: UUID, found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json
     from tidings.domain.sequence_form import Step
 
-    if as_json:
-        print_json(found)
-    else:
-        print_steps([found] if isinstance(found, Step) else found, title="steps", whole=True)
+    steps = [found] if isinstance(found, Step) else found
+    if not as_json:
+        print_steps(steps, title="steps", whole=True)
+        return
+    from tidings.http.sequence_shapes import show_step
+
+    shown = [show_step(step, sequence_id).model_dump(mode="json", by_alias=True) for step in steps]
+    print_json(shown[0] if isinstance(found, Step) else shown)
 
 
 def _row(step: "Step", whole: bool) -> dict[str, object]:

@@ -28,6 +28,9 @@ def enroll(
     tag: Annotated[str | None, Only] = None,
     status: Annotated[str | None, Only] = None,
     exclude: Annotated[list[str] | None, Contacts] = None,
+    include_cancelled: Annotated[
+        bool, typer.Option("--include-cancelled", help="Enroll those anew who were cancelled in it.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be done.")] = False,
     tenant: Tenant = "default",
     workspace: WorkspaceName = "default",
@@ -44,7 +47,8 @@ def enroll(
         room = by.workspace
         given["contactIds"], given["excludeContactIds"] = contact, exclude
         audience = {name: value for name, value in given.items() if value}
-        return await _enroll(engine, by, await find_sequence(engine, room, sequence), audience, dry_run)
+        id = await find_sequence(engine, room, sequence)
+        return await _enroll(engine, by, id, audience, include_cancelled=include_cancelled, dry_run=dry_run)
 
     _print(on_database(database_url, data_dir, work), dry_run=dry_run, as_json=as_json)
 
@@ -56,7 +60,13 @@ async def find_sequence(engine: "Engine", room: Workspace, sequence: str) -> UUI
 
 
 async def _enroll(
-    engine: "Engine", by: Caller, sequence_id: UUID, audience: dict[str, object], dry_run: bool
+    engine: "Engine",
+    by: Caller,
+    sequence_id: UUID,
+    audience: dict[str, object],
+    *,
+    include_cancelled: bool,
+    dry_run: bool,
 ) -> "Enrolling":
     """Count first where somebody watches, so that the bar has an end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -64,7 +74,14 @@ async def _enroll(
     from tidings.cli.output import errors
 
     # Whoever types a name that nobody has is told so, and does not look for a number in the answer.
-    enroll = partial(engine.enrollments.batch_enroll, by, sequence_id, audience, refuse_unknown=True)
+    enroll = partial(
+        engine.enrollments.batch_enroll,
+        by,
+        sequence_id,
+        audience,
+        include_cancelled=include_cancelled,
+        refuse_unknown=True,
+    )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         task = progress.add_task("counting", total=None)
@@ -90,13 +107,17 @@ def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
         return
     print_line(f"{done.enrolled:,} {'would be enrolled' if dry_run else 'enrolled'}", style="green")
     reasons = {
+        "of them had been cancelled in it": done.reenrolled,
         "in the sequence already": done.already_enrolled,
-        "have been in it before": done.completed_before,
+        "have been through it before": done.completed_before,
+        "were cancelled in it; --include-cancelled enrolls them anew": done.cancelled_before,
         "not found": done.not_found,
     }
     for reason, count in reasons.items():
         if count:
             print_line(f"{count:,} {reason}")
+    for lack in done.missing:
+        print_line(str(lack), style="yellow")
 
 
 def _counts(done: "Enrolling", *, dry_run: bool) -> dict[str, object]:
@@ -104,6 +125,14 @@ def _counts(done: "Enrolling", *, dry_run: bool) -> dict[str, object]:
     why = {
         "alreadyEnrolled": done.already_enrolled,
         "completedBefore": done.completed_before,
+        "cancelledBefore": done.cancelled_before,
         "notFound": done.not_found,
     }
-    return {"enrolledCount": done.enrolled, "skippedCount": done.skipped, "skipped": why, "dryRun": dry_run}
+    return {
+        "enrolledCount": done.enrolled,
+        "reenrolledCount": done.reenrolled,
+        "skippedCount": done.skipped,
+        "skipped": why,
+        "dryRun": dry_run,
+        "missing": done.missing,
+    }

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import ContactName
+from tidings.client.answers import ContactName, Lack
 
 Json = Mapping[str, Any]
 RUNS_ENDED = frozenset({"completed", "partial", "failed"})
@@ -51,6 +51,7 @@ class AudienceCount(Struct, frozen=True, kw_only=True, rename="camel"):
     reachable: int | None = None
     without_address: int | None = None
     refused: int | None = None
+    missing: list[Lack] = []
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,7 +5,16 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import ContactName
+from tidings.client.answers import ContactName, Lack
+
+
+class MessageCounts(Struct, frozen=True, kw_only=True):
+    """How many messages of an enrollment have come to what; those in doubt are pending."""
+
+    sent: int = 0
+    failed: int = 0
+    skipped: int = 0
+    pending: int = 0
 
 
 class Enrollment(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -21,7 +30,10 @@ class Enrollment(Struct, frozen=True, kw_only=True, rename="camel"):
     current_step_index: int = 0
     current_step_id: str | None = None
     next_step_at: datetime | None = None
+    outcome: str | None = None
+    messages: MessageCounts = MessageCounts()
     enrolled_at: datetime | None = None
+    created_at: datetime | None = None
     completed_at: datetime | None = None
     reason: str | None = None
 
@@ -38,6 +50,7 @@ class SkippedCounts(Struct, frozen=True, kw_only=True, rename="camel"):
 
     already_enrolled: int = 0
     completed_before: int = 0
+    cancelled_before: int = 0
     not_found: int = 0
 
 
@@ -46,8 +59,10 @@ class BatchEnrolled(Struct, frozen=True, kw_only=True, rename="camel"):
 
     enrolled_count: int
     skipped_count: int
+    reenrolled_count: int = 0
     skipped: SkippedCounts = SkippedCounts()
     dry_run: bool = False
+    missing: list[Lack] = []
 
 
 class StepLog(Struct, frozen=True, kw_only=True, rename="camel"):

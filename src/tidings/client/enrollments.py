@@ -46,7 +46,7 @@ class Enrollments:
         self._transport = transport
 
     async def enroll(self, sequence_id: UUID | str, contact_id: UUID | str) -> Enrolled:
-        """One contact in an active sequence; the same again changes nothing."""
+        """One contact in an active sequence; the same again changes nothing, and who was cancelled is enrolled anew."""
         request = Request("POST", path_to(SEQUENCES, sequence_id, "enrollments"), {"contactId": str(contact_id)})
         answer = await self._transport.send(request)
         return Enrolled(enrollment=read(answer, Enrollment), duplicate=read(answer, _Duplicate).duplicate)
@@ -61,10 +61,14 @@ class Enrollments:
         tag: str | None = None,
         status: str | None = None,
         exclude_contact_ids: Ids = (),
+        include_cancelled: bool = False,
         dry_run: bool = False,
         timeout: float = 3600.0,
     ) -> BatchEnrolled:
-        """Everybody who is meant in an active sequence; the same again enrolls only who is missing."""
+        """Everybody who is meant in an active sequence; the same again enrolls only who is missing.
+
+        With `include_cancelled` those are enrolled anew who were in the sequence and cancelled.
+        """
         given: Mapping[str, Any] = {
             "all": everyone,
             "contactIds": [str(id) for id in contact_ids],
@@ -72,6 +76,7 @@ class Enrollments:
             "tag": tag,
             "status": status,
             "excludeContactIds": [str(id) for id in exclude_contact_ids],
+            "includeCancelled": include_cancelled,
             "dryRun": dry_run,
         }
         body = {name: value for name, value in given.items() if value not in (None, False, [])}

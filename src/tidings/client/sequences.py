@@ -26,6 +26,8 @@ class Step(Struct, frozen=True, kw_only=True, rename="camel"):
     send_hour: int | None = None
     subject: str | None = None
     max_lateness: str | None = None
+    sequence_id: UUID | None = None
+    created_at: datetime | None = None
 
 
 class PublishedVersion(Struct, frozen=True, kw_only=True, rename="camel"):

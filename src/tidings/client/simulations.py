@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tidings.client.answers import Lack
 from tidings.client.transport import Request, Transport, path_to
 
 LONGEST_SECONDS = 120.0
@@ -79,6 +80,7 @@ class Simulation(Struct, frozen=True, kw_only=True, rename="camel"):
     skipped_because: list[SimulatedReason]
     failed_because: list[SimulatedReason]
     messages: list[SimulatedMessage]
+    missing: list[Lack] = []
     version: int | None = None
     audience: int | None = None
     time_zone: str = "UTC"

@@ -17,6 +17,8 @@ from tidings.domain.storable import UNSTORABLE, is_storable
 
 MOST_IDS = 10_000
 FILTERS = ("company", "tag", "status")
+WITHOUT_CASE = frozenset({"company", "tag"})
+"""Filters that find `Acme` when they are asked for `acme`."""
 SPELLINGS: Mapping[str, str] = {
     **{name: name for name in ("all", *FILTERS, "segment_id", "contact_ids", "exclude_contact_ids")},
     "segmentId": "segment_id",
@@ -56,7 +58,7 @@ class Audience(msgspec.Struct, frozen=True):
         problems = [
             Problem(name, f"is {mine!r}, and the segment's is {theirs!r}: nobody is in both")
             for name in FILTERS
-            if (mine := getattr(self, name)) and (theirs := getattr(segment, name)) and mine != theirs
+            if (mine := getattr(self, name)) and (theirs := getattr(segment, name)) and not _same(name, mine, theirs)
         ]
         narrows = any(getattr(self, name) is not None for name in FILTERS)
         if narrows and segment.contact_ids:
@@ -99,13 +101,19 @@ def read_audience(raw: object, place: str = "audience", *, segments: bool = True
 
 def _wrong_together(audience: Audience, place: str, segments: bool) -> list[Problem]:
     if not audience.has_filter and not audience.contact_ids:
-        what = f"names nobody: give one of {_known(segments)}; for everyone {{all: true}}"
+        helps = ("contactIds", *FILTERS, *(["segmentId"] if segments else []))
+        what = f"names nobody: give one of {', '.join(helps)}; for everyone {{all: true}}"
         return [Problem(place or "body", what)]
     narrowing = [_SHOWN.get(name, name) for name in (*FILTERS, "segment_id") if getattr(audience, name) is not None]
     if audience.all and narrowing:
         what = f"says everyone, and {', '.join(narrowing)} only some: leave one of them out"
         return [Problem(f"{place}.all" if place else "all", what)]
     return []
+
+
+def _same(name: str, one: str, other: str) -> bool:
+    """Whether two values of a filter mean the same people: tags and companies compare without case."""
+    return one == other or (name in WITHOUT_CASE and one.lower() == other.lower())
 
 
 def _known(segments: bool) -> str:

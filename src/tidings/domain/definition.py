@@ -13,6 +13,7 @@ from itertools import islice, pairwise
 
 from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, LONGEST_KEY, Raw, Reader
 from tidings.domain.errors import DefinitionInvalid, Problem
+from tidings.domain.function import problem_of_function
 from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
 from tidings.domain.messages import quoted, unfit
@@ -133,16 +134,16 @@ class _Workflow(Reader):
         return graph
 
     def check_walk(self, graph: Graph) -> None:
-        """Refuse templates that want the result of a node or step that is not there."""
+        """Refuse templates and conditions that want the result of a node or step that is not there."""
         steps = len(graph.nodes) if graph.form is Form.STEPS else 0
         for place, one in self.of_the_walk:
-            where = f"(line {one.line}, column {one.column})"
             if one.node is not None and one.node not in graph.nodes:
-                self.add(place, f"{one.name}: there is no node {one.node!r}; use one of {_some(graph.nodes)} {where}")
+                known = _some(graph.nodes)
+                self.add(place, f"{one.name}: there is no node {one.node!r}; use one of {known}{one.where}")
             elif one.step is not None and not steps:
-                self.add(place, f"{one.name}: only a workflow of steps has it; use vars.<id of a node> {where}")
+                self.add(place, f"{one.name}: only a workflow of steps has it; use vars.<id of a node>{one.where}")
             elif one.step is not None and one.step >= steps:
-                self.add(place, f"{one.name}: {_count(steps)}, counted from 0 {where}")
+                self.add(place, f"{one.name}: {_count(steps)}, counted from 0{one.where}")
 
     def required_fields(self) -> tuple[str, ...]:
         raw = self.get(self.raw, "requiredFields", ())
@@ -252,7 +253,7 @@ class _Workflow(Reader):
         seconds = self.number(raw, "timeoutSeconds", least=0.1, most=3_600, place=place)
         return Function(
             name,
-            self.name(raw, "function", place),
+            self.function_name(raw, place),
             self.name(raw, "action", place, default="call"),
             self.payload(payload, place),
             retry=policy,
@@ -261,6 +262,12 @@ class _Workflow(Reader):
             idempotent=self.flag(raw, "idempotent", not in_graph, place),
             timeout=self.calls if seconds is None else timedelta(seconds=seconds),
         )
+
+    def function_name(self, raw: Raw, place: str) -> str:
+        name = self.name(raw, "function", place)
+        if name and not self.is_stored and (wrong := problem_of_function(name)):
+            self.add(f"{place}.function", wrong)
+        return name
 
     def delay(self, raw: Raw, name: str, place: str) -> Delay:
         given = {field: self.get(raw, field) for field in ("delayMs", "duration", "until")}

@@ -15,7 +15,7 @@ from tidings.domain.graph import OnFailure
 from tidings.domain.interpolation import interpolation_of
 from tidings.domain.item import Channel
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
-from tidings.domain.names import LONGEST_NAME, problem_of_name
+from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name
 from tidings.domain.retry import RetryPolicy
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
@@ -149,6 +149,8 @@ class Reader:
         """The content of a message."""
         allowed = CONTENT_FIELDS[channel]
         found = {name: raw[name] for name in allowed if raw.get(name) is not None}
+        if channel is Channel.EMAIL and not self.is_stored and not found.get("subject"):
+            self.add(f"{place}.subject", "an email needs a subject")
         if not found.keys() - {"subject", "title"}:
             wanted = " or ".join(name for name in allowed if name not in {"subject", "title"})
             self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
@@ -157,6 +159,8 @@ class Reader:
                 self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
             else:
                 self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
+                if channel is Channel.EMAIL and name == "subject":
+                    self.check_subject(source, f"{place}.{name}")
         return {name: str(source) for name, source in found.items()}
 
     def payload(self, raw: object, place: str) -> Mapping[str, object]:
@@ -188,6 +192,17 @@ class Reader:
             self.of_the_walk += [(place, one) for one in template.walk_variables(source)]
         except TemplateInvalid as error:
             self.add(place, f"{error} (line {error.line}, column {error.column})")
+
+    def check_subject(self, source: str, place: str) -> None:
+        """Refuse the subject of an e-mail that would break out of its line, whatever the data."""
+        if self.is_stored:
+            return
+        try:
+            found = BREAKS_A_LINE.search(template.fixed_text(source))
+        except TemplateInvalid:
+            return  # said already
+        if found:
+            self.add(place, f"holds {found[0]!a}; a subject is one line, without line breaks, tabs or the like")
 
     def is_plain_variable(self, source: str) -> bool:
         """Whether a template is one variable and nothing else."""
@@ -290,6 +305,8 @@ class Reader:
         if not isinstance(path, str) or not all(path.split(".")):
             self.add(f"{place}.path", f"{unfit(path, 'is not a path')}: write it like plan or vars.welcome.status")
             return None
+        wanted = None if self.is_stored else template.walk_variable_in(path.split("."))
+        self.of_the_walk += [(f"{place}.path", wanted)] if wanted else []
         op = self.choice(raw, "op", Op, Op.EQUALS, place)
         if ("value" in raw) == (op in WITHOUT_VALUE):
             self.add(f"{place}.value", f"{op} takes {'no' if op in WITHOUT_VALUE else 'a'} value")

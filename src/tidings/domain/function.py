@@ -93,12 +93,19 @@ def _problem_of(url: str) -> str | None:
     return "must not have a fragment" if "#" in url else None
 
 
-def check_name(name: str) -> None:
-    """Refuse a name that no URL can carry as one step of its path."""
+def problem_of_function(name: str) -> str | None:
+    """Why no URL can carry a name as one step of its path, so that it can never be called; None when one can."""
     if name in {".", ".."} or not name.isprintable() or problem_of_name(name):
-        raise InputInvalid(
-            f"{quoted(name)} is no name for a function; use 1 to {LONGEST_NAME} characters that can be seen"
+        return (
+            f"{quoted(name)} is no name for a function; use 1 to {LONGEST_NAME} characters that can be seen, not dots"
         )
+    return None
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no call can carry."""
+    if wrong := problem_of_function(name):
+        raise InputInvalid(wrong)
 
 
 def check_secret(secret: str) -> None:

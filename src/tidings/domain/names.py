@@ -9,6 +9,8 @@ from tidings.domain.storable import UNSTORABLE, is_storable
 LONGEST_NAME = 200
 NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Control characters, ends of lines, and what turns the direction of the text after it around."""
+BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters and ends of lines: what no header of an e-mail can hold."""
 _WHY_NOT_SHOWN = "a line break, a control character, or one that turns the direction of writing around"
 
 

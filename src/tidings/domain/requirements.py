@@ -41,7 +41,7 @@ class Requirements:
 
 def requirements_of(graph: Graph) -> Requirements:
     """Read every template of a graph; so slow that its answer is worth keeping."""
-    sources = {source for node in graph.nodes.values() for source in templates_of(node)}
+    sources = templates_in(graph)
     paths = {path for source in sources for path in required_variables(source)}
     fields = frozenset(graph.required_fields)
     of_contact = set(filter(_is_of_contact, fields))
@@ -56,6 +56,11 @@ def required_of(graph: Graph) -> frozenset[str]:
     """Every dotted path that the data must have, as it is stored with a version."""
     requirements = requirements_of(graph)
     return requirements.fields | requirements.variables | requirements.of_contact
+
+
+def templates_in(graph: Graph) -> frozenset[str]:
+    """Every template of a graph whose variables must be there."""
+    return frozenset(source for node in graph.nodes.values() for source in templates_of(node))
 
 
 def templates_of(node: Node) -> Iterator[str]:

@@ -304,8 +304,6 @@ class _RuleReader(Reader):
             self.add(place, f"give an object with {', '.join(CONTENT_FIELDS[channel])}")
             return {}
         self.known_fields(raw, CONTENT_FIELDS[channel], place)
-        if channel is Channel.EMAIL and not raw.get("subject"):
-            self.add(f"{place}.subject", "an email needs a subject")
         return self.templates(raw, channel, place)
 
     def config(self, raw: object, channel: Channel, place: str) -> RecipientConfig | None:

@@ -137,12 +137,12 @@ def definition_of(settings: Settings, steps: Sequence[Step], name: str | None = 
 
 def settings_in(definition: Raw) -> Settings:
     """The settings of a frozen definition."""
-    return SequenceForm(definition).settings()
+    return SequenceForm(definition, is_stored=True).settings()
 
 
 def steps_in(definition: Raw) -> list[Step]:
     """The steps of a frozen definition, in their order."""
-    return list(SequenceForm(definition).steps().values())
+    return list(SequenceForm(definition, is_stored=True).steps().values())
 
 
 def read_settings(raw: Raw, before: Settings | None = None) -> Settings:
@@ -289,6 +289,8 @@ class SequenceForm(Reader):
             self.add(below(place, "subject"), f"a message over {channel} has no subject; leave it out")
         elif subject is not None:
             self.text(subject, below(place, "subject"))
+            if channel is Channel.EMAIL and isinstance(subject, str):
+                self.check_subject(subject, below(place, "subject"))
         if content is None or (isinstance(content, str) and not content.strip()):
             what = unfit(content, "says nothing")
             self.add(below(place, "content"), f"{what}: write what the message says")

@@ -17,6 +17,7 @@ from tidings.domain.audience import Audience
 from tidings.domain.errors import Problem
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.item import SUCCESSES, Channel, ItemStatus
+from tidings.domain.lacks import Lack
 from tidings.domain.timing import problem_of_moment
 
 MOST_DAYS = 3_660
@@ -126,6 +127,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     failed_because: Sequence[Reason]
     messages: Sequence[Outgoing]
     """Of the contacts that were asked about; without contacts, of everybody up to a limit."""
+    missing: Sequence[Lack] = ()
+    """Attributes that are printed and that some of the simulated contacts lack."""
 
 
 class Simulated(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ prints what LiquidJS prints but for the differences in docs/templates.md; tests/
 # ruff: noqa: PLC0415
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -92,13 +92,27 @@ def required_variables(source: str) -> frozenset[str]:
         return frozenset(_required(template))
 
 
+def fixed_text(source: str) -> str:
+    """Return what every rendering of a template has in it, whatever the data: the text outside of its tags."""
+    if not has_liquid(source):
+        return source
+    from liquid.builtin.content import ContentNode
+
+    return "".join(node.text for node in parse(source, html=False).nodes if isinstance(node, ContentNode))
+
+
 @dataclass(frozen=True, slots=True)
 class WalkVariable:
-    """A name that only a workflow gives, `vars.<node>` or `step_N_result`, and where it is used."""
+    """A name that only a workflow gives, `vars.<node>` or `step_N_result`, and where in a template it is used."""
 
     name: str
-    line: int
-    column: int
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Its place as a message tells it; nothing of what stands in no template."""
+        return "" if self.line is None else f" (line {self.line}, column {self.column})"
 
     @property
     def node(self) -> str | None:
@@ -122,6 +136,13 @@ def walk_variables(source: str) -> list[WalkVariable]:
         paths = list(_global_paths(template, _every_path))
     named = [(path, _name_in_walk(path)) for path in paths]
     return [WalkVariable(name, *_place(source, path.token.start_index)) for path, name in named if name]
+
+
+def walk_variable_in(path: Sequence[str]) -> WalkVariable | None:
+    """Return what a path wants of a walk through a workflow, if it does."""
+    name = f"vars.{path[1]}" if path[0] == "vars" and len(path) > 1 else path[0]
+    found = WalkVariable(name)
+    return None if found.node is None and found.step is None else found
 
 
 def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> frozenset[str]:

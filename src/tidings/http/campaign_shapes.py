@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.run import JobStatus, RunStatus
+from tidings.http.lack_shapes import EXAMPLE_LACK, Missing
 from tidings.http.shapes import (
     AT,
     ID,
@@ -155,11 +156,14 @@ class Campaign(Shape):
 class Audience(Shape):
     """matching = reachable + withoutAddress + refused."""
 
-    model_config = example({"matching": 1000, "reachable": 990, "withoutAddress": 6, "refused": 4})
+    model_config = example(
+        {"matching": 1000, "reachable": 990, "withoutAddress": 6, "refused": 4, "missing": [EXAMPLE_LACK]}
+    )
     matching: int
     reachable: int | None = Field(description="Who have an address and may be written to; null without a channel.")
     without_address: int | None
     refused: int | None = Field(description="Suppressed, or consent withdrawn.")
+    missing: Missing
 
 
 class GivenPreview(Given):

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tidings.http.lack_shapes import Missing
 from tidings.http.shapes import AT, CONTACT, ID, ContactName, ContactReference, Given, Json, Shape, example
-from tidings.products.shown_enrollments import EnrollmentStatus, Fate, LogStatus
+from tidings.products.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, Fate, LogStatus
 
 EXAMPLE_ENROLLMENT: Json = {
     "id": ID,
@@ -20,7 +21,10 @@ EXAMPLE_ENROLLMENT: Json = {
     "currentStepId": ID,
     "nextStepAt": AT,
     "status": "active",
+    "outcome": None,
+    "messages": {"sent": 1, "failed": 0, "skipped": 0, "pending": 0},
     "enrolledAt": AT,
+    "createdAt": AT,
     "completedAt": None,
     "reason": None,
 }
@@ -49,6 +53,9 @@ class GivenEnrolling(Given):
     tag: Word | None = None
     status: Word | None = None
     exclude_contact_ids: Contacts | None = None
+    include_cancelled: bool | None = Field(
+        None, description="Enroll those anew who were in the sequence and cancelled: they get every step again."
+    )
     dry_run: bool | None = Field(None, description="Only count what would be done.")
 
 
@@ -78,6 +85,15 @@ class GivenEnrollmentStatuses(Given):
     status: Asked
 
 
+class MessageCounts(Shape):
+    """How many messages have come to what; those in doubt are pending."""
+
+    sent: int
+    failed: int
+    skipped: int
+    pending: int
+
+
 class Enrollment(Shape):
     """A contact on its way through a sequence."""
 
@@ -92,9 +108,16 @@ class Enrollment(Shape):
     current_step_id: str | None
     next_step_at: datetime | None
     status: EnrollmentStatus
+    outcome: EnrollmentOutcome | None = Field(
+        description="What came of one that has ended: `completed` says only that every step was dealt with."
+    )
+    messages: MessageCounts
     enrolled_at: datetime
+    created_at: datetime
     completed_at: datetime | None
-    reason: str | None = Field(description="Why nothing more is sent, or not now.")
+    reason: str | None = Field(
+        description="Why nothing more is sent, or not now; of a completed one, what was not sent and why."
+    )
 
 
 class EnrolledContact(Enrollment):
@@ -108,7 +131,8 @@ class SkippedCounts(Shape):
     """Why contacts were not enrolled."""
 
     already_enrolled: int = Field(description="In the sequence now.")
-    completed_before: int = Field(description="Has been in it, and the sequence allows no re-entry.")
+    completed_before: int = Field(description="Has been through it, and the sequence allows no re-entry.")
+    cancelled_before: int = Field(description="Was cancelled in it; `includeCancelled` enrolls them anew.")
     not_found: int = Field(description="Named, and not a contact of this workspace; or deleted meanwhile.")
 
 
@@ -116,9 +140,11 @@ class EnrolledCounts(Shape):
     """How many were enrolled, and why others were not."""
 
     enrolled_count: int
+    reenrolled_count: int = Field(description="Those among the enrolled who had been cancelled.")
     skipped_count: int
     skipped: SkippedCounts
     dry_run: bool
+    missing: Missing
 
 
 class BatchEnrolled(Shape):
@@ -129,9 +155,11 @@ class BatchEnrolled(Shape):
             "success": True,
             "data": {
                 "enrolledCount": 998,
+                "reenrolledCount": 0,
                 "skippedCount": 2,
-                "skipped": {"alreadyEnrolled": 1, "completedBefore": 0, "notFound": 1},
+                "skipped": {"alreadyEnrolled": 1, "completedBefore": 0, "cancelledBefore": 0, "notFound": 1},
                 "dryRun": False,
+                "missing": [],
             },
         }
     )

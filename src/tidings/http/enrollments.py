@@ -53,7 +53,10 @@ async def given_audience(request: Request) -> dict[str, Any]:
 async def enroll_contact(
     visit: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))], response: Response
 ) -> EnrolledContact:
-    """Enroll one contact in an active sequence; one that is in it already is answered with 200 and `duplicate`."""
+    """Enroll one contact in an active sequence; one that is in it already is answered with 200 and `duplicate`.
+
+    One that was cancelled in it is enrolled anew, from the first step on.
+    """
     enrolled = await visit.engine.enrollments.enroll(visit.caller, id, body.contact_id)
     response.headers["Location"] = f"/v1/enrollments/{enrolled.enrollment.id}"
     response.status_code = 200 if enrolled.duplicate else 201
@@ -66,21 +69,39 @@ async def batch_enroll(
     visit: Operator, id: UUID, request: Request, given: Annotated[dict[str, Any], Depends(given_audience)]
 ) -> BatchEnrolled:
     """Enroll everybody who is meant in an active sequence; safe to repeat, which enrolls only who is missing."""
-    dry_run = given.pop("dryRun", given.pop("dry_run", False))
-    if not isinstance(dry_run, bool):
+    dry_run, include_cancelled = _flags(given)
+    done = await visit.engine.enrollments.batch_enroll(
+        visit.caller,
+        id,
+        given,
+        include_cancelled=include_cancelled,
+        dry_run=dry_run,
+        on_progress=lambda _: give_time(request.scope),
+    )
+    counts = {
+        "enrolled_count": done.enrolled,
+        "reenrolled_count": done.reenrolled,
+        "skipped_count": done.skipped,
+        "skipped": SkippedCounts.model_validate(done),
+        "dry_run": dry_run,
+        "missing": done.missing,
+    }
+    return BatchEnrolled(data=EnrolledCounts.model_validate(counts))
+
+
+def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
+    """Take out of a body what is no part of the audience: whether to count only, and whom to enroll anew."""
+    found = {
+        "dryRun": given.pop("dryRun", given.pop("dry_run", None)),
+        "includeCancelled": given.pop("includeCancelled", given.pop("include_cancelled", None)),
+    }
+    wrong = {name: value for name, value in found.items() if not isinstance(value, bool | None)}
+    if wrong:
         filters = {name: value for name, value in given.items() if name not in NAMED}
         more = read_audience(filters, "", segments=False)[1] if filters else []
-        raise FieldsInvalid([Problem("dryRun", f"{quoted(dry_run)} is not true or false"), *more])
-    done = await visit.engine.enrollments.batch_enroll(
-        visit.caller, id, given, dry_run=dry_run, on_progress=lambda _: give_time(request.scope)
-    )
-    counts = EnrolledCounts(
-        enrolled_count=done.enrolled,
-        skipped_count=done.skipped,
-        skipped=SkippedCounts.model_validate(done),
-        dry_run=dry_run,
-    )
-    return BatchEnrolled(data=counts)
+        said = [Problem(name, f"{quoted(value)} is not true or false") for name, value in wrong.items()]
+        raise FieldsInvalid([*said, *more])
+    return bool(found["dryRun"]), bool(found["includeCancelled"])
 
 
 @router.get("/v1/sequences/{id:uuid}/enrollments")

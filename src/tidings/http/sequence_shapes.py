@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tidings.domain import sequence_form
 from tidings.domain.graph import OffsetFrom
+from tidings.domain.ids import made_at
 from tidings.domain.item import Channel
 from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
 from tidings.http.shapes import AT, ID, Given, Json, Name, NotReady, Shape, example
@@ -102,8 +103,9 @@ class ChangedSequence(GivenSettings):
 class Step(Shape):
     """A message of a sequence; its id is the same in every version."""
 
-    model_config = example({"id": ID, **EXAMPLE_STEP})
+    model_config = example({"id": ID, "sequenceId": ID, **EXAMPLE_STEP, "createdAt": AT})
     id: UUID
+    sequence_id: UUID
     day_offset: int
     step_order: int
     send_hour: int | None
@@ -111,6 +113,7 @@ class Step(Shape):
     subject: str | None
     content: str
     max_lateness: str | None
+    created_at: datetime = Field(description="When it was added; the same in every version.")
 
 
 class PublishedVersion(Shape):
@@ -151,12 +154,12 @@ class Sequence(Shape):
             "name": "Onboarding",
             "status": "active",
             **EXAMPLE_SETTINGS,
-            "steps": [{"id": ID, **EXAMPLE_STEP}],
+            "steps": [{"id": ID, "sequenceId": ID, **EXAMPLE_STEP, "createdAt": AT}],
             "hasDraft": False,
             "published": {
                 "version": 1,
                 **EXAMPLE_SETTINGS,
-                "steps": [{"id": ID, **EXAMPLE_STEP}],
+                "steps": [{"id": ID, "sequenceId": ID, **EXAMPLE_STEP, "createdAt": AT}],
                 "publishedAt": AT,
             },
             "inFlight": [{"version": 1, "stepId": ID, "stepOrder": 2, "count": 1815}],
@@ -201,9 +204,9 @@ def show(sequence: ShownSequence) -> Sequence:
             "name": sequence.name,
             "status": sequence.status,
             **sequence.settings.to_json(),
-            "steps": [show_step(step) for step in sequence.steps],
+            "steps": [show_step(step, sequence.id) for step in sequence.steps],
             "hasDraft": sequence.has_draft,
-            "published": show_version(sequence.published) if sequence.published else None,
+            "published": show_version(sequence.published, sequence.id) if sequence.published else None,
             "inFlight": None if sequence.in_flight is None else [*sequence.in_flight],
             "moved": sequence.moved,
             "notReady": sequence.not_ready,
@@ -213,18 +216,19 @@ def show(sequence: ShownSequence) -> Sequence:
     )
 
 
-def show_step(step: sequence_form.Step) -> Step:
-    """A step with its optional fields, given or not."""
-    return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json())
+def show_step(step: sequence_form.Step, sequence_id: UUID) -> Step:
+    """A step with its optional fields, given or not, and with what its id tells."""
+    known = {"sequenceId": sequence_id, "createdAt": made_at(UUID(step.id))}
+    return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json() | known)
 
 
-def show_version(published: Published) -> PublishedVersion:
+def show_version(published: Published, sequence_id: UUID) -> PublishedVersion:
     """What was published under one number."""
     return PublishedVersion.model_validate(
         {
             "version": published.version,
             **published.settings.to_json(),
-            "steps": [show_step(step) for step in published.steps],
+            "steps": [show_step(step, sequence_id) for step in published.steps],
             "publishedAt": published.published_at,
         }
     )

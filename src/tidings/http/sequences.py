@@ -126,19 +126,19 @@ async def list_sequence_versions(visit: DefinitionReader, id: UUID) -> Everythin
     versions = [
         Published(one.number, settings_in(one.definition), steps_in(one.definition), one.created_at) for one in found
     ]
-    return Everything(data=[show_version(one) for one in versions])
+    return Everything(data=[show_version(one, id) for one in versions])
 
 
 @router.post("/v1/sequences/{id:uuid}/steps", status_code=201, openapi_extra=takes(GivenStep))
 async def add_step(visit: Definer, id: UUID, given: Given) -> Step:
     """Write a step into the draft; without `stepOrder` it comes last."""
-    return show_step(await visit.engine.sequences.add_step(visit.caller, id, given))
+    return show_step(await visit.engine.sequences.add_step(visit.caller, id, given), id)
 
 
 @router.patch("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", openapi_extra=takes(ChangedStep))
 async def update_step(visit: Definer, id: UUID, step_id: StepId, given: Given) -> Step:
     """Change a step in the draft; what is published stays as it is until the draft is published."""
-    return show_step(await visit.engine.sequences.update_step(visit.caller, id, step_id, given))
+    return show_step(await visit.engine.sequences.update_step(visit.caller, id, step_id, given), id)
 
 
 @router.delete("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", status_code=204)

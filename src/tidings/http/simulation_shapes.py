@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN, Simulated
+from tidings.http.lack_shapes import Missing
 from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, ContactReference, Given, Json, Shape, example
 
 Seed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
@@ -139,6 +140,7 @@ class Simulation(Shape):
             "skippedBecause": [],
             "failedBecause": [],
             "messages": [],
+            "missing": [],
         }
     )
     kind: str
@@ -166,6 +168,7 @@ class Simulation(Shape):
     skipped_because: list[SimulatedReason]
     failed_because: list[SimulatedReason]
     messages: list[SimulatedMessage]
+    missing: Missing
 
 
 def show(found: Simulated) -> Simulation:

@@ -4,7 +4,7 @@ Reached from deploy_contacts.py and from what counts or enrolls. Safe to go on w
 contacts and exclusions give the same people in the same order.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -83,6 +83,13 @@ async def every_chunk(
         if chunk.finished:
             return
         after = chunk.cursor
+
+
+async def count_lacking(kernel: Kernel, shard: Shard, ids: Sequence[UUID], paths: Collection[str]) -> Mapping[str, int]:
+    """How many of these contacts lack an attribute that templates print, by its path."""
+    if not ids or not paths:
+        return {}
+    return await kernel.db.persist(partial(storage.count_lacking, shard=shard, ids=ids, paths=paths), alone=True)
 
 
 async def _named(

@@ -15,8 +15,10 @@ from uuid import UUID
 
 from tidings.domain.audience import Audience
 from tidings.domain.ids import Shard, Workspace
+from tidings.domain.lacks import attributes_in
 from tidings.domain.queue import Lane, Stop
-from tidings.kernel.audience import pick_by
+from tidings.domain.requirements import templates_in
+from tidings.kernel.audience import count_lacking, pick_by
 from tidings.kernel.enroller import CHUNK, Enroller, Enrolling, OpenSequence
 from tidings.kernel.kernel import Kernel
 from tidings.storage import enroll
@@ -50,12 +52,15 @@ async def enroll_audience(
     audience: Audience,
     *,
     triggered_by: str,
+    include_cancelled: bool = False,
     dry_run: bool = False,
     on_progress: Told | None = None,
 ) -> Enrolling:
     """Enroll everybody who is meant, or only count what that would do; every shard on its own, a chunk at a time."""
-    enroller = Enroller(kernel, sequence, triggered_by, await kernel.clock.now())
-    batch = _Batch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress)
+    now = await kernel.clock.now()
+    enroller = Enroller(kernel, sequence, triggered_by, now, include_cancelled=include_cancelled)
+    printed = attributes_in(templates_in(sequence.graph))
+    batch = _Batch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress, printed)
     await in_every_shard(kernel, batch.enroll_shard)
     return batch.counts
 
@@ -70,6 +75,8 @@ class _Batch:
     enroller: Enroller
     dry_run: bool
     on_progress: Told | None
+    printed: Collection[str]
+    """The attributes of a contact that the steps print."""
     counts: Enrolling = field(default_factory=Enrolling)
 
     async def enroll_shard(self, shard: Shard) -> None:
@@ -114,7 +121,10 @@ class _Batch:
         return await self.kernel.db.persist(pick, alone=True)
 
     async def _enroll(self, shard: Shard, people: Sequence[Picked]) -> None:
-        (await self.enroller.enroll(shard, people, dry_run=self.dry_run)).add_to(self.counts)
+        share = await self.enroller.enroll(shard, people, dry_run=self.dry_run)
+        share.add_to(self.counts)
+        if self.dry_run:
+            self.counts.lacking.update(await count_lacking(self.kernel, shard, list(share.new), self.printed))
         self._tell(shard)
 
     def _tell(self, shard: Shard) -> None:

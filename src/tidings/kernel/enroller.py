@@ -5,8 +5,9 @@ sequence or have a zone that is new, is looked at one by one. An id is made from
 an unknown commit, and at a second try, everybody knows what was theirs.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -16,6 +17,7 @@ import msgspec
 from tidings.domain.execution import begin
 from tidings.domain.graph import CONTACT_ZONE, Delay, Graph
 from tidings.domain.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
+from tidings.domain.lacks import Lack, lacks_of
 from tidings.domain.queue import Lane
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
@@ -45,14 +47,28 @@ class Enrolling:
     """How far an enrolling has come."""
 
     enrolled: int = 0
+    reenrolled: int = 0
+    """Those among the enrolled who had been cancelled."""
     already_enrolled: int = 0
     completed_before: int = 0
+    cancelled_before: int = 0
     not_found: int = 0
+    lacking: Counter[str] = field(default_factory=Counter)
+    """Of a dry run: how many of those who would be enrolled lack an attribute that a step prints, by its path."""
+
+    def counts(self) -> dict[str, int]:
+        """Every count by its name."""
+        return {name: value for name, value in asdict(self).items() if isinstance(value, int)}
+
+    @property
+    def missing(self) -> list[Lack]:
+        """What those who would be enrolled lack."""
+        return lacks_of(self.lacking, self.enrolled)
 
     @property
     def skipped(self) -> int:
         """Everybody who was meant and is not newly enrolled."""
-        return self.already_enrolled + self.completed_before + self.not_found
+        return self.already_enrolled + self.completed_before + self.cancelled_before + self.not_found
 
 
 @dataclass(slots=True)
@@ -60,15 +76,24 @@ class Share:
     """What became of some contacts: contact → enrollment."""
 
     new: dict[UUID, UUID] = field(default_factory=dict)
+    again: set[UUID] = field(default_factory=set)  # had been cancelled, and is or would be in it anew
     live: dict[UUID, UUID] = field(default_factory=dict)  # is in it already
-    ended: dict[UUID, UUID] = field(default_factory=dict)  # has been in it, and once is enough
+    ended: dict[UUID, UUID] = field(default_factory=dict)  # has been through it, and once is enough
+    cancelled: dict[UUID, UUID] = field(default_factory=dict)  # was taken out of it, and is left so
     gone: list[UUID] = field(default_factory=list)  # deleted since it was picked
+
+    def left_alone(self, found: FoundEnrollment) -> None:
+        """Keep how a contact stands who is not enrolled anew."""
+        kept = self.live if found.is_live else self.cancelled if found.was_cancelled else self.ended
+        kept[found.contact_id] = found.id
 
     def add_to(self, counts: Enrolling) -> None:
         """Count everybody."""
         counts.enrolled += len(self.new)
+        counts.reenrolled += len(self.again & self.new.keys())
         counts.already_enrolled += len(self.live)
         counts.completed_before += len(self.ended)
+        counts.cancelled_before += len(self.cancelled)
         counts.not_found += len(self.gone)
 
 
@@ -110,10 +135,19 @@ class _Wish(msgspec.Struct, frozen=True):
 
 
 class Enroller:
-    """Enrolls in one sequence, as of one moment."""
+    """Enrolls in one sequence, as of one moment; with `include_cancelled` those anew who were cancelled in it."""
 
-    def __init__(self, kernel: Kernel, sequence: OpenSequence, triggered_by: str, now: datetime) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        sequence: OpenSequence,
+        triggered_by: str,
+        now: datetime,
+        *,
+        include_cancelled: bool = False,
+    ) -> None:
         self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
+        self._include_cancelled = include_cancelled
         self._times = FirstTimes(sequence.graph, now)
         # With it an id is the same at each try: after an unknown commit it tells what this very call enrolled.
         self._salt = str(kernel.new_id(Bucket(0), now))
@@ -177,19 +211,25 @@ class Enroller:
         may_come: list[_Wish] = []
         for wish in wishes:
             contact, found = wish.person.id, latest.get(wish.person.id)
-            if found is None and wish.id in tried:
-                share.gone.append(contact)
-            elif found is None:
-                may_come.append(wish)
-            elif found.id == self._wish(wish.person, found.number).id:
+            if found and found.id == self._wish(wish.person, found.number).id:
                 share.new[contact] = found.id
-            elif found.ended_at is None:
-                share.live[contact] = found.id
-            elif self._sequence.allow_reentry:
-                may_come.append(self._wish(wish.person, found.number + 1))
-            else:
-                share.ended[contact] = found.id
+                continue
+            if found and not self._may_come_again(found):
+                share.left_alone(found)
+                continue
+            # Two that do this at once wish for the same number: the unique index lets one of them in.
+            again = self._wish(wish.person, found.number + 1 if found else 1)
+            if again.id in tried:
+                share.gone.append(contact)  # its key is free, and it is not there
+                continue
+            may_come.append(again)
+            share.again |= {contact} if found and found.was_cancelled else set()
         return may_come
+
+    def _may_come_again(self, found: FoundEnrollment) -> bool:
+        if found.is_live:
+            return False
+        return self._sequence.allow_reentry or (found.was_cancelled and self._include_cancelled)
 
     async def _store(self, shard: Shard, wishes: Sequence[_Wish]) -> set[UUID]:
         sequence, times = self._sequence, self._times

@@ -192,7 +192,8 @@ class Campaigns:
             posts = sum(1 for _ in shown.campaign.posts())
             return AudienceCount(posts, posts, 0, 0)
         audience = await self.audience_of(workspace, shown.campaign)
-        return await count_audience(self._kernel, workspace, audience, shown.channel)
+        sources = shown.campaign.templates.values()
+        return await count_audience(self._kernel, workspace, audience, shown.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """What a contact would get, as it would be at this moment; without one, the first of the audience."""

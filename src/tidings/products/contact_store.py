@@ -173,8 +173,10 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
     for one in found:
         tags = share.changes[one.external_id].tags
         if tags is not None:
-            added += [(tag, one.id) for tag in tags if tag not in one.old_tags]
-            removed += [(tag, one.id) for tag in one.old_tags if tag not in tags]
+            gone = [tag for tag in one.old_tags if tag not in tags]
+            removed += [(tag, one.id) for tag in gone]
+            # With `VIP` goes the row of `vip`, so whatever stays is written again.
+            added += [(tag, one.id) for tag in tags if gone or tag not in one.old_tags]
         stored[one.external_id] = Upserted(one.id, one.external_id, _kind(share, one))
     await _write_tags(tx, share, added, removed)
     return stored

@@ -15,8 +15,7 @@ from tidings.domain.audience import read_audience
 from tidings.domain.caller import Caller
 from tidings.domain.contact import ContactReference
 from tidings.domain.errors import ChannelNotReady, Conflict, EnrollmentInvalid, NotFound, Problem
-from tidings.domain.graph import Graph
-from tidings.domain.ids import Workspace, bucket_of_id
+from tidings.domain.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.paging import (
     ANY_TIME,
     DEFAULT_LIMIT,
@@ -31,7 +30,6 @@ from tidings.domain.paging import (
 )
 from tidings.domain.queue import Lane, Stop
 from tidings.domain.sequence_form import WAIT, SequenceStatus
-from tidings.domain.words import WORDS, ShownStatus
 from tidings.kernel import enroll
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
@@ -40,7 +38,8 @@ from tidings.kernel.people import load_people
 from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.references import find_contact, find_contacts, name_audience, no_contact
 from tidings.products import why
-from tidings.products.names import ContactName, name_contacts
+from tidings.products.enrollment_status import shown_of
+from tidings.products.names import name_contacts
 from tidings.products.sequence_shown import ShownSequence
 from tidings.products.sequences import Sequences
 from tidings.products.shown_enrollments import (
@@ -55,7 +54,7 @@ from tidings.products.step_logs import StepLogs, know_graphs
 from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
-from tidings.storage.enrollments import StepItem, StoredEnrollment
+from tidings.storage.enrollments import StepItem, StepTally, StoredEnrollment
 
 __all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
 
@@ -82,7 +81,8 @@ class Enrollments:
     async def enroll(
         self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"
     ) -> Enrolled:
-        """Enroll one contact; one that is in the sequence, or has been and may not come again, stays as it is."""
+        """Enroll one contact, anew if it was cancelled; one that is in the sequence, or has been through it and may not
+        come again, stays as it is."""
         sequence = await self._open(caller.workspace, sequence_id)
         contact = (await find_contacts(self._kernel, caller.workspace, [contact_id])).get(contact_id)
         if contact is None:
@@ -90,7 +90,7 @@ class Enrollments:
         shard, now = self._kernel.shard_of(contact), await self._kernel.clock.now()
         people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact])
         missing = await find_unrouted(self._kernel, caller.workspace, sequence.graph.channels)
-        enroller = Enroller(self._kernel, sequence, triggered_by, now)
+        enroller = Enroller(self._kernel, sequence, triggered_by, now, include_cancelled=True)
         share = await enroller.enroll(shard, people, dry_run=bool(missing))
         if missing and share.new:  # who is enrolled already is shown, as ever
             raise ChannelNotReady(missing)
@@ -109,6 +109,7 @@ class Enrollments:
         sequence_id: UUID,
         given: object,
         *,
+        include_cancelled: bool = False,
         dry_run: bool = False,
         refuse_unknown: bool = False,
         triggered_by: str = "api",
@@ -116,7 +117,8 @@ class Enrollments:
     ) -> Enrolling:
         """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing.
 
-        A contact that is named and not there is counted as not found, unless nobody else is meant or `refuse_unknown`.
+        With `include_cancelled` those are enrolled anew who were cancelled in the sequence. A contact that is named and
+        not there is counted as not found, unless nobody else is meant or `refuse_unknown`.
         """
         named = await name_audience(self._kernel, caller.workspace, given, "")
         audience, problems = read_audience(named.known, "", segments=False)
@@ -128,11 +130,17 @@ class Enrollments:
         if not dry_run:
             await require_ready(self._kernel, caller.workspace, sequence.graph.channels)
         done = await enroll.enroll_audience(
-            self._kernel, sequence, audience, triggered_by=triggered_by, dry_run=dry_run, on_progress=on_progress
+            self._kernel,
+            sequence,
+            audience,
+            triggered_by=triggered_by,
+            include_cancelled=include_cancelled,
+            dry_run=dry_run,
+            on_progress=on_progress,
         )
         done.not_found += len({one.message for one in named.unknown})
         if not dry_run:
-            detail = {"audience": audience.shown(), **asdict(done)}
+            detail = {"audience": audience.shown(), **done.counts()}
             await self._audit(caller, Deed("sequence", sequence_id, "batch_enrolled", detail))
         return done
 
@@ -305,7 +313,22 @@ class Enrollments:
         """Each as a person sees it; the graphs of their versions tell which step is which."""
         await know_graphs(self._kernel, [one.version_id for one in found])
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
-        return [_shown(one, contacts.get(one.contact_id), self._kernel.graphs[one.version_id]) for one in found]
+        tallies = await self._tally([one.id for one in found])
+        return [
+            shown_of(one, contacts.get(one.contact_id), self._kernel.graphs[one.version_id], tallies.get(one.id, ()))
+            for one in found
+        ]
+
+    async def _tally(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[StepTally]]:
+        """What the messages of these enrollments have come to, in one statement for each shard."""
+        shares: dict[Shard, list[UUID]] = {}
+        for id in ids:
+            shares.setdefault(self._kernel.shard_of(id), []).append(id)
+        tallies: dict[UUID, Sequence[StepTally]] = {}
+        for shard, share in shares.items():
+            read = partial(enrollments.tally_messages, shard=shard, ids=share)
+            tallies |= await self._kernel.db.persist(read, alone=True)
+        return tallies
 
     async def _chosen_contacts(self, workspace: Workspace, where: EnrollmentFilter) -> Sequence[UUID] | None:
         if where.contact_ids is None:
@@ -320,44 +343,6 @@ class Enrollments:
         now = await self._kernel.clock.now()
         lasting = replace(deed, entry=self._kernel.new_id(bucket_of_id(deed.id), now))
         await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [lasting], now), alone=True)
-
-
-def _shown(found: StoredEnrollment, contact: ContactName | None, graph: Graph) -> ShownEnrollment:
-    steps = [step.id for step in why.steps_of(graph)]
-    ready = found.frontier.ready[0] if found.frontier.ready else None
-    step = ready.node.removeprefix(WAIT) if ready else steps[-1]
-    status = EnrollmentStatus(WORDS[found.status].enrollment)
-    return ShownEnrollment(
-        id=found.id,
-        contact_id=found.contact_id,
-        contact=contact,
-        sequence_id=found.sequence_id,
-        sequence_name=found.sequence_name,
-        sequence_version=found.version,
-        current_step_index=steps.index(step),
-        current_step_id=step,
-        next_step_at=ready.due_at if ready and not status.has_ended else None,
-        status=status,
-        enrolled_at=found.created_at,
-        completed_at=found.ended_at,
-        reason=_reason(found, steps),
-    )
-
-
-def _reason(found: StoredEnrollment, steps: Sequence[str]) -> str | None:
-    match found.status:
-        case ShownStatus.FAILED:
-            failed = (found.error_node or "").removeprefix(WAIT)
-            which = f"step {steps.index(failed) + 1} of {len(steps)}" if failed in steps else "a step"
-            return f"{which} failed: {found.error}"
-        case ShownStatus.CANCELLED:
-            return found.error or "it was cancelled"
-        case ShownStatus.PAUSED:
-            return "it is paused"
-        case ShownStatus.COMPLETED:
-            return None
-        case ShownStatus.ENQUEUED | ShownStatus.PROCESSING:
-            return "the sequence is paused" if found.sequence_paused else None
 
 
 def _stop_for(status: EnrollmentStatus) -> Stop | None:

@@ -1,14 +1,17 @@
 """How many an audience is, before anybody is written to: who matches, who has an address, who may not be written to."""
 
 import asyncio
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from tidings.domain.audience import Audience
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.item import Channel
-from tidings.kernel.audience import every_chunk
+from tidings.domain.lacks import Lack, attributes_in, lacks_of
+from tidings.kernel.audience import count_lacking, every_chunk
 from tidings.kernel.kernel import Kernel
 from tidings.storage import audience as storage
 
@@ -23,6 +26,8 @@ class AudienceCount:
     reachable: int | None = None
     without_address: int | None = None
     refused: int | None = None
+    missing: Sequence[Lack] = ()
+    """Attributes that the content prints and that some of them lack."""
 
     def __add__(self, other: "AudienceCount") -> "AudienceCount":
         return AudienceCount(
@@ -34,14 +39,23 @@ class AudienceCount:
 
 
 async def count_audience(
-    kernel: Kernel, workspace: Workspace, audience: Audience, channel: Channel | None
+    kernel: Kernel, workspace: Workspace, audience: Audience, channel: Channel | None, sources: Iterable[str] = ()
 ) -> AudienceCount:
-    """Count everybody, shard by shard; a million take some seconds."""
-    now = await kernel.clock.now()
+    """Count everybody, shard by shard, and who lacks what the templates print; a million take some seconds."""
+    now, lacking = await kernel.clock.now(), Lacking(attributes_in(sources))
     shards = await asyncio.gather(
-        *(_count_shard(kernel, shard, workspace, audience, channel, now) for shard in kernel.every_shard())
+        *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())
     )
-    return sum(shards, _nobody(channel))
+    counted = sum(shards, _nobody(channel))
+    return replace(counted, missing=lacks_of(lacking.counts, counted.matching))
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Attributes that templates print, and how many contacts lack each so far."""
+
+    paths: frozenset[str]
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience) -> bool:
@@ -61,12 +75,14 @@ async def _count_shard(
     audience: Audience,
     channel: Channel | None,
     now: datetime,
+    lacking: Lacking,
 ) -> AudienceCount:
     count = _nobody(channel)
     async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=CHUNK):
         ids = [one.id for one in chunk.people]
+        lacking.counts.update(await count_lacking(kernel, shard, ids, lacking.paths))
         if channel is None or not ids:
-            count += AudienceCount(len(ids), *([0, 0, 0] if channel else []))
+            count += replace(_nobody(channel), matching=len(ids))
             continue
         look = partial(storage.count_reachable, shard=shard, channel=channel, ids=ids)
         reach = await kernel.db.persist(look, alone=True)

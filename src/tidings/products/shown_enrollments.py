@@ -31,6 +31,30 @@ class EnrollmentStatus(StrEnum):
         return [status for status, words in WORDS.items() if words.enrollment == self]
 
 
+class EnrollmentOutcome(StrEnum):
+    """What came of an enrollment that has ended: that it completed says only that every step was dealt with."""
+
+    SENT = "sent"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCounts:
+    """How many messages of an enrollment have come to what; those in doubt are pending."""
+
+    sent: int = 0
+    failed: int = 0
+    skipped: int = 0
+    pending: int = 0
+
+    @property
+    def total(self) -> int:
+        """Every message."""
+        return self.sent + self.failed + self.skipped + self.pending
+
+
 class LogStatus(StrEnum):
     """What became of a step, as 003 names it."""
 
@@ -68,10 +92,15 @@ class ShownEnrollment:
     next_step_at: datetime | None
     """When the next step is planned; None at the end."""
     status: EnrollmentStatus
+    outcome: EnrollmentOutcome | None
+    """None before the end, and where nothing was to be sent."""
+    messages: MessageCounts
     enrolled_at: datetime
+    created_at: datetime
+    """The same moment."""
     completed_at: datetime | None
     reason: str | None
-    """Why nothing more is sent, or not now."""
+    """Why nothing more is sent, or not now; of one that has completed, what was not sent and why."""
 
 
 @dataclass(frozen=True, slots=True)

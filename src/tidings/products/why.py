@@ -7,6 +7,8 @@ from uuid import UUID
 
 from tidings.domain.contact import Person, addresses_of, lack_of
 from tidings.domain.graph import Delay, Graph, OffsetFrom, Send
+from tidings.domain.item import ItemStatus
+from tidings.domain.lacks import attributes_in, hint_of, lacking
 from tidings.domain.sequence import due_of, zone_of
 from tidings.domain.sequence_form import WAIT, Step
 from tidings.products.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate, Why
@@ -44,7 +46,7 @@ def reason_of(case: Case) -> str:
     since = f"the contact was enrolled at {enrollment.enrolled_at.isoformat()}"
     match enrollment.status:
         case EnrollmentStatus.COMPLETED:
-            return f"{since} and went through every step"
+            return f"{since} and went through every step" + (f"; {enrollment.reason}" if enrollment.reason else "")
         case EnrollmentStatus.CANCELLED:
             return f"{since}, and it ended before the last step: {enrollment.reason or 'it was cancelled'}"
         case EnrollmentStatus.PAUSED:
@@ -61,7 +63,7 @@ def fates(case: Case) -> Iterator[StepFate]:
     planned = planned_times(case)
     for index, step in enumerate(steps_of(case.graph)):
         if own := by_step.get(step.id):
-            yield _happened(step, index, own)
+            yield _happened(case, step, index, own)
         elif step.id in planned:
             yield StepFate(step.id, index, step.channel, Fate.PLANNED, planned[step.id], _in_the_way(case, step))
         else:
@@ -90,11 +92,13 @@ def _due(case: Case, step: Send, enrolled_at: datetime, previous: datetime) -> d
     return max(previous, due_of(wait.schedule, base, zone_of(case.person.data)))
 
 
-def _happened(step: Send, index: int, items: Sequence[StepItem]) -> StepFate:
+def _happened(case: Case, step: Send, index: int, items: Sequence[StepItem]) -> StepFate:
     """Of several addresses, the one that went best."""
     best = min(items, key=lambda item: list(Fate).index(Fate(status_of(item))))
     done = next((item for item in items if Fate(status_of(item)) is Fate.COMPLETED), best)
     reason = "the provider's answer is not known" if done.in_doubt else done.error
+    if done.status is ItemStatus.FAILED and (hints := _hints(case, step)):
+        reason = f"{reason}; {hints}"
     return StepFate(step.id, index, step.channel, Fate(status_of(done)), done.finalized_at or done.retry_at, reason)
 
 
@@ -104,7 +108,15 @@ def _in_the_way(case: Case, step: Send) -> str | None:
         return f"it would be skipped: {refused}"
     if not addresses_of(case.person.data, step.channel):
         return f"it would be skipped: {lack_of(step.channel)}"
+    if hints := _hints(case, step):
+        return f"it would fail: {hints}"
     return case.enrollment.reason if case.enrollment else None
+
+
+def _hints(case: Case, step: Send) -> str:
+    """The attributes that a step prints and that the contact lacks, with what helps."""
+    missing = lacking(attributes_in(step.every_template.values()), case.person.data.get("attributes"))
+    return "; ".join(f"the contact has no {path}: {hint_of(path)}" for path in missing)
 
 
 def _never(case: Case, index: int) -> str:

@@ -1,6 +1,6 @@
 """A campaign to be simulated: deployed as it is, to those who are in its audience now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
@@ -62,6 +62,11 @@ class SimulatedCampaign:
     def labels(self) -> Mapping[str, str]:
         """It has one step: its message, or its posts."""
         return {self._step: self._step}
+
+    @property
+    def templates(self) -> Collection[str]:
+        """What its message says."""
+        return self.shown.campaign.templates.values()
 
     @property
     def words(self) -> Mapping[str, str]:

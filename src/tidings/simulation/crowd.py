@@ -1,7 +1,8 @@
 """The people of a simulation: drawn from the live database, copied into the scratch one with their ids."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -13,6 +14,7 @@ from tidings.domain.audience import Audience
 from tidings.domain.contact import ContactChange
 from tidings.domain.errors import InputInvalid, NotFound
 from tidings.domain.ids import Workspace
+from tidings.domain.lacks import Lack, attributes_in, lacking, lacks_of
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.products import contact_store
@@ -73,9 +75,18 @@ async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) 
 
 def is_in(audience: Audience, one: ShownContact) -> bool:
     """Whether a contact is in an audience, as sample_audience finds its people."""
-    wanted = ((audience.company, [one.company]), (audience.status, [one.status]), (audience.tag, one.tags))
+    company, tag = (one and one.lower() for one in (audience.company, audience.tag))
+    companies, tags = [(one.company or "").lower()], [each.lower() for each in one.tags]
+    wanted = ((company, companies), (audience.status, [one.status]), (tag, tags))
     is_meant = audience.has_filter and all(what is None or what in among for what, among in wanted)
     return (is_meant or one.id in audience.contact_ids) and one.id not in audience.exclude_contact_ids
+
+
+def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
+    """Attributes that templates print and that some of the people lack."""
+    printed = attributes_in(templates)
+    counts = Counter(path for one in crowd.people for path in lacking(printed, one.attributes))
+    return lacks_of(counts, len(crowd.people))
 
 
 async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:

@@ -1,6 +1,6 @@
 """A sequence to be simulated: its draft, which is the point, or what is published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -51,6 +51,11 @@ class SimulatedSequence:
     def labels(self) -> Mapping[str, str]:
         """The steps in their order, each by its day."""
         return {step.id: f"{place}. day {step.day_offset}" for place, step in enumerate(self._ordered(), start=1)}
+
+    @property
+    def templates(self) -> Collection[str]:
+        """What its steps say."""
+        return [text for step in self.steps for text in (step.subject, step.content) if text]
 
     @property
     def words(self) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """One simulation: read the live database, copy what matters into a scratch one, run the time, count what happened."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -18,7 +18,7 @@ from tidings.domain.function import FunctionCallable
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.simulation import Findings, Scenario, Simulated, findings_of, problems_of
 from tidings.engine import Engine
-from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd
+from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation
 from tidings.storage.database import Tx
 from tidings.testing.clock import VirtualClock
@@ -48,6 +48,10 @@ class Subject(Protocol):
     @property
     def labels(self) -> Mapping[str, str]:
         """Its steps in their order, and how each is called."""
+
+    @property
+    def templates(self) -> Collection[str]:
+        """What it renders for each contact."""
 
     @property
     def functions(self) -> Sequence[str]:
@@ -106,7 +110,7 @@ async def simulate(
         await copy_crowd(scratch.engine, workspace, crowd.people)
         steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd, scenario)
         await scratch.run_until(end, _on_jump(stage, began), step=ground.step)
-        findings = await _find(scratch, subject, scenario, steps)
+        findings = replace(await _find(scratch, subject, scenario, steps), missing=lacks_in(crowd, subject.templates))
         reached = scratch.clock.time
     return Simulated(
         kind=subject.kind,

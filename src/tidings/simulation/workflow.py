@@ -1,6 +1,6 @@
 """A workflow to be simulated: the version that is stored, or a definition that is not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.graph import Function, Graph, Send
 from tidings.domain.ids import Workspace
+from tidings.domain.requirements import templates_in
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.engine import Engine, Trigger
@@ -53,6 +54,11 @@ class SimulatedWorkflow:
     def labels(self) -> Mapping[str, str]:
         """The nodes that send or call, in the order of the definition."""
         return {node.id: node.id for node in self.graph.nodes.values() if isinstance(node, Send | Function)}
+
+    @property
+    def templates(self) -> Collection[str]:
+        """What its nodes send and call with."""
+        return templates_in(self.graph)
 
     @property
     def functions(self) -> Sequence[str]:

@@ -1,11 +1,12 @@
 """Find the contacts of an audience, a chunk at a time. Reached from kernel/audience.py."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.ids import Shard
+from tidings.domain.lacks import ATTRIBUTES
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -136,6 +137,13 @@ async def count_reachable(tx: Tx, *, shard: Shard, channel: str, ids: Sequence[U
     """How many of these can be written to over a channel."""
     row = await tx.fetch_one(_SQL["count_reachable"], shard=shard, channel=channel, ids=ids)
     return Reach(row["reachable"], row["refused"]) if row else Reach(0, 0)
+
+
+async def count_lacking(tx: Tx, *, shard: Shard, ids: Sequence[UUID], paths: Collection[str]) -> Mapping[str, int]:
+    """How many of these contacts lack each of the attributes; what nobody lacks is not in the answer."""
+    below = {path.removeprefix(ATTRIBUTES): path for path in paths}
+    rows = await tx.fetch(_SQL["count_lacking"], shard=shard, ids=ids, paths=list(below))
+    return {below[row["path"]]: row["contacts"] for row in rows}
 
 
 def _picked(rows: Sequence[Row]) -> list[Picked]:

@@ -18,12 +18,14 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class FoundEnrollment:
-    """An enrollment by its key: which of the contact's enrollments in the sequence it is, and whether it has ended."""
+    """An enrollment by its key: which of the contact's enrollments in the sequence it is, and how it stands."""
 
     contact_id: UUID
     id: UUID
     number: int
-    ended_at: datetime | None
+    is_live: bool
+    was_cancelled: bool
+    """Ended before its last step, by a person or by a step that failed."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -137,7 +139,13 @@ async def find_enrollments(
     """Every enrollment that these contacts have had in a sequence."""
     rows = await tx.fetch(_SQL["find_enrollments"], shard=shard, workflow_id=workflow_id, contact_ids=contact_ids)
     return [
-        FoundEnrollment(row["contact_id"], row["id"], int(row["idempotency_key"].rpartition(":")[2]), row["ended_at"])
+        FoundEnrollment(
+            row["contact_id"],
+            row["id"],
+            int(row["idempotency_key"].rpartition(":")[2]),
+            row["live"],
+            row["cancelled"],
+        )
         for row in rows
     ]
 

@@ -62,6 +62,15 @@ class StepItem:
     finalized_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class StepTally:
+    """How many messages of an enrollment have come to a status, and the newest reason among them."""
+
+    status: ItemStatus
+    messages: int
+    error: str | None
+
+
 async def show_enrollments(
     tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]
 ) -> list[StoredEnrollment]:
@@ -129,6 +138,15 @@ async def list_enrollments_of_contact(
 async def list_step_items(tx: Tx, *, shard: Shard, execution_id: UUID) -> list[StepItem]:
     """Every item of an enrollment, in the order they were reserved."""
     return [_item(row) for row in await tx.fetch(_SQL["list_step_items"], shard=shard, execution_id=execution_id)]
+
+
+async def tally_messages(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[StepTally]]:
+    """What the messages of these enrollments have come to; one without any is not in the answer."""
+    found: dict[UUID, list[StepTally]] = {}
+    for row in await tx.fetch(_SQL["tally_messages"], shard=shard, ids=ids):
+        tally = StepTally(ItemStatus(row["status"]), row["messages"], row["error"])
+        found.setdefault(row["execution_id"], []).append(tally)
+    return found
 
 
 async def list_step_items_of_contact(

@@ -802,7 +802,8 @@ create table contacts (
 ) with (fillfactor = 90);
 create index contacts_listed on contacts (shard, tenant_id, workspace_id, id) where deleted_at is null;
 create index contacts_status on contacts (shard, tenant_id, workspace_id, status, id) where deleted_at is null;
-create index contacts_company on contacts (shard, tenant_id, workspace_id, company, id) where company is not null;
+-- Companies compare without case.
+create index contacts_company on contacts (shard, tenant_id, workspace_id, lower(company), id) where company is not null;
 
 -- The id of a contact that is named by its id or by its external id, for whoever starts work for it from SQL:
 -- trigger(…, contact_id => contact_id('crm-1815')). What is a contact's id is never taken for an external id. As
@@ -841,6 +842,7 @@ $$;
 revoke all on function contact_id from public;
 
 -- Who has a tag, newest first, however rare or common it is. The truth is contacts.tags; whoever reads here looks there.
+-- Tags compare without case: here they are in lower case, there as they were given.
 create table contact_tags (
     shard        smallint not null,
     tenant_id    text     not null,

@@ -20,7 +20,7 @@ select id, time_zone
 -- The same of those of a company, and perhaps of one status among them.
 select id, time_zone
   from contacts
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and company = :company
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and lower(company) = lower(:company::text)
    and (:status::text is null or status = :status)
    and created_at <= :made_by and (:after::uuid is null or id > :after)
  order by id
@@ -31,9 +31,9 @@ select id, time_zone
 select c.id, c.time_zone
   from contact_tags t
   join contacts c on c.shard = :shard and c.id = t.contact_id
- where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
-   and c.deleted_at is null and c.tags @> array[:tag::text]
-   and (:company::text is null or c.company = :company)
+ where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = lower(:tag::text)
+   and c.deleted_at is null and lower(c.tags::text)::text[] @> array[lower(:tag::text)]
+   and (:company::text is null or lower(c.company) = lower(:company::text))
    and (:status::text is null or c.status = :status)
    and c.created_at <= :made_by and (:after::uuid is null or t.contact_id > :after)
  order by t.contact_id
@@ -60,3 +60,11 @@ select count(*) filter (where c.address is not null) as reachable,
           from contacts
          where shard = :shard and id = any(:ids::uuid[])
        ) c;
+
+-- name: count_lacking
+-- Of some contacts: how many lack an attribute, by its dotted path. A null counts as there.
+select t.path, count(*) as contacts
+  from unnest(:paths::text[]) as t(path)
+  join contacts c on c.shard = :shard and c.id = any(:ids::uuid[])
+ where c.shard = :shard and c.attributes #> string_to_array(t.path, '.') is null
+ group by t.path;

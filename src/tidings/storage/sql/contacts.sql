@@ -75,9 +75,9 @@ union all
 select id, external_id, old_tags, true as changed from changed;
 
 -- name: add_contact_tags
--- Makes contacts found by their tags.
+-- Makes contacts found by their tags, in whatever case one is asked for.
 insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
-select s.shard, :tenant, :workspace, t.tag, t.contact_id
+select s.shard, :tenant, :workspace, lower(t.tag), t.contact_id
   from shards s
  cross join unnest(:tags::text[], :contact_ids::uuid[]) as t(tag, contact_id)
  where s.shard = :shard
@@ -87,7 +87,7 @@ select s.shard, :tenant, :workspace, t.tag, t.contact_id
 -- Makes contacts found no more by tags that they had.
 delete from contact_tags d
  using unnest(:tags::text[], :contact_ids::uuid[]) as t(tag, contact_id)
- where d.shard = :shard and d.tenant_id = :tenant and d.workspace_id = :workspace and d.tag = t.tag
+ where d.shard = :shard and d.tenant_id = :tenant and d.workspace_id = :workspace and d.tag = lower(t.tag)
    and d.contact_id = t.contact_id;
 
 -- name: show_contacts
@@ -135,7 +135,7 @@ select id, external_id, name, email, phone, whatsapp, push_tokens, company, stat
 select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
        consent, suppressions, created_at, updated_at
   from contacts
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and company = :company
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and lower(company) = lower(:company::text)
    and (:status::text is null or status = :status)
    and (:text::text is null
         or strpos(lower(concat_ws(' ', name, email, phone, whatsapp, company, external_id)), lower(:text)) > 0)
@@ -149,9 +149,9 @@ select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens,
        c.locale, c.tags, c.attributes, c.consent, c.suppressions, c.created_at, c.updated_at
   from contact_tags t
   join contacts c on c.shard = :shard and c.id = t.contact_id
- where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
-   and c.deleted_at is null and c.tags @> array[:tag::text]
-   and (:company::text is null or c.company = :company)
+ where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = lower(:tag::text)
+   and c.deleted_at is null and lower(c.tags::text)::text[] @> array[lower(:tag::text)]
+   and (:company::text is null or lower(c.company) = lower(:company::text))
    and (:status::text is null or c.status = :status)
    and (:text::text is null
         or strpos(lower(concat_ws(' ', c.name, c.email, c.phone, c.whatsapp, c.company, c.external_id)),

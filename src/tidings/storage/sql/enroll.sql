@@ -20,16 +20,18 @@ with picked as materialized (
     (select id, time_zone
        from contacts
       where :by = 'company' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
-        and company = :company and (:status::text is null or status = :status) and id > :after
+        and lower(company) = lower(:company::text) and (:status::text is null or status = :status) and id > :after
       order by id
       limit :limit)
     union all
     (select c.id, c.time_zone
        from contact_tags t
        join contacts c on c.shard = :shard and c.id = t.contact_id
-      where :by = 'tag' and t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = :tag
-        and t.contact_id > :after and c.deleted_at is null and c.tags @> array[:tag::text]
-        and (:company::text is null or c.company = :company)
+      where :by = 'tag' and t.shard = :shard and t.tenant_id = :tenant
+        and t.workspace_id = :workspace and t.tag = lower(:tag::text)
+        and t.contact_id > :after and c.deleted_at is null
+        and lower(c.tags::text)::text[] @> array[lower(:tag::text)]
+        and (:company::text is null or lower(c.company) = lower(:company::text))
         and (:status::text is null or c.status = :status)
       order by t.contact_id
       limit :limit)
@@ -86,10 +88,14 @@ select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
 
 -- name: find_enrollments
 -- Every enrollment that these contacts have had in a sequence. Not `workflow_id =`: the planner must come from the
--- contacts, who have few executions, and never from the sequence, which may have a million.
-select e.contact_id, e.id, e.idempotency_key, e.ended_at
+-- contacts, who have few executions, and never from the sequence, which may have a million. A cancel holds from the
+-- moment it is asked for: nothing more can be marked, and nobody can take it back.
+select e.contact_id, e.id, e.idempotency_key,
+       e.ended_at is null and q.stop is distinct from 'cancel' as live,
+       e.status in ('failed', 'cancelled') or q.stop is not distinct from 'cancel' as cancelled
   from unnest(:contact_ids::uuid[]) as t(contact_id)
   join executions e on e.shard = :shard and e.contact_id = t.contact_id
+  left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.workflow_id is not distinct from :workflow_id;
 
 -- name: paused_versions
@@ -137,8 +143,8 @@ select n.id,
        coalesce(n.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
                 and (:paused::boolean is null or :paused = (q.stop is not null))
                 and (:cursors::text[] is null or n.cursor = any(:cursors))
-                and (:company::text is null or c.company = :company)
-                and (:tag::text is null or c.tags @> array[:tag::text]), false) as meant
+                and (:company::text is null or lower(c.company) = lower(:company::text))
+                and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]), false) as meant
   from next n
   left join queue q on q.shard = :shard and q.id = n.id
   left join contacts c on c.shard = :shard and c.id = n.contact_id
@@ -150,8 +156,8 @@ select e.id,
        coalesce(e.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
                 and (:paused::boolean is null or :paused = (q.stop is not null))
                 and (:cursors::text[] is null or e.cursor = any(:cursors))
-                and (:company::text is null or c.company = :company)
-                and (:tag::text is null or c.tags @> array[:tag::text]), false) as meant
+                and (:company::text is null or lower(c.company) = lower(:company::text))
+                and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]), false) as meant
   from unnest(:contact_ids::uuid[]) as t(contact_id)
   join executions e on e.shard = :shard and e.contact_id = t.contact_id
   left join queue q on q.shard = :shard and q.id = e.id

@@ -58,6 +58,13 @@ select id, execution_id, contact_id, node, channel, recipient, payload, status, 
  where shard = :shard and execution_id = :execution_id
  order by id;
 
+-- name: tally_messages
+-- How many items of each of these enrollments have come to what, and the newest reason among them.
+select execution_id, status, count(*) as messages, (array_agg(error order by id desc))[1] as error
+  from outbox
+ where shard = :shard and execution_id = any(:ids::uuid[])
+ group by execution_id, status;
+
 -- name: list_step_items_of_contact
 -- The items that sequences made for a contact, newest first.
 select o.id, o.execution_id, o.contact_id, o.node, o.channel, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,

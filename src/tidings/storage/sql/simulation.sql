@@ -4,9 +4,9 @@ select count(*) as people
   from contacts c
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
    and ((:filtered
-         and (:company::text is null or c.company = :company)
+         and (:company::text is null or lower(c.company) = lower(:company::text))
          and (:status::text is null or c.status = :status)
-         and (:tag::text is null or c.tags @> array[:tag::text]))
+         and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]))
         or c.id = any(:contact_ids::uuid[]))
    and not c.id = any(:exclude_contact_ids::uuid[]);
 
@@ -19,9 +19,9 @@ select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens,
   from contacts c
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
    and ((:filtered
-         and (:company::text is null or c.company = :company)
+         and (:company::text is null or lower(c.company) = lower(:company::text))
          and (:status::text is null or c.status = :status)
-         and (:tag::text is null or c.tags @> array[:tag::text]))
+         and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]))
         or c.id = any(:contact_ids::uuid[]))
    and not c.id = any(:exclude_contact_ids::uuid[])
  order by draw
