@@ -176,6 +176,11 @@ class Graph:
         return frozenset(node.channel for node in self.nodes.values() if isinstance(node, Send | Function))
 
     @cached_property
+    def idempotent(self) -> frozenset[str]:
+        """The nodes whose calls may be repeated whatever became of them."""
+        return frozenset(id for id, node in self.nodes.items() if isinstance(node, Function) and node.idempotent)
+
+    @cached_property
     def logged(self) -> Mapping[str, Delay | Branch]:
         """The nodes that leave no item behind: only the log tells what they did."""
         return {id: node for id, node in self.nodes.items() if isinstance(node, Delay | Branch)}

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from time import monotonic
 from typing import Self
 from uuid import UUID
@@ -28,7 +29,7 @@ from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
-from tidings.kernel.line import Line, Parcel
+from tidings.kernel.line import Limit, Line, Parcel
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.outages import Outages
 from tidings.kernel.parking import Parking
@@ -266,16 +267,26 @@ class Flight:
                 self.unstarted.append((item, parcel))
                 return
             crash_points.reach("before_call")
-            # Asked again right before the data is handed over: a frozen process may wake up long after.
-            outcome = await call_provider(
-                line.provider, item, lambda: self._may_call(line, item, clock.carried()), patience
-            )
+            outcome, is_cut = await self._call(line, item, parcel.limit, patience)
             crash_points.reach("after_call")
             delivered = Delivered(item, outcome, started_at, clock.carried())
-            self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane))
+            self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane, is_cut))
         finally:
             line.redeem()
             self._stir()
+
+    async def _call(self, line: Line, item: Marked, limit: Limit | None, patience: Patience) -> tuple[Outcome, bool]:
+        """Call for an item; tell what came of it, and whether it was cut because its owner's time was over."""
+        clock = self.kernel.clock
+        if limit:
+            left = (limit.at - clock.carried()).total_seconds()
+            if left <= 0:
+                return RetryLater(limit.reason, uses_attempt=False), False
+            patience.at_most(left)
+        # Asked again right before the data is handed over: a frozen process may wake up long after.
+        may_start = partial(self._may_start, line, item)
+        outcome = await call_provider(line.provider, item, may_start, patience)
+        return (Unknown(limit.reason), True) if limit and patience.is_cut else (outcome, False)
 
     def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
         """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use, and
@@ -286,6 +297,9 @@ class Flight:
             and self._may_call(line, item, now + line.call_deadline)
             and not self.consents.are_old_for(parcel.wanted.item)
         )
+
+    def _may_start(self, line: Line, item: Marked) -> bool:
+        return self._may_call(line, item, self.kernel.clock.carried())
 
     def _may_call(self, line: Line, item: Marked, until: datetime) -> bool:
         """Whether the item's own lease, and our share of the provider, hold until then."""

@@ -3,7 +3,7 @@
 Reached from executions.py after claim.py; hands over to reserve.py. What to do is decided by domain/execution.py alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -56,6 +56,11 @@ class Case:
         """When its time is over, if it has been given a limit."""
         return self.loaded.begun_at + self.graph.timeout if self.graph.timeout else None
 
+    @property
+    def too_late(self) -> str:
+        """What is said of it when its time is over."""
+        return f"timed out: not done within {self.graph.timeout}"
+
     def wanted(self, item: Reserved) -> Wanted:
         """One of its items, to be marked."""
         return self.hand.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
@@ -74,7 +79,7 @@ def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime
 
     case = Case(Hand(lease, retry_for), loaded, graph)
     if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
-        case.hand.overdue = f"timed out: not done within {graph.timeout}"
+        case.hand.overdue = case.too_late
     return case
 
 
@@ -84,7 +89,7 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], no
     async def read(tx: Tx) -> dict[UUID, Case]:
         ids = [lease.id for lease in leases]
         executions = await load.load_executions(tx, shard=shard, ids=ids)
-        await _load_graphs(kernel, tx, executions)
+        await load_graphs(kernel, tx, {one.version_id for one in executions.values()})
         cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
         await _load_items(tx, shard, [case for case in cases.values() if not case.hand.lease.is_first])
         return cases
@@ -111,9 +116,9 @@ def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object])
     return kernel.graphs[version_id]
 
 
-async def _load_graphs(kernel: Kernel, tx: Tx, executions: Mapping[UUID, LoadedExecution]) -> None:
-    missing = {one.version_id for one in executions.values()} - kernel.graphs.keys()
-    if missing:
+async def load_graphs(kernel: Kernel, tx: Tx, versions: Set[UUID]) -> None:
+    """Read those versions that were not read before."""
+    if missing := versions - kernel.graphs.keys():
         for id, definition in (await load.load_versions(tx, ids=list(missing))).items():
             graph_of(kernel, id, definition)
 
