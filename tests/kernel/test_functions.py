@@ -281,13 +281,13 @@ async def test_a_message_that_has_begun_is_finished_when_the_time_is_over(
 async def test_no_call_begins_when_the_time_was_over_before_its_turn_came(
     engine: Engine, provider: FakeProvider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = Flight._may_begin
+    board = Flight.board
 
-    def slowly(*given: Any) -> bool:
+    def slowly(*given: Any) -> None:
         clock.advance(seconds=2)
-        return begin(*given)
+        board(*given)
 
-    monkeypatch.setattr(Flight, "_may_begin", slowly)
+    monkeypatch.setattr(Flight, "board", slowly)
     shown = await run_steps(engine, step("a"), timeout_seconds=1)
 
     assert (shown.status, provider.calls) == (ExecutionStatus.FAILED, [])

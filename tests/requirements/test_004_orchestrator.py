@@ -116,6 +116,8 @@ async def test_004_2_2_the_context_accumulates_input_and_results(flow: Flow, fun
     assert context["step_0_result"] == {"message_id": "m-7", "sent_at": "09:00"}
     assert context["step_1_error"] == "mail is down"
     assert context["step_2_result"] == {"posted": True}
+    assert (context["message_id"], context["sent_at"], context["posted"]) == ("m-7", "09:00", True)
+    assert not context.keys() & {"step_1_result", "two", "vars"}
     assert done["input_payload"] == {"name": "Ada"}
 
 
@@ -250,6 +252,28 @@ async def test_004_2_2_a_step_whose_worker_died_reappears_after_the_visibility_t
     await work_for(other, flow.clock, minutes=10)
 
     assert (await flow.front_end.status(id))["status"] == "completed"
+
+
+# 2.2 Telling of errors
+
+
+async def test_004_2_2_a_failed_workflow_is_reported_to_slack_once(flow: Flow, functions: FunctionServer) -> None:
+    """2.2, createErrorCollector, reportToSlack: "Step … in workflow …"; an item, tried again like any other."""
+    functions.answers = [FAILURE, FAILURE, DONE]
+    report = {
+        "function": "slack",
+        "action": "report",
+        "payload_template": {"message": "Step {{ error.node }} in workflow {{ error.execution }}: {{ error.message }}"},
+    }
+    id = await flow.start(step("send-email", "abort"), on_error=report, max_retries=1)
+    await work_for(flow.engine, flow.clock, minutes=2)
+
+    failed = await flow.front_end.status(id)
+    [_, told] = await log_of(flow.manager, id)
+    assert (failed["status"], failed["error_step"]) == ("failed", "send-email")
+    assert called(functions) == ["send-email", "slack", "slack"]
+    assert payloads(functions)[2] == {"message": f"Step send-email in workflow {id}: mail is down"}
+    assert (told["node"], told["kind"], told["status"], told["attempts"]) == ("onError", "function", "sent", 2)
 
 
 # 2.2 Templates

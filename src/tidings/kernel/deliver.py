@@ -20,27 +20,26 @@ from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
-from tidings.domain.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import MayStart, Provider
+from tidings.domain.outcome import Accepted
 from tidings.domain.queue import Lane
 from tidings.domain.storable import storable
 from tidings.kernel import crash_points
+from tidings.kernel.call import call_in_time
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
-from tidings.kernel.line import Limit, Line, Parcel
+from tidings.kernel.line import Line, Parcel
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.outages import Outages
 from tidings.kernel.parking import Parking
-from tidings.kernel.patience import Patience, is_task_cancelled
+from tidings.kernel.patience import Patience
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
-from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted
 
-__all__ = ["Flight", "Flown", "Parcel", "call_provider"]
+__all__ = ["Flight", "Flown", "Parcel"]
 
 log = structlog.get_logger()
 
@@ -52,25 +51,6 @@ class Flown(msgspec.Struct, frozen=True):
     postponed: Mapping[UUID, datetime]  # item → not before
     turned_away: TurnedAway
     given_up: Mapping[UUID, str]  # item → why it waits no longer for its provider
-
-
-async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
-    """Make one call within its deadline; whatever is not a clear answer is Unknown."""
-    assert_no_transaction()
-    try:
-        with patience:
-            outcome = await provider.send(item, may_start)
-    except TimeoutError:
-        return Unknown(f"no answer within {patience.seconds:g} s")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
-        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
-            raise
-        log.exception("provider_raised", item=str(item.id), provider=provider.name)
-        return Unknown(f"{type(error).__name__}: {error}")
-    # Behind the one name of functions are many services: one that is away is away for its own items, by their attempts.
-    if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
-        return RetryLater(outcome.reason)
-    return outcome
 
 
 class Flight:
@@ -267,26 +247,15 @@ class Flight:
                 self.unstarted.append((item, parcel))
                 return
             crash_points.reach("before_call")
-            outcome, is_cut = await self._call(line, item, parcel.limit, patience)
+            # Asked again right before the data is handed over: a frozen process may wake up long after.
+            may_start = partial(self._may_start, line, item)
+            outcome, is_cut = await call_in_time(line.provider, item, may_start, patience, parcel.limit, started_at)
             crash_points.reach("after_call")
             delivered = Delivered(item, outcome, started_at, clock.carried())
             self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane, is_cut))
         finally:
             line.redeem()
             self._stir()
-
-    async def _call(self, line: Line, item: Marked, limit: Limit | None, patience: Patience) -> tuple[Outcome, bool]:
-        """Call for an item; tell what came of it, and whether it was cut because its owner's time was over."""
-        clock = self.kernel.clock
-        if limit:
-            left = (limit.at - clock.carried()).total_seconds()
-            if left <= 0:
-                return RetryLater(limit.reason, uses_attempt=False), False
-            patience.at_most(left)
-        # Asked again right before the data is handed over: a frozen process may wake up long after.
-        may_start = partial(self._may_start, line, item)
-        outcome = await call_provider(line.provider, item, may_start, patience)
-        return (Unknown(limit.reason), True) if limit and patience.is_cut else (outcome, False)
 
     def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
         """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use, and

@@ -151,15 +151,6 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str, spent: str | Non
     return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
 
 
-def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
-    """The short rows of the attempts that did not succeed; what could not begin was none."""
-    return [
-        _failed_attempt(one.delivered, said)
-        for one in landed
-        if not isinstance(said := one.delivered.outcome, Accepted | Unavailable)
-    ]
-
-
 async def record_facts(
     tx: Tx, shard: Shard, facts: Sequence[Fact], attempts: Sequence[FailedAttempt], now: datetime
 ) -> None:
@@ -169,18 +160,3 @@ async def record_facts(
     await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
     if attempts:
         await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
-
-
-def _failed_attempt(delivered: Delivered, said: Rejected | RetryLater | Unknown) -> FailedAttempt:
-    item = delivered.item
-    match said:
-        case Rejected():
-            kind = "rejected"
-        case RetryLater():
-            kind = "retry_later"
-        case Unknown():
-            kind = "unknown"
-        case _:
-            assert_never(said)
-    error = storable(said.reason) or ""
-    return FailedAttempt(item.id, item.attempt, kind, error, delivered.started_at, delivered.ended_at)

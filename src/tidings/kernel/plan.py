@@ -11,7 +11,7 @@ from uuid import UUID
 from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
-from tidings.domain.graph import Doer, Graph, Send
+from tidings.domain.graph import ON_ERROR, Doer, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
@@ -26,6 +26,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import introduce
 from tidings.kernel.readiness import find_providers
 from tidings.kernel.render import Rendered, RenderJob
+from tidings.kernel.report import Failure, read_failures, report_of
 from tidings.storage import load
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedExecution
@@ -67,15 +68,18 @@ class Case:
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
-        return decide(self.graph, self.loaded.execution, list(self.hand.states.values()), now)
+        stored, items = self.loaded.execution, list(self.hand.states.values())
+        if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):
+            return stored, Plan(report)
+        return decide(self.graph, stored, items, now)
 
 
 def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime) -> Case:
     graph = kernel.graphs[loaded.version_id]
 
     def retry_for(item: Reserved) -> RetryPolicy:
-        node = graph.nodes[item.node]
-        return node.retry if isinstance(node, Doer) else GRAPH
+        node = graph.doers.get(item.node)
+        return node.retry if node else GRAPH
 
     case = Case(Hand(lease, retry_for), loaded, graph)
     if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
@@ -105,6 +109,8 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
         return
     by_id = {case.hand.lease.id: case for case in cases}
     nodes = {ready.node for case in cases for ready in case.loaded.execution.frontier.ready}
+    if any(case.graph.on_error for case in cases):
+        nodes.add(ON_ERROR)
     for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
         by_id[item.owner].hand.take(item)
 
@@ -137,9 +143,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
         case.not_before = None if case.provider else now + WITHOUT_ROUTE
     to_plan = [one for one in to_plan if one[0].provider]
-    rendered = await kernel.renderer.render(
-        [_render_job(case, execution, node, now) for case, execution, node in to_plan]
-    )
+    failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
+    rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
     planned: list[Planned] = []
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
@@ -154,8 +159,12 @@ def due_items(case: Case, now: datetime) -> list[Reserved]:
     return [item for item in due if item.node not in waiting] if waiting else due
 
 
-def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> RenderJob:
+def _render_job(
+    case: Case, execution: Execution, node: Doer, now: datetime, failures: Mapping[UUID, Failure]
+) -> RenderJob:
     data = case.graph.context(execution.input, execution.vars)
+    if node.id == ON_ERROR:
+        data = {**data, "error": failures[execution.id]}
     return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
 
 
