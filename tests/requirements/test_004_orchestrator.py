@@ -373,6 +373,29 @@ async def test_004_flaw_timeout_seconds_is_obeyed(flow: Flow, functions: Functio
     assert called(functions) == ["one"]
 
 
+async def test_004_1_2_timeout_seconds_cuts_a_call_under_way(flow: Flow, functions: FunctionServer) -> None:
+    """1.2: "Max time for entire workflow": the function that does not answer in time is not waited for."""
+    functions.answers = [Silence()]
+
+    failed = await flow.run(step("one"), step("two"), timeout_seconds=1)
+
+    assert (failed["status"], failed["error_step"]) == ("failed", "one")
+    assert failed["error_message"] == "timed out: not done within 0:00:01"
+    assert "two" not in called(functions)
+
+
+async def test_004_1_2_a_step_without_an_answer_at_its_last_attempt_has_failed(
+    flow: Flow, functions: FunctionServer
+) -> None:
+    """1.2: `max_retries`: failed with that cause, and not pending until the workflow's timeout."""
+    functions.answers = [HangUp()]
+
+    failed = await flow.run(step("one"), max_retries=0)
+
+    assert (failed["status"], failed["error_step"], called(functions)) == ("failed", "one", ["one"])
+    assert "after the request was sent" in failed["error_message"]
+
+
 async def test_004_flaw_200_with_success_false_is_a_failure(flow: Flow, functions: FunctionServer) -> None:
     """Such an answer is a failure wherever it comes from, and never a result."""
     functions.answers = [FAILURE, DONE]
