@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CONTACTS ?= 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage test-api mutants check format chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up test test-storage test-api test-supabase mutants check format chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -41,6 +41,9 @@ test-storage: $(VENV)/.installed-dev ## Run the storage tests on another Postgre
 test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTTP API (minutes)
 	@TIDINGS_TEST_API=1 $(BIN)/python -m pytest tests/http/test_description.py
 
+test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the real supabase-js: Node and the network (a minute)
+	@TIDINGS_TEST_SUPABASE=1 $(BIN)/python -m pytest -rs tests/requirements/test_004_example.py
+
 mutants: $(VENV)/.installed-dev ## Take each guard away in a copy of the tree and see a test notice: minutes (ONLY=name, JOBS=)
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS))
 
@@ -71,4 +74,4 @@ bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, P
 	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase

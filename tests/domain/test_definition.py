@@ -855,3 +855,43 @@ def test_a_version_that_was_published_before_a_check_existed_still_runs() -> Non
     for source in ("{{ vars.helo.status }}", "{{ name | upcase: 1 }}", "{{ name | nosuch }}"):
         assert problems(changed("nodes.2.body", source))
         assert "nudge" in parse_workflow(changed("nodes.2.body", source), is_stored=True).nodes
+
+
+# What tells of a failure
+
+
+def on_error(given: object, raw: Raw | None = None) -> Any:
+    return parse_workflow({**(raw or STEPS), "on_error": given}).on_error
+
+
+def test_a_function_or_a_message_may_tell_of_a_failure() -> None:
+    named, called = on_error("slack"), on_error({"function": "slack", "action": "report", "payload": {"text": "!"}})
+    sent = on_error({"type": "sms", "to": "{{ phone }}", "body": "{{ error.message }}", "retry": {"attempts": 9}})
+
+    assert (named.id, named.function, named.action, named.idempotent) == ("onError", "slack", "call", True)
+    assert named.payload.keys() == {"execution_id", "workflow_name", "error_message", "error_step"}
+    assert (called.action, called.payload) == ("report", {"text": "!"})
+    assert (sent.id, sent.channel, sent.to, sent.retry.attempts) == ("onError", Channel.SMS, ("{{ phone }}",), 9)
+    with_report = parse_workflow({**STEPS, "onError": {"type": "sms", "to": "1", "body": "x"}})
+    assert with_report.channels == {Channel.FUNCTION, Channel.SMS}
+    assert parse_workflow(STEPS).on_error is None
+
+
+def test_what_cannot_tell_of_a_failure_is_refused_with_its_place() -> None:
+    message = {"type": "email", "to": "ops@example.com", "subject": "!", "body": "!"}
+    refused: dict[str, list[object]] = {
+        "onError": [7, [], True],
+        "onError.function": ["", {}, {"function": 7}, {"type": "function", "action": "x"}],
+        "onError.type": [{"type": "delay", "duration": "P1D"}, {"type": None}, {"type": 7}],
+        "onError.to": [{**message, "to": None}, {**message, "to": ["a@b.c", "d@e.f"]}],
+        "onError.body": [{**message, "body": "{{ x"}, {**message, "body": 7}],
+        "onError.payload.text": [{"function": "slack", "payload": {"text": "{{ vars.nowhere }}"}}],
+        "onError.onFailure": [{"function": "slack", "onFailure": "retry"}, {**message, "onFailure": "abort"}],
+        "onError.id": [{**message, "id": "a"}],
+    }
+
+    for place, wrong in refused.items():
+        for given_ in wrong:
+            assert list(problems({**STEPS, "onError": given_})) == [place], given_
+    twice = graph([delay("onError", delayMs=0)], [], entry="onError")
+    assert "rename it" in problems({**twice, "onError": "slack"})["onError"]

@@ -12,6 +12,7 @@ from tidings.domain.doubt import (
     DoubtPolicy,
     GiveUp,
     Hold,
+    Spent,
     Verdict,
     judge,
 )
@@ -91,3 +92,21 @@ def test_a_provider_that_can_tell_is_asked_whatever_the_policy(
 def test_crashes_use_no_attempt_but_do_use_up_resends(provider_class: ProviderClass) -> None:
     assert verdict(provider_class, DoubtPolicy.RESEND, True, DAY, resends_left=False) == Hold()
     assert verdict(Keyed(DAY), DoubtPolicy.HOLD, True, resends_left=False) == CallAgain()
+
+
+@pytest.mark.parametrize("policy", DoubtPolicy)
+def test_an_idempotent_function_is_called_again_and_at_its_last_attempt_has_failed(policy: DoubtPolicy) -> None:
+    def of_function(provider_class: ProviderClass, attempts_left: bool, age: timedelta = timedelta()) -> Verdict:
+        return judge(
+            provider_class,
+            policy,
+            attempts_left=attempts_left,
+            resends_left=attempts_left,
+            first_marked_at=FIRST,
+            now=FIRST + age,
+            is_function=True,
+        )
+
+    assert (of_function(Keyed(DAY), True), of_function(Keyed(DAY), False)) == (CallAgain(), Spent())
+    assert of_function(Keyed(DAY), True, DAY) == AS_BLIND[policy, True]
+    assert of_function(Blind(), False) == AS_BLIND[policy, False]

@@ -284,17 +284,39 @@ def test_a_doubtful_function_holds_the_walk_by_default() -> None:
     assert decide(graph, started(graph), [item("a", in_doubt=True)], NOW)[1] == Sleep(NOW + LOOK_AGAIN)
 
 
-def test_steps_see_results_and_errors_by_their_number() -> None:
-    steps = Graph("a", {"a": function("a"), "b": function("b")}, (Edge("a", "b"),), form=Form.STEPS)
-    results = {"a": {"id": 1}, "b": {"status": "failed", "error": "gone"}}
+FAILED_CALL = {"status": "failed", "messageId": None, "at": NOW.isoformat(), "error": "gone"}
 
-    assert steps.context({"name": "Ada"}, results) == {
+
+def test_steps_see_results_or_errors_by_their_number() -> None:
+    steps = Graph("a", {"a": function("a"), "b": function("b")}, (Edge("a", "b"),), form=Form.STEPS)
+    own_words = {"status": "failed", "error": "no such guest"}  # a function may answer this, and it is a result
+
+    for said in ({"id": 1}, own_words):
+        results = {"a": said, "b": FAILED_CALL}
+        assert steps.context({"name": "Ada"}, results) == {
+            "name": "Ada",
+            "vars": results,
+            "step_0_result": said,
+            "step_1_error": "gone",
+        }
+
+
+def test_the_accumulated_context_has_the_fields_of_results_where_the_caller_gave_no_such_name() -> None:
+    steps = Graph("a", {name: function(name) for name in "abc"}, (Edge("a", "b"), Edge("b", "c")), form=Form.STEPS)
+    results = {"c": {"id": 3, "name": "Eve"}, "a": {"id": 1, "first": True}, "b": FAILED_CALL}
+
+    assert steps.accumulated({"name": "Ada"}, results) == {
         "name": "Ada",
-        "vars": results,
-        "step_0_result": {"id": 1},
-        "step_1_result": {"status": "failed", "error": "gone"},
+        "id": 3,
+        "first": True,
+        "a": results["a"],
+        "c": results["c"],
+        "step_0_result": results["a"],
         "step_1_error": "gone",
+        "step_2_result": results["c"],
     }
+    graph = Graph("a", steps.nodes, steps.edges)
+    assert graph.accumulated({"name": "Ada"}, results) == {"name": "Ada", **results}
 
 
 def forked(*conditions: Compare | None) -> Graph:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from tidings.domain.execution import Frontier, Ready
@@ -89,3 +90,13 @@ def test_a_node_of_which_something_was_sent_is_walked_past() -> None:
     found = reopened(failed("a"), item(1, ItemStatus.SENT), item(2, ItemStatus.QUEUED, in_doubt=True))
 
     assert (found.requeued, found.forgotten) == ([], [])
+
+
+def test_a_call_of_an_idempotent_function_is_repeated_whatever_became_of_it() -> None:
+    execution = msgspec.structs.replace(failed("a"), idempotent=frozenset({"a"}))
+
+    given_up = reopened(execution, item(1, uncertain=True))
+    doubtful = reopened(execution, item(1, ItemStatus.QUEUED, in_doubt=True))
+
+    assert (given_up.requeued, doubtful.requeued) == ([UUID(int=1)], [])
+    assert isinstance(reopen(failed("a"), [item(1, uncertain=True)], NOW), Refused)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.domain.definition import parse_workflow
 from tidings.domain.errors import DataMissing, InputInvalid
 from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.item import Channel
@@ -167,3 +168,12 @@ def test_a_printed_variable_that_is_called_missing_cannot_be_rendered(
     assert (missing is not None) == bool(failures)
     for name in missing.variables if missing else ():
         assert isinstance(rendered(f"{{{{ {name} }}}}", data), RenderFailed)
+
+
+def test_what_tells_of_a_failure_needs_its_variables_but_not_the_failure_itself() -> None:
+    report = {"type": "email", "to": "{{ owner }}", "subject": "{{ error.workflow }}", "body": "{{ error }} {{ name }}"}
+    graph = parse_workflow(
+        {"steps": [{"name": "a", "function": "a", "payload_template": {"t": "{{ x }}"}}], "onError": report}
+    )
+
+    assert required_of(graph) == {"owner", "name", "x"}

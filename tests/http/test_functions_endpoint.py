@@ -139,6 +139,7 @@ async def test_the_context_of_a_status_has_the_results_by_the_number_of_their_st
 
     assert context["step_0_result"] == {"message_id": "m-7", "guest_name": "Eve"}
     assert {name: context[name] for name in GUEST} == GUEST
+    assert context["message_id"] == "m-7"
 
 
 async def test_a_status_tells_why_a_step_is_tried_again(

@@ -30,7 +30,7 @@ from tidings.domain.item import Channel, Marked
 from tidings.domain.outcome import Accepted, Outcome, Unknown
 from tidings.domain.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.deliver import call_provider
+from tidings.kernel.call import call_provider
 from tidings.kernel.executions import work_executions
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.patience import Patience

@@ -1,18 +1,23 @@
 """Functions as nodes: what they give goes on to the next, what fails is kept, and nothing outlives its timeout."""
 
+import asyncio
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from tests.conftest import ManualClock
-from tests.kernel.scenes import delay, email, graph
+from tests.kernel.scenes import Sql, assert_kept, delay, email, frozen_in_call, graph, row, until
+from tidings.domain.caller import Caller
 from tidings.domain.definition import parse_workflow
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Workspace
-from tidings.domain.outcome import Accepted, Rejected, RetryLater
+from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.provider import Blind, Keyed
 from tidings.domain.queue import Lane
 from tidings.engine import Engine, ItemFilter
+from tidings.kernel.deliver import Flight
 from tidings.kernel.readiness import know_routes
 from tidings.providers.fake import FakeProvider
 
@@ -223,3 +228,136 @@ async def test_an_execution_paused_past_its_timeout_sleeps_like_any_other_and_en
 
     assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
     assert not provider.calls
+
+
+async def test_a_call_under_way_is_cut_when_the_execution_has_no_more_time(
+    engine: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql
+) -> None:
+    """A call of six seconds under a timeout of two was waited for, and completed the execution."""
+    provider.provider_class, provider.hang = Keyed(timedelta(days=30)), asyncio.Event()
+
+    shown = await run_steps(engine, step("a"), step("b"), timeout_seconds=1)
+
+    assert (shown.status, shown.error_node) == (ExecutionStatus.FAILED, "a")
+    assert shown.error == "timed out: not done within 0:00:01"
+    assert await row(sql, "select status, in_doubt, error from outbox") == ("failed", False, shown.error)
+    assert await row(sql, "select outcome, error from attempts") == ("unknown", shown.error)
+    clock.advance(days=1)
+    await engine.work_everything()
+    assert len(provider.calls) == 1
+    await assert_kept(engine)
+
+
+async def test_a_cut_call_of_a_function_that_must_not_be_called_again_stays_in_doubt(
+    engine: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql
+) -> None:
+    provider.provider_class, provider.hang = Blind(), asyncio.Event()
+
+    await run_steps(engine, step("a"), timeout_seconds=1)
+    clock.advance(seconds=2)
+    await engine.work_everything()
+
+    assert await row(sql, "select status, error from executions") == ("failed", "timed out: not done within 0:00:01")
+    assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
+    await assert_kept(engine)
+
+
+async def test_a_message_that_has_begun_is_finished_when_the_time_is_over(
+    engine: Engine, provider: FakeProvider, clock: ManualClock
+) -> None:
+    await engine.define("slow", {**graph(email()), "timeoutSeconds": 1})
+    started = await engine.trigger("slow", {}, "k1")
+
+    async with frozen_in_call(engine, provider) as answered:
+        clock.advance(seconds=2)
+        over = monotonic() + 1.1  # longer than the execution has: a call of a function would have been cut
+        await until(lambda: monotonic() > over)
+        answered.set()
+    await engine.work_everything()
+
+    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+
+
+async def test_no_call_begins_when_the_time_was_over_before_its_turn_came(
+    engine: Engine, provider: FakeProvider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = Flight.board
+
+    def slowly(*given: Any) -> None:
+        clock.advance(seconds=2)
+        board(*given)
+
+    monkeypatch.setattr(Flight, "board", slowly)
+    shown = await run_steps(engine, step("a"), timeout_seconds=1)
+
+    assert (shown.status, provider.calls) == (ExecutionStatus.FAILED, [])
+
+
+async def test_rule_2_the_answer_to_a_call_whose_execution_has_timed_out_is_still_a_fact(
+    engine: Engine, other: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql
+) -> None:
+    provider.provider_class = Keyed(timedelta(days=30))
+    await engine.define("steps", {"steps": [step("a")], "timeout_seconds": 120})
+    await engine.trigger("steps", {}, "k1")
+
+    async with frozen_in_call(engine, provider) as answered:
+        clock.advance(minutes=10)
+        await other.work_everything()
+        before = await row(sql, "select e.status, o.in_doubt from executions e, outbox o")
+        answered.set()
+    await other.work_everything()
+
+    assert (before, len(provider.calls)) == (("failed", True), 1)
+    assert await row(sql, "select e.status, o.status, o.in_doubt from executions e, outbox o") == (
+        *("failed", "sent"),
+        False,
+    )
+
+
+async def test_an_idempotent_function_without_an_answer_at_its_last_attempt_has_failed_and_may_be_retried(
+    engine: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql
+) -> None:
+    """It was in doubt, and the execution pending until its timeout."""
+    provider.provider_class, provider.answer = Keyed(timedelta(days=30)), Unknown("no answer within 60 s")
+    shown = await run_steps(engine, step("a"), max_retries=1)
+    clock.advance(seconds=15)
+    await engine.work_everything()
+
+    shown = await engine.execution(shown.id)
+    assert (shown.status, shown.error) == (ExecutionStatus.FAILED, "gave up after 2 attempts: no answer within 60 s")
+    assert await row(sql, "select status, in_doubt from outbox") == ("failed", False)
+
+    provider.answer = None
+    await engine.executions.retry(Caller(Workspace(), "ann"), shown.id)
+    await engine.work_everything()
+
+    assert (await engine.execution(shown.id)).status is ExecutionStatus.COMPLETED
+    assert len({call.key for call in provider.calls}) == 1
+    await assert_kept(engine)
+
+
+async def test_a_function_that_must_not_be_called_again_is_held_in_doubt_at_its_last_attempt(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    provider.answer = Unknown("no answer within 60 s")
+
+    shown = await run_steps(engine, step("a", "abort"))
+
+    assert shown.status is ExecutionStatus.ENQUEUED
+    assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
+
+
+async def test_what_is_in_doubt_when_the_time_is_over_is_called_no_more(
+    engine: Engine, provider: FakeProvider, clock: ManualClock, sql: Sql
+) -> None:
+    """The execution had failed, and its function was called again later all the same."""
+    provider.provider_class, provider.answer = Keyed(timedelta(days=30)), Unknown("reset")
+    retry = {"baseSeconds": 100}
+    shown = await run_steps(engine, step("a") | {"retry": retry}, timeout_seconds=60)
+    for _ in range(4):
+        clock.advance(minutes=2)
+        await engine.work_everything()
+
+    shown = await engine.execution(shown.id)
+    assert (shown.status, len(provider.calls)) == (ExecutionStatus.FAILED, 1)
+    assert await row(sql, "select status, in_doubt from outbox") == ("failed", False)

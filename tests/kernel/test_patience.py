@@ -40,6 +40,28 @@ async def test_what_takes_too_long_ends_and_the_next_has_all_its_time_again() ->
     assert _asked_to_end() == 0
 
 
+async def test_one_call_may_have_less_time_than_the_others() -> None:
+    patience, ends = Patience(NEVER), []
+    with patience:
+        pass
+    for shorter in (0.02, None, 0.02):
+        if shorter:
+            patience.at_most(shorter)
+        try:
+            with patience:
+                await asyncio.sleep(0.1)
+            ends.append(patience.is_cut)
+        except TimeoutError:
+            ends.append(patience.is_cut)
+
+    assert ends == [True, False, True]
+    assert patience.at_most(2 * NEVER) is patience
+    with patience:
+        pass
+    patience.end()
+    assert (patience.is_cut, _asked_to_end()) == (False, 0)
+
+
 async def test_many_that_end_at_once_need_one_timer(timers: list[asyncio.TimerHandle]) -> None:
     patience = Patience(NEVER)
 

@@ -28,7 +28,7 @@ from tests.kernel.scenes import (
 )
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.execution import ExecutionStatus
-from tidings.domain.outcome import RetryLater, Unknown
+from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.provider import Found, Keyed, Resolvable
 from tidings.domain.run import RunStatus
 from tidings.engine import Engine
@@ -76,6 +76,42 @@ async def test_rule_1_a_pause_during_a_call_lets_it_end_and_keeps_the_next_from_
     await engine.resume(id)
     await work(engine)
     assert len(provider.calls) == 2
+
+
+@pytest.mark.parametrize("answer", [Accepted("m-1"), Rejected("no mailbox")])
+async def test_a_cancel_during_the_last_call_holds_and_the_fact_is_kept(
+    engine: Engine, provider: FakeProvider, sql: Sql, answer: Outcome
+) -> None:
+    """It was answered with success, and then the call's answer completed the execution, or failed it."""
+    provider.answer = answer
+    id = await start(engine)
+
+    async with frozen_in_call(engine, provider) as answered:
+        await engine.cancel(id)
+        answered.set()
+    await work(engine)
+
+    shown, fact = await engine.execution(id), "sent" if isinstance(answer, Accepted) else "failed"
+    assert (shown.status, shown.error) == (ExecutionStatus.CANCELLED, None)
+    assert shown.vars["hello"]["status"] == fact  # type: ignore[index]
+    assert await row(sql, "select status from outbox") == (fact,)
+    assert await sql.fetchval("select count(*) from queue") == 0
+    await assert_kept(engine)
+
+
+async def test_a_pause_during_the_last_call_holds_until_it_is_resumed(engine: Engine, provider: FakeProvider) -> None:
+    id = await start(engine)
+
+    async with frozen_in_call(engine, provider) as answered:
+        await engine.pause(id)
+        answered.set()
+    await work(engine)
+    paused = (await engine.execution(id)).status
+    await engine.resume(id)
+    await work(engine)
+
+    assert (paused, (await engine.execution(id)).status) == (ExecutionStatus.PAUSED, ExecutionStatus.COMPLETED)
+    assert len(provider.calls) == 1
 
 
 async def test_rule_1_a_resume_during_the_lease_that_obeys_the_pause_is_not_lost(

@@ -76,6 +76,13 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("wake-moves-a-lease", "case when leased then due_at else least(due_at, :at) end", "least(due_at, :at)"),
         ("wake-is-not-noted", "end, wake = wake or leased\n where", "end\n where"),
     ],
+    ("rule 1: wake and stop", "storage/sql/release.sql", kernel("stop")): [
+        (
+            "execution-ends-without-having-heard-of-a-stop",
+            "t.ended_at is not null and q.stop is distinct from t.stop as held_back",
+            "false as held_back",
+        ),
+    ],
     ("rules 1, 10: jobs and runs", "storage/sql/release.sql", OF_RUNS): [
         ("job-ignores-wake", "h.planned, q.wake or q.stop is", "h.planned, q.stop is"),
         ("job-ignores-stop", "h.planned, q.wake or q.stop is distinct from t.stop", "h.planned, q.wake"),
@@ -196,7 +203,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
     ],
     ("rule 9: doubt", "kernel/finalize.py", kernel("doubt")): [
-        ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason) if landed.item.in_doubt else", ""),
+        ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else", ""),
         ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
     ],
     ("rule 9: doubt", "kernel/doubt.py", kernel("doubt")): [
@@ -204,7 +211,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("absent-without-authority", "if not verdict.authoritative:", "if False:"),
     ],
     ("rule 9: doubt", "kernel/doubt.py", SETTLED): [
-        ("doubt-asked-before-its-time", " if not (one.item.retry_at and one.item.retry_at > now)]", "]"),
+        ("doubt-asked-before-its-time", "or not (one.item.retry_at and one.item.retry_at > now)]", "or True]"),
     ],
     ("rule 9: doubt", "domain/doubt.py", domain("doubt")): [
         ("key-outlives-its-retention", "now - first_marked_at < retention * (1 - RETENTION_MARGIN)", "True"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.kernel.deliver import call_provider
+from tidings.kernel.call import call_provider
 from tidings.kernel.patience import Patience
 from tidings.providers.smtp import SmtpProvider
 

@@ -12,10 +12,12 @@ from tests.requirements.conftest import (
     ENQUEUE,
     FrontEnd,
     Json,
+    Sql,
     data_of,
     define,
     step,
     steps,
+    trigger,
 )
 from tidings import Engine
 
@@ -183,6 +185,65 @@ async def test_004_2_1_parallel_duplicates_are_one_execution(
     await engine.work_everything()
 
     assert (len(ids), len(functions.requests)) == (1, 1)
+
+
+async def test_004_1_3_a_correlation_id_is_unique_whatever_workflow_it_starts(
+    manager: Person, operator: Person, front_end: FrontEnd, engine: Engine, functions: FunctionServer
+) -> None:
+    """1.3: `correlation_id TEXT UNIQUE`: the answer is the first execution's id and status. Other keys are apart."""
+    for name in ("flow", "other", "third"):
+        await define(manager, greeting(), name)
+    by_api = await trigger(operator, GUEST, "c-1", "third")
+    first = await front_end.enqueue("flow", GUEST, correlation_id="c-1")
+    await engine.work_everything()
+
+    again = await front_end.enqueue("other", GUEST, correlation_id="c-1")
+    own = await front_end.enqueue("third", GUEST, correlation_id="c-1")
+    apart = await trigger(operator, GUEST, "c-1", "other")
+
+    assert again == {
+        "execution_id": first["execution_id"],
+        "workflow_name": "other",
+        "status": "completed",
+        "message": "Workflow already exists (idempotent)",
+    }
+    assert len({first["execution_id"], by_api["id"], apart["id"]}) == 3
+    assert own["execution_id"] == by_api["id"]
+
+
+async def test_004_1_3_parallel_requests_for_several_workflows_under_one_id_start_one(
+    manager: Person, front_end: FrontEnd, engine: Engine, functions: FunctionServer
+) -> None:
+    """1.3: decided by the index, not by who looked first."""
+    names = ["one", "two", "three", "four"]
+    for name in names:
+        await define(manager, greeting(), name)
+
+    given = [front_end.enqueue(name, GUEST, correlation_id=f"c-{number}") for number in range(8) for name in names]
+    ids = {one["execution_id"] for one in await asyncio.gather(*given)}
+    await engine.work_everything()
+
+    assert (len(ids), len(functions.requests)) == (8, 8)
+
+
+async def test_004_1_3_a_correlation_id_from_before_still_finds_its_own_execution(
+    manager: Person, front_end: FrontEnd, sql: Sql
+) -> None:
+    """1.3: ids that two workflows have used while they were unique to each; the first stands for all others."""
+    for name in ("flow", "other", "third"):
+        await define(manager, greeting(), name)
+    started = {}
+    for name in ("flow", "other"):
+        started[name] = (await front_end.enqueue(name, GUEST, correlation_id="c-1"))["execution_id"]
+        await sql.execute("update executions set correlated = null")  # as it was before
+    await sql.execute("update executions set correlated = true where id = $1", started["flow"])  # as a migration does
+
+    found = {
+        name: (await front_end.enqueue(name, GUEST, correlation_id="c-1"))["execution_id"]
+        for name in ("flow", "other", "third")
+    }
+
+    assert found == {**started, "third": started["flow"]}
 
 
 async def test_004_2_1_without_a_correlation_id_one_is_generated(manager: Person, front_end: FrontEnd) -> None:

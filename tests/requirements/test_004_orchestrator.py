@@ -116,6 +116,8 @@ async def test_004_2_2_the_context_accumulates_input_and_results(flow: Flow, fun
     assert context["step_0_result"] == {"message_id": "m-7", "sent_at": "09:00"}
     assert context["step_1_error"] == "mail is down"
     assert context["step_2_result"] == {"posted": True}
+    assert (context["message_id"], context["sent_at"], context["posted"]) == ("m-7", "09:00", True)
+    assert not context.keys() & {"step_1_result", "two", "vars"}
     assert done["input_payload"] == {"name": "Ada"}
 
 
@@ -252,6 +254,28 @@ async def test_004_2_2_a_step_whose_worker_died_reappears_after_the_visibility_t
     assert (await flow.front_end.status(id))["status"] == "completed"
 
 
+# 2.2 Telling of errors
+
+
+async def test_004_2_2_a_failed_workflow_is_reported_to_slack_once(flow: Flow, functions: FunctionServer) -> None:
+    """2.2, createErrorCollector, reportToSlack: "Step … in workflow …"; an item, tried again like any other."""
+    functions.answers = [FAILURE, FAILURE, DONE]
+    report = {
+        "function": "slack",
+        "action": "report",
+        "payload_template": {"message": "Step {{ error.node }} in workflow {{ error.execution }}: {{ error.message }}"},
+    }
+    id = await flow.start(step("send-email", "abort"), on_error=report, max_retries=1)
+    await work_for(flow.engine, flow.clock, minutes=2)
+
+    failed = await flow.front_end.status(id)
+    [_, told] = await log_of(flow.manager, id)
+    assert (failed["status"], failed["error_step"]) == ("failed", "send-email")
+    assert called(functions) == ["send-email", "slack", "slack"]
+    assert payloads(functions)[2] == {"message": f"Step send-email in workflow {id}: mail is down"}
+    assert (told["node"], told["kind"], told["status"], told["attempts"]) == ("onError", "function", "sent", 2)
+
+
 # 2.2 Templates
 
 
@@ -347,6 +371,29 @@ async def test_004_flaw_timeout_seconds_is_obeyed(flow: Flow, functions: Functio
     assert (failed["status"], failed["error_step"]) == ("failed", "one")
     assert "timed out" in failed["error_message"]
     assert called(functions) == ["one"]
+
+
+async def test_004_1_2_timeout_seconds_cuts_a_call_under_way(flow: Flow, functions: FunctionServer) -> None:
+    """1.2: "Max time for entire workflow": the function that does not answer in time is not waited for."""
+    functions.answers = [Silence()]
+
+    failed = await flow.run(step("one"), step("two"), timeout_seconds=1)
+
+    assert (failed["status"], failed["error_step"]) == ("failed", "one")
+    assert failed["error_message"] == "timed out: not done within 0:00:01"
+    assert "two" not in called(functions)
+
+
+async def test_004_1_2_a_step_without_an_answer_at_its_last_attempt_has_failed(
+    flow: Flow, functions: FunctionServer
+) -> None:
+    """1.2: `max_retries`: failed with that cause, and not pending until the workflow's timeout."""
+    functions.answers = [HangUp()]
+
+    failed = await flow.run(step("one"), max_retries=0)
+
+    assert (failed["status"], failed["error_step"], called(functions)) == ("failed", "one", ["one"])
+    assert "after the request was sent" in failed["error_message"]
 
 
 async def test_004_flaw_200_with_success_false_is_a_failure(flow: Flow, functions: FunctionServer) -> None:

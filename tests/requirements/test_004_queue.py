@@ -1,6 +1,7 @@
 """004, phase 1: the queue, definitions, executions, and how work is found; section by section."""
 
 import asyncio
+import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -117,14 +118,135 @@ async def test_004_1_2_each_update_adds_1_to_the_version_and_sets_updated_at(
     assert times(changed["updatedAt"], made["updatedAt"]) == timedelta(minutes=1)
 
 
-async def test_004_1_2_who_created_a_definition_is_kept(manager: Person, admin: Person) -> None:
-    """1.2: `created_by`; here it stands in the audit log, with every other change."""
+async def test_004_1_2_who_created_a_definition_is_kept(manager: Person, admin: Person, sql: Sql) -> None:
+    """1.2: `created_by`; whoever changed it since stands in the audit log."""
     made = await define(manager, greeting())
+    await admin.ask("PUT", f"/v1/workflows/{made['id']}", json=greeting(max_retries=1))
 
     lines = (await admin.get("/v1/audit-log")).json()["data"]
 
-    [line] = [line for line in lines if line["subjectId"] == made["id"]]
-    assert (line["event"], "workflowManager" in line["actor"]) == ("created", True)
+    by = {line["event"]: line["actor"] for line in lines if line["subjectId"] == made["id"]}
+    assert await sql.fetchval("select created_by from workflow_definitions") == by["created"] != by["updated"]
+    assert "workflowManager" in by["created"]
+
+
+DEFINITION_COLUMNS = {
+    "id": "uuid",
+    "name": "text",
+    "description": "text",
+    "steps": "jsonb",
+    "required_fields": "ARRAY",
+    "timeout_seconds": "integer",
+    "visibility_timeout": "integer",
+    "max_retries": "integer",
+    "active": "boolean",
+    "created_at": "timestamp with time zone",
+    "updated_at": "timestamp with time zone",
+    "created_by": "text",
+    "version": "integer",
+}
+EXECUTION_COLUMNS = {
+    "id": "uuid",
+    "workflow_name": "text",
+    "workflow_version": "integer",
+    "status": "text",
+    "current_step": "integer",
+    "total_steps": "integer",
+    "input_payload": "jsonb",
+    "context": "jsonb",
+    "error_message": "text",
+    "error_step": "text",
+    "retry_count": "integer",
+    "created_at": "timestamp with time zone",
+    "started_at": "timestamp with time zone",
+    "completed_at": "timestamp with time zone",
+    "correlation_id": "text",
+    "triggered_by": "text",
+}
+
+
+@pytest.mark.parametrize(
+    ("view", "columns"), [("workflow_definitions", DEFINITION_COLUMNS), ("workflow_executions", EXECUTION_COLUMNS)]
+)
+async def test_004_1_2_and_1_3_both_tables_have_their_printed_columns(
+    engine: Engine, sql: Sql, view: str, columns: Json
+) -> None:
+    """1.2, 1.3: the names and types that are printed; the workspace stands beside them."""
+    rows = await sql.fetch("select column_name, data_type from information_schema.columns where table_name = $1", view)
+
+    assert {row["column_name"]: row["data_type"] for row in rows} == columns | {
+        "tenant_id": "text",
+        "workspace_id": "text",
+    }
+
+
+async def test_004_1_2_definitions_can_be_read_as_printed(manager: Person, sql: Sql) -> None:
+    """2.1: `.from("workflow_definitions").eq("name", workflow).eq("active", true)`, with what is the default."""
+    given = steps(step("a"), required_fields=["x", "y"], timeout_seconds=600, visibility_timeout=30, max_retries=1)
+    await define(manager, {"description": "Says hello", **given}, "given")
+    await define(manager, greeting(), "plain")
+    made = await define(manager, {"steps": [step("b")], "maxRetries": 7, "requiredFields": ["z"]}, "changed")
+    await manager.ask("PUT", f"/v1/workflows/{made['id']}", json={"steps": [step("c")], "retry": {"attempts": 3}})
+    await manager.post(f"/v1/workflows/{made['id']}/deactivate")
+
+    rows = await sql.fetch(
+        """
+        select name, description, steps -> 0 ->> 'name' as first, required_fields, timeout_seconds, visibility_timeout,
+               max_retries, active, version
+          from workflow_definitions order by name
+        """
+    )
+
+    assert [tuple(row) for row in rows] == [
+        ("changed", None, "c", [], 300, 60, 2, False, 2),
+        ("given", "Says hello", "a", ["x", "y"], 600, 30, 1, True, 1),
+        ("plain", None, "send-email", [], 300, 60, 3, True, 1),
+    ]
+
+
+async def test_004_1_3_executions_can_be_read_as_printed(
+    manager: Person,
+    operator: Person,
+    front_end: FrontEnd,
+    engine: Engine,
+    clock: ManualClock,
+    functions: FunctionServer,
+    sql: Sql,
+) -> None:
+    """2.1, handleStatus: `.from("workflow_executions").select("*").eq("id", …)` is what the status answers."""
+    functions.answers = [answer({"data": {"id": 7, "name": "Eve"}}), FAILURE, answer({"data": [1]}), FAILURE]
+    await define(manager, steps(step("one"), step("two", "continue"), step("three"), step("four", "abort")), "failing")
+    await define(manager, steps(step("one")))
+    await define(
+        manager, {"entryNodeId": "a", "nodes": [{"id": "a", "type": "delay", "delayMs": 0}], "edges": []}, "graph"
+    )
+    failed = await front_end.enqueue("failing", {"name": "Ada"}, correlation_id="c-1")
+    await engine.work_everything()
+    retried = await front_end.enqueue("flow", {"name": "Ada"})
+    await engine.work_everything()
+    paused = await front_end.enqueue("flow", {"name": "Bob"})
+    await operator.post(f"/v1/executions/{paused['execution_id']}/pause")
+    await engine.work_everything()
+    graph = await front_end.enqueue("graph", {"name": "Ada"})
+    await engine.work_everything()
+    functions.answers = [answer({"data": {"id": 7}})]
+    clock.advance(minutes=1)
+    pending = await front_end.enqueue("flow", {})
+
+    for started in (failed, retried, paused, graph, pending):
+        shown = await front_end.status(started["execution_id"])
+        [row] = await sql.fetch("select to_jsonb(e) as row from workflow_executions e where id = $1", shown["id"])
+        told = json.loads(row["row"])
+        if started is retried:  # it has begun, whatever it waits for
+            shown["status"] = "running"
+        for name in EXECUTION_COLUMNS:
+            as_time = name.endswith("_at") and shown[name] is not None
+            assert (datetime.fromisoformat(told[name]) if as_time else told[name]) == (
+                datetime.fromisoformat(shown[name]) if as_time else shown[name]
+            ), name
+    shown = await front_end.status(failed["execution_id"])
+    assert shown["context"].keys() >= {"id", "step_0_result", "step_1_error", "step_2_result", "step_3_error"}
+    assert (shown["status"], shown["correlation_id"]) == ("failed", "c-1")
 
 
 async def test_004_1_2_timeout_seconds_is_300_unless_given(
@@ -178,13 +300,16 @@ async def test_004_1_2_row_level_security_closes_definitions_and_executions(
     """1.2, 1.3: ENABLE ROW LEVEL SECURITY."""
     await define(manager, greeting())
     await front_end.enqueue("flow", GUEST)
-    count = "select (select count(*) from workflows) + (select count(*) from executions)"
+    count = """
+        select (select count(*) from workflows) + (select count(*) from executions)
+               + (select count(*) from workflow_definitions) + (select count(*) from workflow_executions)
+    """
 
     await sql.execute("set role tidings_reader")
     closed = await sql.fetchval(count)
     await sql.execute(f"set tidings.tenant = '{HOME.tenant}'; set tidings.workspace = '{HOME.name}'")
 
-    assert (closed, await sql.fetchval(count)) == (0, 2)
+    assert (closed, await sql.fetchval(count)) == (0, 4)
 
 
 # 1.3 Executions

@@ -85,7 +85,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     ada, *_ = [one.id for one in await engine.contacts.upsert_many(ann, people)]
     await engine.workflows.create(ann, "same", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
-        await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada)
+        await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
     drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": "Hi"}])
     await engine.sequences.update(ann, drip.id, status=SequenceStatus.ACTIVE)
     await engine.enrollments.enroll(ann, drip.id, ada)
@@ -224,6 +224,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "list_live_executions": {"status": ["processing"]},
         "find_retried": {"keys": [await every(sql, "select idempotency_key from outbox")]},
         "find_executions_by_key": {"keys": [["k1", "k2"]]},
+        "find_correlated_executions": {"keys": [["k1", "k2"]]},
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(

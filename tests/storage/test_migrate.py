@@ -12,6 +12,7 @@ import pytest
 
 from tests.databases import with_database
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
+from tidings.domain.ids import Bucket, make_id
 from tidings.storage import migrate as module
 from tidings.storage.database import Database
 from tidings.storage.migrate import (
@@ -371,4 +372,46 @@ async def test_whoever_could_start_work_from_sql_still_can_when_the_function_get
     mays = "select has_function_privilege($1, p.oid, 'execute') from pg_proc p where p.proname = 'trigger'"
     assert [row[0] for row in await sql.fetch(mays, "tidings_reader")] == [True]
     assert [row[0] for row in await sql.fetch(mays, "pg_monitor")] == [False]
+    await sql.close()
+
+
+async def test_a_correlation_id_from_before_stands_for_the_first_that_used_it_and_makers_are_taken_from_history(
+    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 23])
+    await migrate(empty)
+    monkeypatch.undo()
+    sql = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    older, newer, from_api = (make_id(Bucket(0), at + timedelta(hours=hour), 0) for hour in range(3))
+    for workflow, id, by in ((1, newer, "frontend"), (2, older, "frontend"), (3, from_api, "api")):
+        await sql.execute(
+            """
+            insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,
+                                    status, frontier, input, triggered_by, created_at)
+            values (0, $1, 't', 'w', $2, $2, 'c-1', 'enqueued', '{}', '{}', $3, $4)
+            """,
+            *(id, UUID(int=workflow), by, at),
+        )
+    for name, id in (("known", older), ("unknown", newer)):
+        await sql.execute(
+            """
+            insert into workflows (id, tenant_id, workspace_id, name, created_at, updated_at)
+            values ($1, 't', 'w', $2, $3, $3)
+            """,
+            *(id, name, at),
+        )
+    await sql.execute(
+        """
+        insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)
+        values (0, $1, 't', 'w', 'workflow', $1, 'created', 'ann', $2)
+        """,
+        *(older, at),
+    )
+
+    await migrate(empty)
+
+    assert await sql.fetchval("select id from executions where correlated") == older
+    makers = await sql.fetch("select name, created_by from workflows order by name")
+    assert [tuple(one) for one in makers] == [("known", "ann"), ("unknown", None)]
     await sql.close()

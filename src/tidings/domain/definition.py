@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from tidings.domain.definition_reader import CONTENT_FIELDS, HTML_FIELDS, LONGEST_KEY, Raw, Reader
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.function import problem_of_function
-from tidings.domain.graph import CALL_TIMEOUT, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
+from tidings.domain.graph import CALL_TIMEOUT, ON_ERROR, Branch, Delay, Edge, Form, Function, Graph, Node, OnDoubt, Send
 from tidings.domain.item import Channel
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.retry import GRAPH, STEPS, RetryPolicy
@@ -29,7 +29,7 @@ MAX_EDGES = 50_000
 MAX_FIELDS = 1_000
 STEPS_TIMEOUT = timedelta(seconds=300)
 
-_OPTIONS = ("requiredFields", "timeoutSeconds", "visibilityTimeout", "maxRetries", "retry")
+_OPTIONS = ("requiredFields", "timeoutSeconds", "visibilityTimeout", "maxRetries", "retry", ON_ERROR)
 _GRAPH_FIELDS = ("entryNodeId", "nodes", "edges", *_OPTIONS)
 _STEPS_FIELDS = ("steps", *_OPTIONS)
 _NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -40,6 +40,14 @@ _NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
         *("timeoutSeconds", "retry", "onFailure", "onDoubt"),
     ),
 }
+_ON_ERROR_FIELDS = ("type", "function", "action", "payload", "payloadTemplate", "idempotent", "timeoutSeconds", "retry")
+_REPORT: Raw = {
+    "execution_id": "{{ error.execution }}",
+    "workflow_name": "{{ error.workflow }}",
+    "error_message": "{{ error.message }}",
+    "error_step": "{{ error.node }}",
+}
+"""What a function is told of a failure unless its payload says otherwise: in the names of 004's columns."""
 _STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
@@ -101,7 +109,18 @@ class _Workflow(Reader):
             self.check_shape(entry, nodes, edges)
         timeout = self.timeout(None)
         self.check_waits(nodes, timeout)
-        return self.finished(Graph(entry, nodes, edges, self.required_fields(), timeout, visibility=self.visibility))
+        report = self.on_error(nodes, retry)
+        return self.finished(
+            Graph(
+                entry,
+                nodes,
+                edges,
+                self.required_fields(),
+                timeout,
+                visibility=self.visibility,
+                on_error=report,
+            )
+        )
 
     def steps_form(self) -> Graph:
         self.known_fields(self.raw, _STEPS_FIELDS, "")
@@ -125,8 +144,42 @@ class _Workflow(Reader):
                 self.timeout(STEPS_TIMEOUT),
                 Form.STEPS,
                 self.calls,
+                self.on_error(nodes, retry),
             )
         )
+
+    def on_error(self, nodes: Mapping[str, Node], retry: RetryPolicy) -> Function | Send | None:
+        """What is called or sent when an execution fails: a function by its name or with a payload, or one message."""
+        given = self.get(self.raw, ON_ERROR)
+        raw = {"function": given} if isinstance(given, str) else given
+        if raw is None:
+            return None
+        if not isinstance(raw, Mapping):
+            self.add(
+                ON_ERROR, f"{quoted(raw)} is not the name of a function, nor an object with function, or type and to"
+            )
+            return None
+        if ON_ERROR in nodes:
+            self.add(ON_ERROR, f"a node is called {ON_ERROR!r} as well; rename it")
+        kind = raw.get("type", "function")
+        if kind == "function":
+            self.known_fields(raw, _ON_ERROR_FIELDS, ON_ERROR)
+            payload = self.get(raw, "payload", self.get(raw, "payloadTemplate", _REPORT))
+            return self.function(raw, ON_ERROR, payload, retry, ON_ERROR, in_graph=False)
+        return self.report_message(raw, kind, retry)
+
+    def report_message(self, raw: Raw, kind: object, retry: RetryPolicy) -> Send | None:
+        if not isinstance(kind, str) or kind not in CONTENT_FIELDS:
+            types = ", ".join(("function", *CONTENT_FIELDS))
+            self.add(f"{ON_ERROR}.type", f"{unfit(kind, 'is not what tells of a failure')}; use one of {types}")
+            return None
+        channel = Channel(kind)
+        self.known_fields(raw, ("type", "to", *CONTENT_FIELDS[channel], "retry"), ON_ERROR)
+        if not isinstance(raw.get("to"), str):
+            self.add(f"{ON_ERROR}.to", "name one recipient: an address, or a template such as {{ owner_email }}")
+            return None
+        own = {name: value for name, value in raw.items() if name in ("to", *CONTENT_FIELDS[channel], "retry")}
+        return self.send(own, ON_ERROR, channel, retry, ON_ERROR)
 
     def finished(self, graph: Graph) -> Graph:
         self.check_walk(graph)

@@ -48,7 +48,12 @@ class GiveUp:
     """Count it as failed without knowing."""
 
 
-Verdict = CallAgain | AskProvider | Hold | GiveUp
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Count it as failed: the last call got no answer, and whoever wants it done may call again under the same key."""
+
+
+Verdict = CallAgain | AskProvider | Hold | GiveUp | Spent
 
 
 def judge(
@@ -59,17 +64,19 @@ def judge(
     resends_left: bool,
     first_marked_at: datetime,
     now: datetime,
+    is_function: bool = False,
 ) -> Verdict:
     """Decide about one item in doubt; without attempts left nothing is called again.
 
     A crash uses no attempt, since a key or a look-up makes the repeat safe. A resend at the workspace's own risk is
-    another matter: `resends_left` counts every call that was ever marked.
+    another matter: `resends_left` counts every call that was ever marked. A function that is declared idempotent
+    leaves nobody in doubt: what matters is whether it is done, and without an answer it is not.
     """
     match provider_class:
         case Keyed(retention):
             if attempts_left and now - first_marked_at < retention * (1 - RETENTION_MARGIN):
                 return CallAgain()
-            return _as_blind(policy, resends_left)
+            return Spent() if is_function and not attempts_left else _as_blind(policy, resends_left)
         case Resolvable(authoritative, settle):
             return AskProvider(settle, authoritative)
         case Blind():

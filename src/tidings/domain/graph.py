@@ -133,6 +133,9 @@ Doer = Send | Function
 """A node that acts through the outbox."""
 Node = Send | Function | Delay | Branch
 
+ON_ERROR = "onError"
+"""What is called or sent when an execution fails: an item like any other, under this name in the place of a node's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
@@ -154,6 +157,7 @@ class Graph:
     timeout: timedelta | None = field(default=None)  # of a whole execution
     form: Form = Form.GRAPH
     visibility: timedelta | None = None  # after which a step whose worker died is somebody else's, if not a lease
+    on_error: Doer | None = None
 
     @cached_property
     def edges_in(self) -> Mapping[str, tuple[int, ...]]:
@@ -172,8 +176,19 @@ class Graph:
 
     @cached_property
     def channels(self) -> frozenset[Channel]:
-        """What its nodes act over."""
-        return frozenset(node.channel for node in self.nodes.values() if isinstance(node, Send | Function))
+        """What its nodes act over, and what tells of a failure."""
+        return frozenset(node.channel for node in self.doers.values())
+
+    @cached_property
+    def doers(self) -> Mapping[str, Doer]:
+        """All that acts through the outbox, by the name that its items have."""
+        nodes: dict[str, Doer] = {id: node for id, node in self.nodes.items() if isinstance(node, Send | Function)}
+        return nodes | ({ON_ERROR: self.on_error} if self.on_error else {})
+
+    @cached_property
+    def idempotent(self) -> frozenset[str]:
+        """The nodes whose calls may be repeated whatever became of them."""
+        return frozenset(id for id, node in self.nodes.items() if isinstance(node, Function) and node.idempotent)
 
     @cached_property
     def logged(self) -> Mapping[str, Delay | Branch]:
@@ -181,14 +196,28 @@ class Graph:
         return {id: node for id, node in self.nodes.items() if isinstance(node, Delay | Branch)}
 
     def context(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
-        """What templates and conditions see: the caller's data, `vars`, and for steps `step_N_result` and its error."""
-        context = {**data, "vars": results}
-        if self.form is Form.STEPS:
-            for node, result in results.items():
-                place = self.order.get(node)
-                context[f"step_{place}_result"] = result
-                if error := failure_in(result):
-                    context[f"step_{place}_error"] = error
+        """What templates and conditions see: the caller's data, `vars`, and for steps `step_N_result` or its error."""
+        return {**data, "vars": results, **(self._numbered(results) if self.form is Form.STEPS else {})}
+
+    def accumulated(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
+        """What 004 calls the context: the same without `vars`, and each result by its node and by its own fields.
+
+        Nothing of it hides what the caller gave; of two steps with the same field the later one shows, as 004 has it.
+        execution_context in storage/schema.sql does the same.
+        """
+        if self.form is not Form.STEPS:
+            return {**results, **data}
+        good = {node: results[node] for node in self.order if node in results and failed_call_in(results[node]) is None}
+        fields = {name: one for result in good.values() if isinstance(result, Mapping) for name, one in result.items()}
+        return {**fields, **good, **self._numbered(results), **data}
+
+    def _numbered(self, results: Mapping[str, object]) -> Mapping[str, object]:
+        """What each step has given, or why it failed, by its number."""
+        context: dict[str, object] = {}
+        for node, result in results.items():
+            error = failed_call_in(result)
+            what, shown = ("result", result) if error is None else ("error", error)
+            context[f"step_{self.order.get(node)}_{what}"] = shown
         return context
 
     def _edges_by(self, end: Callable[[Edge], str]) -> Mapping[str, tuple[int, ...]]:
@@ -209,6 +238,11 @@ def failure_in(result: object) -> str | None:
         error = result.get("error")
         return error if isinstance(error, str) else None
     return None
+
+
+def failed_call_in(result: object) -> str | None:
+    """The same of a call; a function's own answer may say that something failed, but has no place for a message id."""
+    return failure_in(result) if isinstance(result, Mapping) and result.keys() >= {"messageId", "at"} else None
 
 
 def _templates(value: object, place: str) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ class Appointment(msgspec.Struct, frozen=True):
 
 def appointment_of(graph: Graph, execution: Execution, node: str) -> Appointment | None:
     """When a send that an execution stands at was to leave, as its schedule planned; None if it is never too late."""
-    send = graph.nodes[node]
+    send = graph.doers[node]
     if not isinstance(send, Send) or send.max_lateness is None:
         return None
     ready = next((one for one in execution.frontier.ready if one.node == node), None)

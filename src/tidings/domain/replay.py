@@ -1,7 +1,8 @@
 """Reopen a failed execution where it failed: the only way back from failed to queued.
 
 What was sent stays sent, and what may have been sent is left alone; only items whose calls are known to have come to
-nothing are tried again. Pure: kernel/replay.py reads, asks here, and writes.
+nothing are tried again, and calls of functions that are declared idempotent. Pure: kernel/replay.py reads, asks here,
+and writes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,6 +24,9 @@ class FailedExecution(msgspec.Struct, frozen=True):
     error: str | None
     error_node: str | None
     lane: Lane
+    version_id: UUID | None = None
+    idempotent: frozenset[str] = frozenset()
+    """The nodes whose calls may be repeated whatever became of them."""
 
 
 class TriedItem(msgspec.Struct, frozen=True):
@@ -62,11 +66,14 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -> Reopening | Refused:
-    """Decide about one failed execution and its items."""
-    if refused := _doubt_about(failed.error_node, items):
+    """Decide about one failed execution and its items.
+
+    An item in doubt of an idempotent function stays so: whoever claims the execution next calls for it again.
+    """
+    if failed.error_node not in failed.idempotent and (refused := _doubt_about(failed.error_node, items)):
         return refused
     frontier, node = failed.frontier, failed.error_node
-    requeued, forgotten = _again(items, {ready.node for ready in frontier.ready})
+    requeued, forgotten = _again(items, {ready.node for ready in frontier.ready}, failed.idempotent)
     ready = tuple(Ready(one.node, now) if one.node == node else one for one in frontier.ready)
     first = min(ready, key=lambda one: (one.due_at, one.node != node), default=None)
     return Reopening(
@@ -88,7 +95,9 @@ def _doubt_about(node: str | None, items: Sequence[TriedItem]) -> Refused | None
     return Refused(f"nobody knows whether what {node!r} sent has arrived; trigger anew if it must be sent again")
 
 
-def _again(items: Sequence[TriedItem], standing: Collection[str]) -> tuple[list[UUID], list[UUID]]:
+def _again(
+    items: Sequence[TriedItem], standing: Collection[str], idempotent: Collection[str]
+) -> tuple[list[UUID], list[UUID]]:
     """The items that are tried again, and those that are forgotten so that their node is planned anew.
 
     Of every node the execution stands at, not only of the one that failed: what gives an execution up fails them all.
@@ -101,5 +110,6 @@ def _again(items: Sequence[TriedItem], standing: Collection[str]) -> tuple[list[
         if all(item.status is ItemStatus.FAILED and item.marks == 0 for item in own):
             forgotten += [item.id for item in own]
         else:
-            requeued += [item.id for item in own if item.status is ItemStatus.FAILED and not item.may_have_arrived]
+            failed = [item for item in own if item.status is ItemStatus.FAILED]
+            requeued += [item.id for item in failed if node in idempotent or not item.may_have_arrived]
     return requeued, forgotten

@@ -43,6 +43,9 @@ def requirements_of(graph: Graph) -> Requirements:
     """Read every template of a graph; so slow that its answer is worth keeping."""
     sources = templates_in(graph)
     paths = {path for source in sources for path in required_variables(source)}
+    if graph.on_error:
+        told = {path for source in templates_of(graph.on_error) for path in required_variables(source)}
+        paths |= {path for path in told if path.partition(".")[0] != "error"}  # which is the failure itself
     fields = frozenset(graph.required_fields)
     of_contact = set(filter(_is_of_contact, fields))
     if any(map(_is_of_contact, paths)) or any(isinstance(node, Send) and not node.to for node in graph.nodes.values()):

@@ -90,12 +90,16 @@ def after_refusal(
 ) -> TryAgain | Exhausted:
     """Decide after a RetryLater; `attempts` counts those used, this one included."""
     if outcome.uses_attempt and attempts >= policy.attempts:
-        tried = f"gave up after {attempts} attempts: " if attempts > 1 else ""  # a first failure speaks for itself
-        return Exhausted(f"{tried}{outcome.reason}")
+        return Exhausted(f"{tried_in_vain(attempts)}{outcome.reason}")
     if not outcome.uses_attempt and now - first_marked_at >= policy.patience:
         return Exhausted(f"gave up after {now - first_marked_at}: {outcome.reason}")
     wait = policy.wait_after(max(attempts, 1), spread) if outcome.delay is None else max(outcome.delay, SHORTEST_WAIT)
     return TryAgain(now + min(wait, policy.patience))
+
+
+def tried_in_vain(attempts: int) -> str:
+    """How an error begins after so many attempts; a first failure speaks for itself."""
+    return f"gave up after {attempts} attempts: " if attempts > 1 else ""
 
 
 def rests_for(outcome: Unavailable) -> Rests:

@@ -104,7 +104,9 @@ async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any
     if key is not None and not isinstance(key, str):
         raise InputInvalid("correlation_id must be a text")
     try:
-        started = await guest.engine.executions.trigger(guest.caller, workflow, data, key, triggered_by="frontend")
+        started = await guest.engine.executions.trigger(
+            guest.caller, workflow, data, key, triggered_by="frontend", correlated=True
+        )
     except ChannelNotReady as error:
         raise InputInvalid(f"Workflow not ready: {error}") from error
     except (NotFound, Conflict) as error:
@@ -125,7 +127,7 @@ async def _status(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def _row(execution: ShownExecution, context: Mapping[str, object]) -> Mapping[str, Any]:
-    """An execution with the columns of 004's table; its results never hide what the caller gave."""
+    """An execution with the columns of 004's table."""
     return {
         "id": execution.id,
         "execution_id": execution.id,
@@ -135,7 +137,7 @@ def _row(execution: ShownExecution, context: Mapping[str, object]) -> Mapping[st
         "current_step": execution.current_step,
         "total_steps": execution.total_steps,
         "input_payload": execution.input_payload,
-        "context": {**execution.vars, **_without_vars(context), **execution.input_payload},
+        "context": context,
         "error_message": execution.error_message,
         "error_step": execution.error_step,
         "retry_count": execution.retry_count,
@@ -145,10 +147,6 @@ def _row(execution: ShownExecution, context: Mapping[str, object]) -> Mapping[st
         "started_at": execution.started_at,
         "completed_at": execution.completed_at,
     }
-
-
-def _without_vars(context: Mapping[str, object]) -> Mapping[str, object]:
-    return {name: value for name, value in context.items() if name != "vars"}
 
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:

@@ -57,6 +57,8 @@ class Checked:
     fresh: Mapping[str, Trigger]
     known: Mapping[str, UUID]
     contacts: Found
+    correlated: bool = False
+    """Whether their keys belong to the workspace, as a `correlation_id` does, and not to their workflow alone."""
 
     def contact_of(self, one: Trigger) -> UUID | None:
         """The id of the contact that a trigger is for."""
@@ -78,7 +80,12 @@ async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | s
 
 
 async def check_triggers(
-    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, triggers: Sequence[Trigger]
+    kernel: Kernel,
+    workspace: Workspace,
+    workflow: FoundWorkflow,
+    triggers: Sequence[Trigger],
+    *,
+    correlated: bool = False,
 ) -> tuple[Checked, Mapping[int, InputInvalid | Conflict]]:
     """Tell what may be started, and what is wrong with each that may not, by its place.
 
@@ -98,13 +105,13 @@ async def check_triggers(
     contacts = await find_contacts(kernel, workspace, [triggers[place].contact_id for place in first.values()])
     lacking = [key for key, place in first.items() if not _is_complete(triggers[place], needs, contacts)]
     refusal = await _refusal(kernel, workspace, workflow)
-    known = await _find_known(kernel, workspace, workflow, first if refusal else lacking)
+    known = await _find_known(kernel, workspace, workflow, first if refusal else lacking, correlated)
     for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
         wrong[place] = _lack_in(triggers[place], needs, contacts)
     if refusal:
         wrong |= {place: refusal for key, place in first.items() if key not in known}
     fresh = {key: triggers[place] for key, place in first.items() if key not in known}
-    return Checked(workflow, triggers, fresh, known, contacts), wrong
+    return Checked(workflow, triggers, fresh, known, contacts, correlated), wrong
 
 
 async def _refusal(kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow) -> Conflict | None:
@@ -147,11 +154,13 @@ def _requirements(kernel: Kernel, version: Version) -> Requirements:
 
 
 async def _find_known(
-    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, keys: Iterable[str]
+    kernel: Kernel, workspace: Workspace, workflow: FoundWorkflow, keys: Iterable[str], correlated: bool
 ) -> Mapping[str, UUID]:
     known: dict[str, UUID] = {}
     for shard, share in by_shard(kernel, workspace, keys).items():
-        find = partial(existing, shard=shard, workspace=workspace, workflow=workflow, keys=list(share))
+        find = partial(
+            existing, shard=shard, workspace=workspace, workflow=workflow, keys=list(share), correlated=correlated
+        )
         known |= await kernel.db.persist(find, alone=True)
     return known
 
@@ -166,14 +175,20 @@ def by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mappi
 
 
 async def existing(
-    tx: Tx, *, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str]
+    tx: Tx, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str], *, correlated: bool
 ) -> Mapping[str, UUID]:
-    """The executions that took these keys."""
+    """The executions that took these keys: of the workflow itself, or else, where they are correlated, of another."""
     if not keys:
         return {}
-    return await start.find_executions_by_key(
-        tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, workflow_id=workflow.id, keys=keys
+    tenant, name = workspace.tenant, workspace.name
+    own = await start.find_executions_by_key(
+        tx, shard=shard, tenant=tenant, workspace=name, workflow_id=workflow.id, keys=keys
     )
+    others = [key for key in keys if key not in own] if correlated else []
+    if not others:
+        return own
+    found = await start.find_correlated_executions(tx, shard=shard, tenant=tenant, workspace=name, keys=others)
+    return {**found, **own}
 
 
 def check_key(key: str) -> None:

@@ -82,6 +82,7 @@ async def define_workflow(
             name=name,
             description=description,
             active=active,
+            created_by=caller.actor,
             now=draft.now,
         )
         locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=WORKFLOW, name=name)

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from time import monotonic
 from typing import Self
 from uuid import UUID
@@ -19,11 +20,11 @@ from msgspec.structs import replace
 
 from tidings.domain.ids import Shard
 from tidings.domain.item import Channel, Delivered, Marked, Planned, Reserved
-from tidings.domain.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import MayStart, Provider
+from tidings.domain.outcome import Accepted
 from tidings.domain.queue import Lane
 from tidings.domain.storable import storable
 from tidings.kernel import crash_points
+from tidings.kernel.call import call_in_time
 from tidings.kernel.finalize import Landed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
@@ -32,14 +33,13 @@ from tidings.kernel.line import Line, Parcel
 from tidings.kernel.mark import Window, commit_window
 from tidings.kernel.outages import Outages
 from tidings.kernel.parking import Parking
-from tidings.kernel.patience import Patience, is_task_cancelled
+from tidings.kernel.patience import Patience
 from tidings.kernel.people import Consents, TurnedAway
 from tidings.kernel.slots import Rest
-from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted
 
-__all__ = ["Flight", "Flown", "Parcel", "call_provider"]
+__all__ = ["Flight", "Flown", "Parcel"]
 
 log = structlog.get_logger()
 
@@ -51,25 +51,6 @@ class Flown(msgspec.Struct, frozen=True):
     postponed: Mapping[UUID, datetime]  # item → not before
     turned_away: TurnedAway
     given_up: Mapping[UUID, str]  # item → why it waits no longer for its provider
-
-
-async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
-    """Make one call within its deadline; whatever is not a clear answer is Unknown."""
-    assert_no_transaction()
-    try:
-        with patience:
-            outcome = await provider.send(item, may_start)
-    except TimeoutError:
-        return Unknown(f"no answer within {patience.seconds:g} s")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
-        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
-            raise
-        log.exception("provider_raised", item=str(item.id), provider=provider.name)
-        return Unknown(f"{type(error).__name__}: {error}")
-    # Behind the one name of functions are many services: one that is away is away for its own items, by their attempts.
-    if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
-        return RetryLater(outcome.reason)
-    return outcome
 
 
 class Flight:
@@ -267,12 +248,11 @@ class Flight:
                 return
             crash_points.reach("before_call")
             # Asked again right before the data is handed over: a frozen process may wake up long after.
-            outcome = await call_provider(
-                line.provider, item, lambda: self._may_call(line, item, clock.carried()), patience
-            )
+            may_start = partial(self._may_start, line, item)
+            outcome, is_cut = await call_in_time(line.provider, item, may_start, patience, parcel.limit, started_at)
             crash_points.reach("after_call")
             delivered = Delivered(item, outcome, started_at, clock.carried())
-            self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane))
+            self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane, is_cut))
         finally:
             line.redeem()
             self._stir()
@@ -286,6 +266,9 @@ class Flight:
             and self._may_call(line, item, now + line.call_deadline)
             and not self.consents.are_old_for(parcel.wanted.item)
         )
+
+    def _may_start(self, line: Line, item: Marked) -> bool:
+        return self._may_call(line, item, self.kernel.clock.carried())
 
     def _may_call(self, line: Line, item: Marked, until: datetime) -> bool:
         """Whether the item's own lease, and our share of the provider, hold until then."""

@@ -12,10 +12,11 @@ from uuid import UUID
 
 import structlog
 
-from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Verdict, judge
+from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
 from tidings.domain.ids import Shard
-from tidings.domain.item import SUCCESS_STATUS, ItemStatus, Reserved
+from tidings.domain.item import SUCCESS_STATUS, Channel, ItemStatus, Reserved
 from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.domain.retry import tried_in_vain
 from tidings.domain.storable import storable
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
@@ -43,6 +44,17 @@ class _Held:
         return self.hand.open[self.id]
 
     @property
+    def is_overdue_call(self) -> bool:
+        """Whether it is a function's, and its owner has no time for another call."""
+        return self.item.channel is Channel.FUNCTION and self.hand.overdue is not None
+
+    @property
+    def cause(self) -> str:
+        """Why it failed although nobody knows whether it arrived."""
+        error = self.hand.states[self.id].error or "no answer"
+        return self.hand.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
+
+    @property
     def lost(self) -> Lost:
         return Lost(self.item.id, self.item.owner, self.hand.lease.fence, self.item.marked_attempt)
 
@@ -65,7 +77,8 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     to_hold: list[_Held] = []
     facts: dict[_Held, Fact] = {}
     for one in _ours(kernel, held, orphaned, now):
-        verdict = _judge(kernel, one, now)
+        # Whoever made a call that has no answer yet may still have one: that would be a fact, and ends the doubt.
+        verdict = Hold() if one.is_overdue_call and one in orphaned else _judge(kernel, one, now)
         match verdict:
             case CallAgain():
                 again.add(one.item.id)
@@ -76,6 +89,8 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
                 to_hold.append(one)
             case GiveUp():
                 facts[one] = _fact(one, ItemStatus.FAILED, error="given up: nobody knows whether it arrived")
+            case Spent():
+                facts[one] = _fact(one, ItemStatus.FAILED, error=one.cause)
             case _:
                 assert_never(verdict)
     await _record(kernel, shard, facts, now)
@@ -89,7 +104,7 @@ def _ours(kernel: Kernel, held: Sequence[_Held], orphaned: Sequence[_Held], now:
 
     The owner of such an item must not walk on past it before that worker has looked.
     """
-    due = [one for one in held if not (one.item.retry_at and one.item.retry_at > now)]
+    due = [one for one in held if one.is_overdue_call or not (one.item.retry_at and one.item.retry_at > now)]
     for one in due:
         if one.item.provider not in kernel.providers and (one.item.retry_at or one in orphaned):
             one.hand.doubt(one.id, now)
@@ -131,11 +146,12 @@ def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
         resends_left=item.marked_attempt < one.hand.retry_for(item).attempts,
         first_marked_at=item.first_marked_at or now,
         now=now,
+        is_function=item.channel is Channel.FUNCTION,
     )
 
 
 def _attempts_left(one: _Held) -> bool:
-    return one.item.attempts < one.hand.retry_for(one.item).attempts
+    return one.item.attempts < one.hand.retry_for(one.item).attempts and not one.is_overdue_call
 
 
 async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], now: datetime) -> None:

@@ -21,7 +21,7 @@ from tidings.kernel.parking import Parking
 from tidings.kernel.people import Consents
 from tidings.kernel.plan import Case, due_items, load_cases, plan
 from tidings.kernel.release import release_executions
-from tidings.kernel.reserve import reserve
+from tidings.kernel.reserve import parcel_of, reserve
 from tidings.kernel.settle import settle_stopped
 
 
@@ -52,7 +52,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
 def _due_parcels(cases: Mapping[UUID, Case], again: set[UUID], flight: Flight, now: datetime) -> list[Parcel]:
     """What is due and was not marked when it was reserved."""
     return [
-        Parcel(case.wanted(item), case.hand.retry_for(item))
+        parcel_of(case, item)
         for case in cases.values()
         for item in due_items(case, now)
         if item.id not in flight.parcels and (not item.in_doubt or item.id in again)

@@ -11,13 +11,13 @@ from typing import assert_never
 import msgspec
 import structlog
 
-from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, judge
+from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, judge
 from tidings.domain.ids import Shard
-from tidings.domain.item import SUCCESS_STATUS, Delivered, ItemStatus, Marked, Reserved
+from tidings.domain.item import SUCCESS_STATUS, Channel, Delivered, ItemStatus, Marked, Reserved
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.provider import Blind
 from tidings.domain.queue import Lane
-from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal
+from tidings.domain.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, tried_in_vain
 from tidings.domain.storable import storable, storable_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.outages import outlasted_outage
@@ -35,6 +35,7 @@ class Landed(msgspec.Struct, frozen=True):
     item: Reserved
     retry: RetryPolicy
     lane: Lane
+    is_last: bool = False  # there is no time for another, whatever attempts are left
 
 
 def fact_of(kernel: Kernel, landed: Landed) -> Fact:
@@ -104,7 +105,9 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
         case Exhausted(reason):
             log.warning("retries_exhausted", **item.line)
             # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
-            return _after_unknown(kernel, landed, reason) if landed.item.in_doubt else _failed(item, reason)
+            return (
+                _after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else _failed(item, reason)
+            )
         case _:
             assert_never(decision)
 
@@ -120,17 +123,21 @@ def _after_outage(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
 
 
-def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+def _after_unknown(kernel: Kernel, landed: Landed, reason: str, spent: str | None = None) -> Fact:
     item, now = landed.delivered.item, landed.delivered.ended_at
     verdict = judge(
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
-        attempts_left=item.attempts < landed.retry.attempts,
-        resends_left=item.attempt < landed.retry.attempts,
+        attempts_left=item.attempts < landed.retry.attempts and not landed.is_last,
+        resends_left=item.attempt < landed.retry.attempts and not landed.is_last,
         first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
         now=now,
+        is_function=item.channel is Channel.FUNCTION,
     )
     match verdict:
+        case Spent():
+            log.warning("retries_exhausted", item=str(item.id), attempt=item.attempts, reason=reason)
+            return _failed(item, spent or (reason if landed.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
         case CallAgain():
             retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())
         case AskProvider(settle):
@@ -145,15 +152,6 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str) -> Fact:
     return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
 
 
-def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
-    """The short rows of the attempts that did not succeed; what could not begin was none."""
-    return [
-        _failed_attempt(one.delivered, said)
-        for one in landed
-        if not isinstance(said := one.delivered.outcome, Accepted | Unavailable)
-    ]
-
-
 async def record_facts(
     tx: Tx, shard: Shard, facts: Sequence[Fact], attempts: Sequence[FailedAttempt], now: datetime
 ) -> None:
@@ -163,18 +161,3 @@ async def record_facts(
     await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
     if attempts:
         await finalize.insert_attempts(tx, shard=shard, attempts=attempts)
-
-
-def _failed_attempt(delivered: Delivered, said: Rejected | RetryLater | Unknown) -> FailedAttempt:
-    item = delivered.item
-    match said:
-        case Rejected():
-            kind = "rejected"
-        case RetryLater():
-            kind = "retry_later"
-        case Unknown():
-            kind = "unknown"
-        case _:
-            assert_never(said)
-    error = storable(said.reason) or ""
-    return FailedAttempt(item.id, item.attempt, kind, error, delivered.started_at, delivered.ended_at)

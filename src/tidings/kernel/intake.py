@@ -27,6 +27,7 @@ class Door(NamedTuple):
     workflow: UUID | str
     lane: Lane
     triggered_by: str | None
+    correlated: bool = False  # keys of the workspace, not of the workflow
     is_hurried: bool = False  # whoever can wait for the database must not fail with those who cannot
 
 
@@ -82,7 +83,9 @@ class Intake:
 
     async def _answers(self, door: Door, triggers: list[Trigger]) -> list[Started | Exception]:
         workflow = await find_workflow(self._kernel, door.workspace, door.workflow)
-        checked, wrong = await check_triggers(self._kernel, door.workspace, workflow, triggers)
+        checked, wrong = await check_triggers(
+            self._kernel, door.workspace, workflow, triggers, correlated=door.correlated
+        )
         good = [one for place, one in enumerate(triggers) if place not in wrong]
         fresh = {one.idempotency_key: one for one in good if one.idempotency_key in checked.fresh}
         sound = replace(checked, wishes=good, fresh=fresh)

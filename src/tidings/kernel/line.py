@@ -1,6 +1,7 @@
 """A batch's way to one provider, which deliver.py looks up once for all its calls."""
 
 from collections import deque
+from datetime import datetime
 
 import msgspec
 
@@ -11,11 +12,19 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage.outbox import Wanted
 
 
+class Limit(msgspec.Struct, frozen=True):
+    """When a call is cut, however long its provider would have waited, and what is said of it then."""
+
+    at: datetime
+    reason: str
+
+
 class Parcel(msgspec.Struct, frozen=True):
-    """An item to be called for, and the policy should that fail."""
+    """An item to be called for, the policy should that fail, and the time it has, if that is limited."""
 
     wanted: Wanted
     retry: RetryPolicy
+    limit: Limit | None = None
 
 
 class Line:

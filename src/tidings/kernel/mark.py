@@ -12,7 +12,8 @@ import msgspec
 from tidings.domain.ids import Shard
 from tidings.domain.item import Marked, Payload, Planned
 from tidings.kernel import crash_points
-from tidings.kernel.finalize import Landed, fact_of, failed_attempts, record_facts
+from tidings.kernel.attempts import failed_attempts
+from tidings.kernel.finalize import Landed, fact_of, record_facts
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import announce
 from tidings.kernel.slots import Rest

@@ -6,6 +6,7 @@ looks whether the call that is under way by then is over its time, and otherwise
 """
 
 import asyncio
+from typing import Self
 
 
 def is_task_cancelled() -> bool:
@@ -22,31 +23,42 @@ class Patience:
         if task is None:
             raise RuntimeError("patience is a task's: make it inside one")
         self.seconds = seconds
+        self.is_cut = False  # whether the last call was over its own, shorter time
+        self._shorter: float | None = None
         self._task, self._loop = task, asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at: float | None = None  # of the call that is under way
         self._was_cancelled = 0  # how often somebody else had cancelled the task when the call began
         self._is_over = False
 
+    def at_most(self, seconds: float) -> Self:
+        """Give the next call less time than the others have, if it is less."""
+        if seconds < self.seconds:
+            self._shorter = seconds
+            self.end()  # the timer was set for a later time
+        return self
+
     def __enter__(self) -> None:
-        self._was_cancelled = self._task.cancelling()
-        self._ends_at = self._loop.time() + self.seconds
+        self._was_cancelled, self.is_cut = self._task.cancelling(), False
+        self._ends_at = self._loop.time() + (self.seconds if self._shorter is None else self._shorter)
         if self._timer is None:
             self._timer = self._loop.call_at(self._ends_at, self._look)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        self._ends_at = None
+        is_short, self._shorter, self._ends_at = self._shorter is not None, None, None
         if not self._is_over:
             return
         self._is_over = False
         # Whoever else has cancelled the task meanwhile wants it to end, not to hear of a timeout.
         if self._task.uncancel() <= self._was_cancelled and kind is asyncio.CancelledError:
+            self.is_cut = is_short
             raise TimeoutError from error
 
     def end(self) -> None:
         """There will be no more calls."""
         if self._timer:
             self._timer.cancel()
+            self._timer = None
 
     def _look(self) -> None:
         self._timer = None

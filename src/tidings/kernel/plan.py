@@ -3,7 +3,7 @@
 Reached from executions.py after claim.py; hands over to reserve.py. What to do is decided by domain/execution.py alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 from tidings.domain.contact import Person
 from tidings.domain.definition import HTML_FIELDS, parse_workflow
 from tidings.domain.execution import Action, Deliver, Execution, Plan, decide
-from tidings.domain.graph import Doer, Graph, Send
+from tidings.domain.graph import ON_ERROR, Doer, Graph, Send
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.item import ItemId, OwnerId, Payload, Planned, Reserved
 from tidings.domain.keys import workflow_key
@@ -26,6 +26,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.people import introduce
 from tidings.kernel.readiness import find_providers
 from tidings.kernel.render import Rendered, RenderJob
+from tidings.kernel.report import Failure, read_failures, report_of
 from tidings.storage import load
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedExecution
@@ -56,25 +57,33 @@ class Case:
         """When its time is over, if it has been given a limit."""
         return self.loaded.begun_at + self.graph.timeout if self.graph.timeout else None
 
+    @property
+    def too_late(self) -> str:
+        """What is said of it when its time is over."""
+        return f"timed out: not done within {self.graph.timeout}"
+
     def wanted(self, item: Reserved) -> Wanted:
         """One of its items, to be marked."""
         return self.hand.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
-        return decide(self.graph, self.loaded.execution, list(self.hand.states.values()), now)
+        stored, items = self.loaded.execution, list(self.hand.states.values())
+        if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):
+            return stored, Plan(report)
+        return decide(self.graph, stored, items, now)
 
 
 def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime) -> Case:
     graph = kernel.graphs[loaded.version_id]
 
     def retry_for(item: Reserved) -> RetryPolicy:
-        node = graph.nodes[item.node]
-        return node.retry if isinstance(node, Doer) else GRAPH
+        node = graph.doers.get(item.node)
+        return node.retry if node else GRAPH
 
     case = Case(Hand(lease, retry_for), loaded, graph)
     if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
-        case.hand.overdue = f"timed out: not done within {graph.timeout}"
+        case.hand.overdue = case.too_late
     return case
 
 
@@ -84,7 +93,7 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], no
     async def read(tx: Tx) -> dict[UUID, Case]:
         ids = [lease.id for lease in leases]
         executions = await load.load_executions(tx, shard=shard, ids=ids)
-        await _load_graphs(kernel, tx, executions)
+        await load_graphs(kernel, tx, {one.version_id for one in executions.values()})
         cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
         await _load_items(tx, shard, [case for case in cases.values() if not case.hand.lease.is_first])
         return cases
@@ -100,6 +109,8 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
         return
     by_id = {case.hand.lease.id: case for case in cases}
     nodes = {ready.node for case in cases for ready in case.loaded.execution.frontier.ready}
+    if any(case.graph.on_error for case in cases):
+        nodes.add(ON_ERROR)
     for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
         by_id[item.owner].hand.take(item)
 
@@ -111,9 +122,9 @@ def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object])
     return kernel.graphs[version_id]
 
 
-async def _load_graphs(kernel: Kernel, tx: Tx, executions: Mapping[UUID, LoadedExecution]) -> None:
-    missing = {one.version_id for one in executions.values()} - kernel.graphs.keys()
-    if missing:
+async def load_graphs(kernel: Kernel, tx: Tx, versions: Set[UUID]) -> None:
+    """Read those versions that were not read before."""
+    if missing := versions - kernel.graphs.keys():
         for id, definition in (await load.load_versions(tx, ids=list(missing))).items():
             graph_of(kernel, id, definition)
 
@@ -132,9 +143,8 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
         case.not_before = None if case.provider else now + WITHOUT_ROUTE
     to_plan = [one for one in to_plan if one[0].provider]
-    rendered = await kernel.renderer.render(
-        [_render_job(case, execution, node, now) for case, execution, node in to_plan]
-    )
+    failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
+    rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
     planned: list[Planned] = []
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
@@ -149,8 +159,12 @@ def due_items(case: Case, now: datetime) -> list[Reserved]:
     return [item for item in due if item.node not in waiting] if waiting else due
 
 
-def _render_job(case: Case, execution: Execution, node: Doer, now: datetime) -> RenderJob:
+def _render_job(
+    case: Case, execution: Execution, node: Doer, now: datetime, failures: Mapping[UUID, Failure]
+) -> RenderJob:
     data = case.graph.context(execution.input, execution.vars)
+    if node.id == ON_ERROR:
+        data = {**data, "error": failures[execution.id]}
     return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
 
 

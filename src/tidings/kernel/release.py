@@ -21,6 +21,7 @@ from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.log import log_entries
 from tidings.kernel.plan import Case
+from tidings.kernel.report import report_of
 from tidings.kernel.settle import given_up
 from tidings.storage import release
 from tidings.storage.database import Tx
@@ -56,7 +57,7 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
 def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
     stored, stop = case.loaded.execution, case.hand.lease.stop
     if case.loaded.ended_at is not None:
-        return _ended(case, stored, now)
+        return _ended(case, stored, now, is_given_up=given_up(kernel, case.hand) is not None)
     if stop is Stop.CANCEL or case.hand.withdrawn:
         error = case.hand.withdrawn or stored.error
         return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED, error=error), now)
@@ -88,9 +89,15 @@ def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
     return MovedExecution(case.hand.lease, execution, _cursor(case, execution), None, due_at)
 
 
-def _ended(case: Case, execution: Execution, now: datetime) -> MovedExecution:
-    """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent."""
+def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool = False) -> MovedExecution:
+    """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent, or its
+    failure is still to be told."""
     times = _item_times(case, now)
+    is_left_alone = is_given_up or case.hand.lease.stop is not None or case.hand.withdrawn is not None
+    if (
+        report_of(case.graph, execution, case.hand.states.values()) and not is_left_alone
+    ):  # or it would come back for ever
+        times.append(case.not_before or now)
     due_at = min(times) if times else None
     return MovedExecution(case.hand.lease, execution, None, case.loaded.ended_at or now, due_at)
 

@@ -11,12 +11,15 @@ from datetime import datetime
 from typing import assert_never
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Shard, bucket_of_id
 from tidings.domain.queue import Lane
 from tidings.domain.replay import FailedExecution, Refused, Reopening, reopen
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.plan import load_graphs
 from tidings.storage import replay, resolve
 from tidings.storage.database import Tx
 
@@ -45,7 +48,7 @@ async def replay_executions(
         failed = await replay.lock_failed_executions(
             tx, shard=shard, tenant=caller.workspace.tenant, workspace=caller.workspace.name, ids=ids
         )
-        decisions = await _decide(tx, shard, failed, leased, now)
+        decisions = await _decide(kernel, tx, shard, failed, leased, now)
         reopenings = {id: one for id, one in decisions.items() if isinstance(one, Reopening)}
         if not dry_run:
             reopenings = await _reopen(tx, shard, reopenings, failed, now)
@@ -65,10 +68,23 @@ async def replay_executions(
 
 
 async def _decide(
-    tx: Tx, shard: Shard, failed: Mapping[UUID, FailedExecution], leased: Mapping[UUID, bool], now: datetime
+    kernel: Kernel,
+    tx: Tx,
+    shard: Shard,
+    failed: Mapping[UUID, FailedExecution],
+    leased: Mapping[UUID, bool],
+    now: datetime,
 ) -> Mapping[UUID, Reopening | Refused]:
     items = await replay.tried_items(tx, shard=shard, ids=list(failed))
-    return {id: BUSY if leased.get(id) else reopen(one, items.get(id, []), now) for id, one in failed.items()}
+    await load_graphs(kernel, tx, {one.version_id for one in failed.values() if one.version_id})
+    return {
+        id: BUSY if leased.get(id) else reopen(_with_idempotent(kernel, one), items.get(id, []), now)
+        for id, one in failed.items()
+    }
+
+
+def _with_idempotent(kernel: Kernel, failed: FailedExecution) -> FailedExecution:
+    return replace(failed, idempotent=kernel.graphs[failed.version_id].idempotent) if failed.version_id else failed
 
 
 async def _reopen(

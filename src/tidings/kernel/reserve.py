@@ -10,11 +10,12 @@ from uuid import UUID
 
 from tidings.domain.execution import ItemState
 from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus, Planned, Reserved
+from tidings.domain.item import Channel, ItemStatus, Planned, Reserved
 from tidings.kernel import crash_points
 from tidings.kernel.deliver import Flight, Parcel
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.line import Limit
 from tidings.kernel.mark import marked_on_arrival
 from tidings.kernel.plan import Case
 from tidings.storage import load, outbox
@@ -74,7 +75,15 @@ def _take(case: Case, item: Planned, flight: Flight | None) -> None:
         return
     reserved = hand.open[item.id] = _reserved(item)
     if flight:
-        flight.board(marked_on_arrival(item), Parcel(case.wanted(reserved), hand.retry_for(reserved)))
+        flight.board(marked_on_arrival(item), parcel_of(case, reserved))
+
+
+def parcel_of(case: Case, item: Reserved) -> Parcel:
+    """One of an execution's items, to be called for; a message that has begun is finished, a call is cut in time."""
+    limit = None
+    if item.channel is Channel.FUNCTION and case.deadline and case.loaded.ended_at is None:
+        limit = Limit(case.deadline, case.too_late)
+    return Parcel(case.wanted(item), case.hand.retry_for(item), limit)
 
 
 def _reserved(item: Planned) -> Reserved:

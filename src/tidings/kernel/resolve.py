@@ -84,12 +84,14 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
     entry = kernel.new_id(bucket_of_id(id), now)
 
     async def write(tx: Tx) -> None:
+        # Asked first: whoever moves the execution holds the same row, so what is read after it is what became of it.
+        is_asked = await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
         found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
         if found is None:
             raise NotFound(f"there is no execution {id}")
         if found.ended_at:
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
-        if not await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now):
+        if not is_asked:
             raise Conflict(f"execution {id} has ended, or is being cancelled")
         deed = Deed("execution", id, stop or "resume", {}, entry)
         await write_audit(kernel, tx, Caller(found.workspace, actor), [deed], now)

@@ -112,8 +112,7 @@ async def _store_shard(
     triggered_by: str | None,
 ) -> dict[str, Started]:
     now, workflow, version = await kernel.clock.now(), checked.workflow, checked.workflow.version
-    graph = graph_of(kernel, version.id, version.definition)
-    frontier = begin(graph, now)
+    frontier = begin(graph := graph_of(kernel, version.id, version.definition), now)
     # Made once: after an unknown commit they tell what this very call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
 
@@ -132,12 +131,13 @@ async def _store_shard(
             keys=list(ids),
             inputs=[checked.fresh[key].data for key in ids],
             contact_ids=[checked.contact_of(checked.fresh[key]) for key in ids],
+            correlated=checked.correlated,
             now=now,
         )
         due_at = frontier.ready[0].due_at
         await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
         taken = [key for key in ids if key not in new]
-        found = await existing(tx, shard=shard, workspace=workspace, workflow=workflow, keys=taken)
+        found = await existing(tx, shard, workspace, workflow, taken, correlated=checked.correlated)
         crash_points.reach("before_trigger_commit")
         return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 

@@ -82,10 +82,14 @@ class Executions:
         *,
         contact_id: ContactReference | None = None,
         triggered_by: str = "api",
+        correlated: bool = False,
     ) -> Triggered:
-        """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one."""
+        """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one.
+
+        A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
+        """
         wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
-        door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by)
+        door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
         started = await self._intake.start(door, wish)
         found = await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
@@ -104,12 +108,12 @@ class Executions:
         return shown
 
     async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
-        """One execution, and what its next node would see: the data, `vars`, and of steps `step_N_result`."""
+        """One execution, and what 004 calls its context: the data, and what each node has given."""
         execution = await self._find(workspace, id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
             graph = await self._graph(tx, execution.version_id)
         [shown] = await self._shown(workspace, [execution])
-        return shown, graph.context(execution.input, execution.vars)
+        return shown, graph.accumulated(execution.input, execution.vars)
 
     async def list(
         self,
@@ -153,7 +157,7 @@ class Executions:
             nodes = await executions.list_execution_log(tx, shard=shard, execution_id=id)
             items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
             attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
-        kinds = {name: kind_of(node) for name, node in graph.nodes.items()}
+        kinds = {name: kind_of(node) for name, node in {**graph.nodes, **graph.doers}.items()}
         return log_lines(execution, kinds, nodes, items, attempts)
 
     async def changes(

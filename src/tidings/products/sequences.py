@@ -100,6 +100,7 @@ class Sequences:
                 name=name,
                 description=None,
                 active=True,
+                created_by=caller.actor,
                 now=now,
             )
             locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=SEQUENCE, name=name)

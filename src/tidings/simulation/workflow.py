@@ -8,7 +8,7 @@ from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
 from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Problem, ScenarioInvalid
-from tidings.domain.graph import Function, Graph, Send
+from tidings.domain.graph import Function, Graph
 from tidings.domain.ids import Workspace
 from tidings.domain.requirements import templates_in
 from tidings.domain.simulation import Scenario
@@ -52,8 +52,8 @@ class SimulatedWorkflow:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The nodes that send or call, in the order of the definition."""
-        return {node.id: node.id for node in self.graph.nodes.values() if isinstance(node, Send | Function)}
+        """The nodes that send or call, in the order of the definition, and what tells of a failure."""
+        return {name: name for name in self.graph.doers}
 
     @property
     def templates(self) -> Collection[str]:
@@ -63,7 +63,7 @@ class SimulatedWorkflow:
     @property
     def functions(self) -> Sequence[str]:
         """The functions that its nodes call."""
-        return sorted({node.function for node in self.graph.nodes.values() if isinstance(node, Function)})
+        return sorted({node.function for node in self.graph.doers.values() if isinstance(node, Function)})
 
     def audience(self, scenario: Scenario) -> Audience | None:
         """Whoever is named; a workflow may be for nobody."""

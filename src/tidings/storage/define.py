@@ -49,6 +49,7 @@ async def insert_workflow(
     name: str,
     description: str | None,
     active: bool,
+    created_by: str,
     now: datetime,
 ) -> None:
     """Make a workflow unless its name is taken."""
@@ -61,6 +62,7 @@ async def insert_workflow(
         name=name,
         description=description,
         active=active,
+        created_by=created_by,
         now=now,
     )
 

@@ -132,6 +132,12 @@ async def load_runs(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUI
     return {row["id"]: _run(row) for row in rows}
 
 
+async def name_workflows(tx: Tx, *, versions: Sequence[UUID]) -> Mapping[UUID, str]:
+    """The names of workflows, by version."""
+    rows = await tx.fetch(_SQL["name_workflows"], versions=versions)
+    return {row["id"]: row["name"] for row in rows}
+
+
 async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
     """Frozen definitions by version."""
     rows = await tx.fetch(_SQL["load_versions"], ids=ids)

@@ -29,7 +29,12 @@ async def lock_failed_executions(
     rows = await tx.fetch(_SQL["lock_failed_executions"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
     return {
         row["id"]: FailedExecution(
-            frontier_from_json(row["frontier"]), row["vars"], row["error"], row["error_node"], Lane(row["lane"])
+            frontier_from_json(row["frontier"]),
+            row["vars"],
+            row["error"],
+            row["error_node"],
+            Lane(row["lane"]),
+            row["version_id"],
         )
         for row in rows
     }

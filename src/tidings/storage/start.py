@@ -29,6 +29,7 @@ async def insert_executions(
     keys: Sequence[str],
     inputs: Sequence[Json],
     contact_ids: Sequence[UUID | None],
+    correlated: bool,
     now: datetime,
 ) -> Mapping[str, UUID]:
     """Insert those whose key is free; give their ids by key."""
@@ -46,6 +47,7 @@ async def insert_executions(
         keys=keys,
         inputs=inputs,
         contact_ids=contact_ids if any(contact_ids) else [],
+        correlated=correlated,
         now=now,
     )
     return {row["idempotency_key"]: row["id"] for row in rows}
@@ -62,6 +64,16 @@ async def find_executions_by_key(
         workspace=workspace,
         workflow_id=workflow_id,
         keys=keys,
+    )
+    return {row["idempotency_key"]: row["id"] for row in rows}
+
+
+async def find_correlated_executions(
+    tx: Tx, *, shard: Shard, tenant: str, workspace: str, keys: Sequence[str]
+) -> Mapping[str, UUID]:
+    """The ids of those that took these keys for the whole workspace."""
+    rows = await tx.fetch(
+        _SQL["find_correlated_executions"], shard=shard, tenant=tenant, workspace=workspace, keys=keys
     )
     return {row["idempotency_key"]: row["id"] for row in rows}
 

@@ -1,7 +1,7 @@
 -- name: insert_workflow
 -- Makes a workflow unless its name is taken.
-insert into workflows (id, tenant_id, workspace_id, kind, name, description, active, created_at, updated_at)
-values (:id, :tenant, :workspace, :kind, :name, :description, :active, :now, :now)
+insert into workflows (id, tenant_id, workspace_id, kind, name, description, active, created_by, created_at, updated_at)
+values (:id, :tenant, :workspace, :kind, :name, :description, :active, :created_by, :now, :now)
     on conflict (tenant_id, workspace_id, kind, name) where deleted_at is null do nothing;
 
 -- name: lock_workflow

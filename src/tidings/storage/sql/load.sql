@@ -54,6 +54,10 @@ select r.id, r.tenant_id, r.workspace_id, r.channel, r.provider, r.content_id, r
   from runs r
  where r.shard = :shard and r.id = any(:ids::uuid[]);
 
+-- name: name_workflows
+-- What the workflows of some versions are called now.
+select v.id, w.name from workflow_versions v join workflows w on w.id = v.workflow_id where v.id = any(:versions::uuid[]);
+
 -- name: load_versions
 -- Frozen definitions.
 select id, definition from workflow_versions where id = any(:ids::uuid[]);

@@ -1,9 +1,10 @@
 -- name: release_executions
 -- Moves executions on and ends their lease, where the fence is still ours. `wake`, and a `stop` set since the claim,
--- are obeyed here: the row is due at once instead of when it asked to be.
+-- are obeyed here: the row is due at once instead of when it asked to be, and an execution does not end by a walk that
+-- had not heard of the stop. Its results are kept; whoever claims it next ends it as cancelled, or lets it rest.
 with moved as materialized (
     select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.frontier, t.cursor, t.vars, t.attempts,
-           t.error, t.error_node, t.ended_at, t.due_at
+           t.error, t.error_node, t.ended_at, t.due_at, t.ended_at is not null and q.stop is distinct from t.stop as held_back
       from unnest(
                :ids::uuid[], :fences::bigint[], :stops::text[], :statuses::text[], :frontiers::jsonb[], :cursors::text[],
                :vars::jsonb[], :attempts::smallint[], :errors::text[], :error_nodes::text[], :ended_at::timestamptz[],
@@ -15,8 +16,12 @@ with moved as materialized (
 ),
 executed as (
     update executions e
-       set status = m.status, frontier = m.frontier, cursor = m.cursor, vars = m.vars, attempts = m.attempts,
-           error = m.error, error_node = m.error_node, started_at = coalesce(e.started_at, :now), ended_at = m.ended_at
+       set frontier = m.frontier, vars = m.vars, attempts = m.attempts, started_at = coalesce(e.started_at, :now),
+           status = case when m.held_back then e.status else m.status end,
+           cursor = case when m.held_back then e.cursor else m.cursor end,
+           error = case when m.held_back then e.error else m.error end,
+           error_node = case when m.held_back then e.error_node else m.error_node end,
+           ended_at = case when m.held_back then e.ended_at else m.ended_at end
       from moved m
      where e.shard = :shard and e.id = m.id
     returning e.id

@@ -1,17 +1,17 @@
 -- name: insert_executions
--- Starts executions of one version in one shard; those whose key is taken are left as they are. :contact_ids is empty
--- where none is for a contact.
+-- Starts executions of one version in one shard; those whose key is taken, by one of their workflow or, where they are
+-- :correlated, by another such one, are left as they are. :contact_ids is empty where none is for a contact.
 insert into executions (
     shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at, contact_id
+    triggered_by, created_at, contact_id, correlated
 )
 select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, 'enqueued', :frontier::jsonb,
-       :cursor, t.input, :triggered_by, :now, t.contact_id
+       :cursor, t.input, :triggered_by, :now, t.contact_id, nullif(:correlated::boolean, false)
   from shards s
  cross join unnest(:ids::uuid[], :keys::text[], :inputs::jsonb[], :contact_ids::uuid[])
        as t(id, idempotency_key, input, contact_id)
  where s.shard = :shard
-    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+    on conflict do nothing
 returning id, idempotency_key;
 
 -- name: find_executions_by_key
@@ -19,6 +19,13 @@ returning id, idempotency_key;
 select id, idempotency_key
   from executions
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
+   and idempotency_key = any(:keys::text[]);
+
+-- name: find_correlated_executions
+-- The same of executions that share their keys with the whole workspace.
+select id, idempotency_key
+  from executions
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and correlated
    and idempotency_key = any(:keys::text[]);
 
 -- name: enqueue_executions
