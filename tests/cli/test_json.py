@@ -38,6 +38,7 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
+from tidings.http.log_shapes import LogLine
 from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
@@ -46,7 +47,6 @@ from tidings.http.shapes import (
     CreatedKey,
     Execution,
     Key,
-    LogLine,
     Replay,
     Shape,
     StartedExecution,

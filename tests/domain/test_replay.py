@@ -89,3 +89,10 @@ def test_a_node_of_which_something_was_sent_is_walked_past() -> None:
     found = reopened(failed("a"), item(1, ItemStatus.SENT), item(2, ItemStatus.QUEUED, in_doubt=True))
 
     assert (found.requeued, found.forgotten) == ([], [])
+
+
+def test_a_node_whose_only_failure_may_have_arrived_is_not_tried_again_though_others_were_reached() -> None:
+    found = reopen(failed("a"), [item(1, ItemStatus.SENT), item(2, uncertain=True)], NOW)
+
+    assert isinstance(found, Refused)
+    assert "nobody knows" in found.reason

@@ -3,7 +3,7 @@
 -- are obeyed here: the row is due at once instead of when it asked to be.
 with moved as materialized (
     select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.frontier, t.cursor, t.vars, t.attempts,
-           t.error, t.error_node, t.ended_at, t.due_at
+           t.error, t.error_node, t.ended_at, t.due_at, q.started_at
       from unnest(
                :ids::uuid[], :fences::bigint[], :stops::text[], :statuses::text[], :frontiers::jsonb[], :cursors::text[],
                :vars::jsonb[], :attempts::smallint[], :errors::text[], :error_nodes::text[], :ended_at::timestamptz[],
@@ -16,7 +16,7 @@ with moved as materialized (
 executed as (
     update executions e
        set status = m.status, frontier = m.frontier, cursor = m.cursor, vars = m.vars, attempts = m.attempts,
-           error = m.error, error_node = m.error_node, started_at = coalesce(e.started_at, :now), ended_at = m.ended_at
+           error = m.error, error_node = m.error_node, started_at = coalesce(e.started_at, m.started_at), ended_at = m.ended_at
       from moved m
      where e.shard = :shard and e.id = m.id
     returning e.id
@@ -41,12 +41,12 @@ select t.id
 
 -- name: insert_execution_log
 -- What nodes other than sends saw and did.
-insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error)
-select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error
+insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error, seen)
+select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error, t.seen
   from unnest(
            :ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[], :saw::jsonb[],
-           :started_at::timestamptz[], :errors::text[]
-       ) as t(id, node, status, output, at, saw, started_at, error)
+           :started_at::timestamptz[], :errors::text[], :seen::jsonb[]
+       ) as t(id, node, status, output, at, saw, started_at, error, seen)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard
     on conflict do nothing;
