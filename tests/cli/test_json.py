@@ -40,6 +40,7 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
+from tidings.http.log_shapes import LogLine
 from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
@@ -48,7 +49,6 @@ from tidings.http.shapes import (
     CreatedKey,
     Execution,
     Key,
-    LogLine,
     Replay,
     Shape,
     StartedExecution,

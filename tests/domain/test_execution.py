@@ -1,5 +1,6 @@
 """The walk: it ends, runs nothing twice, and no branch waits for another."""
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
@@ -29,6 +30,7 @@ from tidings.domain.execution import (
 )
 from tidings.domain.graph import Branch, Delay, Doer, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
 from tidings.domain.item import ItemStatus
+from tidings.domain.node_result import result_of
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -174,13 +176,15 @@ def test_a_lone_send_asks_for_what_its_items_need(items: list[ItemState], action
         ([item("a", SENT)], OnFailure.ABORT, ExecutionStatus.COMPLETED),
         ([item("a", FAILED, error="no")], OnFailure.ABORT, ExecutionStatus.FAILED),
         ([item("a", FAILED, error="no")], OnFailure.CONTINUE, ExecutionStatus.COMPLETED),
-        ([item("a", FAILED, error="no"), item("a", SENT)], OnFailure.ABORT, ExecutionStatus.COMPLETED),
-        ([item("a", FAILED, error="no"), item("a", in_doubt=True)], OnFailure.ABORT, ExecutionStatus.COMPLETED),
+        ([item("a", FAILED, error="no"), item("a", SENT)], OnFailure.ABORT, ExecutionStatus.FAILED),
+        ([item("a", FAILED, error="no"), item("a", SENT)], OnFailure.CONTINUE, ExecutionStatus.COMPLETED),
+        ([item("a", FAILED, error="no"), item("a", in_doubt=True)], OnFailure.ABORT, ExecutionStatus.FAILED),
         ([item("a", FAILED, error="no"), item("a", SKIPPED)], OnFailure.ABORT, ExecutionStatus.FAILED),
+        ([item("a", SENT), item("a", SKIPPED)], OnFailure.ABORT, ExecutionStatus.COMPLETED),
         ([item("a", SKIPPED)], OnFailure.ABORT, ExecutionStatus.COMPLETED),
     ],
 )
-def test_a_send_fails_its_execution_only_when_nobody_was_reached(
+def test_a_send_fails_its_execution_when_any_recipient_failed(
     items: list[ItemState], on_failure: OnFailure, status: ExecutionStatus
 ) -> None:
     graph = graph_of([send("a", on_failure)])
@@ -190,16 +194,41 @@ def test_a_send_fails_its_execution_only_when_nobody_was_reached(
     assert action == Finish()
     assert execution.status is status
     if status is ExecutionStatus.FAILED:
-        assert (execution.error, execution.error_node) == ("no", "a")
+        of_how_many = "" if {item.status for item in items} <= {FAILED, SKIPPED} else "1 of 2 recipients failed: "
+        assert (execution.error, execution.error_node) == (f"{of_how_many}no", "a")
 
 
-def test_what_a_send_came_to_is_in_vars_and_the_best_recipient_counts() -> None:
-    graph = graph_of([send("a")])
-    items = [item("a", FAILED, error="no"), item("a", SENT, message_id="m-1"), item("a", in_doubt=True)]
+def test_what_a_send_came_to_is_in_vars_with_how_many_went_how() -> None:
+    node = send("a")
+    sent, failed = item("a", SENT, message_id="m-1"), item("a", FAILED, error="no")
+    said = {"messageId": "m-1", "at": NOW.isoformat()}
 
-    execution, _ = decide(graph, started(graph), items, NOW)
+    def shown(*items: ItemState) -> object:
+        return result_of(node, items, NOW)
 
-    assert execution.vars == {"a": {"status": "sent", "messageId": "m-1", "at": NOW.isoformat()}}
+    assert shown(sent) == shown(sent, sent) == {"status": "sent", **said}
+    assert shown(failed, sent, item("a", in_doubt=True)) == {
+        "status": "partial",
+        **said,
+        "error": "1 of 3 recipients failed: no",
+        "recipients": {"failed": 1, "sent": 1, "in_doubt": 1},
+    }
+    assert shown(sent, item("a", SKIPPED)) == {"status": "sent", **said, "recipients": {"sent": 1, "skipped": 1}}
+
+
+def test_a_contact_that_was_reached_at_one_of_its_addresses_is_reached() -> None:
+    graph = graph_of([dataclasses.replace(send("a"), to=())])
+    items = [item("a", SENT, message_id="m-1"), item("a", FAILED, error="no such device")]
+
+    execution, action = decide(graph, started(graph), items, NOW)
+
+    assert (action, execution.status) == (Finish(), ExecutionStatus.COMPLETED)
+    assert execution.vars["a"] == {
+        "status": "sent",
+        "messageId": "m-1",
+        "at": NOW.isoformat(),
+        "recipients": {"sent": 1, "failed": 1},
+    }
 
 
 def test_a_node_waiting_for_a_retry_holds_up_no_other_branch() -> None:

@@ -100,3 +100,10 @@ def test_a_call_of_an_idempotent_function_is_repeated_whatever_became_of_it() ->
 
     assert (given_up.requeued, doubtful.requeued) == ([UUID(int=1)], [])
     assert isinstance(reopen(failed("a"), [item(1, uncertain=True)], NOW), Refused)
+
+
+def test_a_node_whose_only_failure_may_have_arrived_is_not_tried_again_though_others_were_reached() -> None:
+    found = reopen(failed("a"), [item(1, ItemStatus.SENT), item(2, uncertain=True)], NOW)
+
+    assert isinstance(found, Refused)
+    assert "nobody knows" in found.reason

@@ -151,7 +151,7 @@ async def test_a_status_tells_why_a_step_is_tried_again(
 
     row = (await call(front_end, "status", {"execution_id": id})).json()["data"]
 
-    assert (row["status"], row["error_message"], row["error_step"]) == ("pending", "busy", "send_acceptance_email")
+    assert (row["status"], row["error_message"], row["error_step"]) == ("running", "busy", "send_acceptance_email")
     assert row["completed_at"] is None
 
 

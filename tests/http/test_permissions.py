@@ -70,12 +70,11 @@ ALLOWED: dict[str, frozenset[Role]] = {
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
-    "get_metrics": frozenset([WORKER, ADMIN]),
+    **dict.fromkeys(["get_metrics", "list_workers"], frozenset([WORKER, ADMIN])),
     **dict.fromkeys(
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
-            "list_workers",
         ],
         frozenset([ADMIN]),
     ),

@@ -223,16 +223,15 @@ async def test_a_failed_branch_ends_the_execution_and_no_item_is_left_behind_uns
     assert await sql.fetchval("select count(*) from queue") == 0
 
 
-async def test_an_unrelated_failure_of_one_recipient_does_not_fail_the_node(
-    engine: Engine, provider: FakeProvider
-) -> None:
+async def test_a_node_fails_when_one_of_its_recipients_does(engine: Engine, provider: FakeProvider) -> None:
     provider.script["b@example.com"] = [Rejected("no such mailbox")]
     id = await start(engine, email(to=["a@example.com", "b@example.com"]), email("second"))
 
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
-    assert len(provider.calls) == 3
+    shown = await engine.execution(id)
+    assert (shown.status, shown.error) == (ExecutionStatus.FAILED, "1 of 2 recipients failed: no such mailbox")
+    assert len(provider.calls) == 2
 
 
 async def test_a_failed_node_that_may_fail_lets_the_walk_go_on(engine: Engine, provider: FakeProvider) -> None:

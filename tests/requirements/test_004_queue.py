@@ -263,7 +263,7 @@ async def test_004_1_2_timeout_seconds_is_300_unless_given(
     clock.advance(seconds=1)
     await engine.work_everything()
 
-    assert (before["status"], (await front_end.status(id))["status"]) == ("pending", "failed")
+    assert (before["status"], (await front_end.status(id))["status"]) == ("running", "failed")
 
 
 async def test_004_1_2_max_retries_is_3_unless_given(

@@ -53,7 +53,7 @@ def camel(name: str) -> str:
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
+    from tidings.http import campaign_shapes, log_shapes, sequence_shapes, shapes, simulation_shapes
     from tidings.products.access import ShownKey
     from tidings.products.outbox import ItemDetail, ShownItem
     from tidings.products.runs import JobEntry
@@ -63,7 +63,7 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
         ItemDetail: campaign_shapes.show_item,
-        LogItem: shapes.LogItem.model_validate,
+        LogItem: log_shapes.LogItem.model_validate,
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,

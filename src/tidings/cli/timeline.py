@@ -21,6 +21,7 @@ STYLES = {
     "called": "green",
     "posted": "green",
     "failed": "red",
+    "partial": "red",
     "cancelled": "yellow",
     "paused": "yellow",
     "in_doubt": "magenta",

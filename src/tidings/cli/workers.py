@@ -8,6 +8,8 @@ from tidings.cli.opened import on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tidings.products.providers import ListedWorker
 
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
@@ -25,6 +27,10 @@ def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: A
         print_table("workers", [_shown(one) for one in found], empty="no worker is running; start one: tidings worker")
 
 
+def _served(provider: str, channels: "Sequence[str]") -> str:
+    return f"{provider} ({', '.join(channels)})" if channels else provider
+
+
 def _shown(one: "ListedWorker") -> dict[str, object]:
     return {
         "id": one.id,
@@ -32,7 +38,7 @@ def _shown(one: "ListedWorker") -> dict[str, object]:
         "pid": one.pid,
         "version": one.version,
         "lanes": ", ".join(lane.name.lower() for lane in one.lanes),
-        "serves": ", ".join(one.serves),
+        "serves": ", ".join(_served(name, service.channels) for name, service in one.serves.items()),
         "since": one.started_at,
         "last seen": one.last_seen_at,
     }

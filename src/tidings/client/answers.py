@@ -116,6 +116,15 @@ class Triggered(Struct, frozen=True, kw_only=True):
     duplicate: bool = False
 
 
+class LogContext(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What there was when a node's turn came: what the execution was given, and what nodes before had produced."""
+
+    data: Json = {}
+    vars: Json = {}
+    left_out: list[str] = []
+    """The places of values that are too large to be shown in a log."""
+
+
 class LogLine(Struct, frozen=True, kw_only=True, rename="camel"):
     """What one node of an execution did."""
 
@@ -130,6 +139,7 @@ class LogLine(Struct, frozen=True, kw_only=True, rename="camel"):
     produced: Any = None
     error: str | None = None
     items: list[Any] = []
+    context: LogContext = LogContext()
 
 
 class Replay(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -19,8 +19,8 @@ from tidings.demo.processes import DemoWorker, Sink, running_sink, running_worke
 from tidings.demo.screen import Screen, Standing
 from tidings.demo.summary import PARTS, Killed, Ledger, Summary, Witnessed, find_problems
 from tidings.demo.trouble import DemoFailed
-from tidings.domain.execution import ExecutionStatus
 from tidings.domain.run import OPEN_RUNS
+from tidings.domain.words import ShownStatus
 from tidings.embedded import TemporaryServer
 from tidings.engine import Engine, FoundItem, Resolution, RunView
 from tidings.wiring import open_engine
@@ -30,7 +30,7 @@ CALL_SECONDS = 3
 CONNECTIONS = 4
 KILL_AFTER = 0.4  # of the campaign's e-mails
 LOOK_EVERY_SECONDS = 0.1
-ENDED = (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+ENDED = [status for status in ShownStatus if status.has_ended]
 
 
 async def tell(people: int, screen: Screen, pg_bin: Path | None = None) -> Summary:
@@ -163,7 +163,7 @@ class _Play:
         checks = {check.name: len(check.offences) for check in await self._engine.verify()}
         witnessed = await self._witness()
         unfinished = [] if view.run.status not in OPEN_RUNS else [f"the run is {view.run.status}"]
-        if totals.executions[ExecutionStatus.COMPLETED] != self._contacts:
+        if totals.executions[ShownStatus.COMPLETED] != self._contacts:
             unfinished.append(f"the executions are {dict(totals.executions)}")
         problems = find_problems({"campaign": campaign, "workflow": workflow}, witnessed, checks, unfinished)
         return Summary(campaign, workflow, killed, witnessed, checks, problems, round(self._screen.seconds, 1))

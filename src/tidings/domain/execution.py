@@ -17,13 +17,14 @@ from tidings.domain.condition import holds
 from tidings.domain.doubt import LOOK_AGAIN
 from tidings.domain.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
 from tidings.domain.interpolation import interpolation_of
-from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.domain.item import ItemStatus
+from tidings.domain.node_result import failure_of, result_of
 from tidings.domain.sequence import Times, arrival, kept_plan, planned_at, zone_of
-from tidings.domain.timing import parse_time, shown_time
+from tidings.domain.timing import parse_time
 
 
 class ExecutionStatus(StrEnum):
-    """The stored states; `processing` is derived: leased, or past its first node."""
+    """The stored states; one that has started and goes on is shown as `processing`."""
 
     ENQUEUED = "enqueued"
     PAUSED = "paused"
@@ -46,6 +47,7 @@ class Frontier(msgspec.Struct, frozen=True):
     ready: tuple[Ready, ...] = ()
     arrived: frozenset[int] = frozenset()
     dead: frozenset[int] = frozenset()
+    retries: int = 0  # how often nodes that are passed had to be tried again
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -117,16 +119,17 @@ def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: 
     takes their time as its own, so it holds up no other branch.
     """
     execution, action = _walk(graph, _reckoned(graph, execution, items, now), items, now)
-    attempts = _attempts(execution.frontier, items)
+    attempts = _attempts(execution, items)
     return (execution if attempts == execution.attempts else replace(execution, attempts=attempts)), action
 
 
-def _attempts(frontier: Frontier, items: Sequence[ItemState]) -> int:
-    """How often the walk has tried what it stands at."""
-    if not items or not frontier.ready:
-        return 0
-    standing = [ready.node for ready in frontier.ready]
-    return max([item.attempts for item in items if item.node in standing], default=0)
+def _attempts(execution: Execution, items: Sequence[ItemState]) -> int:
+    """One as soon as anything was tried, and one more for each time that any node had to be tried again."""
+    standing = [ready.node for ready in execution.frontier.ready]
+    tried = max([item.attempts for item in items if item.node in standing], default=0)
+    if not tried and (execution.attempts or any(item.attempts for item in items)):
+        tried = 1
+    return execution.frontier.retries + tried
 
 
 def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
@@ -170,7 +173,7 @@ def _waited(graph: Graph, execution: Execution, node: Delay, now: datetime) -> E
     if until <= now:
         return _completed(graph, execution, node.id, {"status": "completed"}, now)
     ready = tuple(Ready(one.node, until) if one.node == node.id else one for one in execution.frontier.ready)
-    return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
+    return replace(execution, frontier=replace(execution.frontier, ready=ready))
 
 
 def _until_text(graph: Graph, execution: Execution, node: Delay) -> str:
@@ -207,7 +210,7 @@ def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], no
     if not items:
         return execution
     ready = tuple([_by_its_items(graph.nodes[one.node], one, items, now) for one in execution.frontier.ready])
-    return replace(execution, frontier=Frontier(ready, execution.frontier.arrived, execution.frontier.dead))
+    return replace(execution, frontier=replace(execution.frontier, ready=ready))
 
 
 def _by_its_items(node: Node, ready: Ready, items: Sequence[ItemState], now: datetime) -> Ready:
@@ -243,31 +246,19 @@ def _due_at(item: ItemState, now: datetime) -> datetime:
 
 
 def _settled(graph: Graph, execution: Execution, node: Doer, items: Sequence[ItemState], now: datetime) -> Execution:
-    failed = [item for item in items if item.status is ItemStatus.FAILED]
-    is_failure = bool(failed) and not any(item.status in SUCCESSES or item.in_doubt for item in items)
-    result = _result(node, items, now)
-    if is_failure and node.on_failure is OnFailure.ABORT:
-        return _failed(execution, node.id, failed[0].error, result)
+    error, result = failure_of(node, items), result_of(node, items, now)
+    if error is not None and node.on_failure is OnFailure.ABORT:
+        return _failed(execution, node.id, error, result)
+    retries = max(item.attempts for item in items) - 1
+    if retries > 0:
+        frontier = replace(execution.frontier, retries=execution.frontier.retries + retries)
+        execution = replace(execution, frontier=frontier)
     return _completed(graph, execution, node.id, result, now)
 
 
 def _failed(execution: Execution, node: str, error: str | None, result: object = None) -> Execution:
     shown = {**execution.vars, node: failure(error) if result is None else result}
     return replace(execution, status=ExecutionStatus.FAILED, vars=shown, error=error, error_node=node)
-
-
-def _result(node: Doer, items: Sequence[ItemState], now: datetime) -> object:
-    """What `vars.<node>` shows: a function's own result; of several recipients, the one that went best."""
-    best = items[0] if len(items) == 1 else min(items, key=_badness)
-    if isinstance(node, Function) and best.status in SUCCESSES:
-        return best.result
-    status = "in_doubt" if best.in_doubt else str(best.status)
-    shown = {"status": status, "messageId": best.message_id, "at": shown_time(now)}
-    return shown | {"error": best.error} if best.error else shown
-
-
-def _badness(item: ItemState) -> tuple[bool, bool, ItemStatus]:
-    return item.status not in SUCCESSES, not item.in_doubt, item.status
 
 
 def _completed(
@@ -295,7 +286,7 @@ def pass_node(
     out, left = graph.edges_out[node], [one.due_at for one in frontier.ready if one.node == node]
     ready = [one for one in frontier.ready if one.node != node]
     if not out:
-        return Frontier(tuple(ready), frontier.arrived, frontier.dead)
+        return Frontier(tuple(ready), frontier.arrived, frontier.dead, frontier.retries)
     times = Times(now, begun_at or now, planned_at(graph, node, left[0] if left else now, now), zone)
     chosen = out if taken is None else [edge for edge in out if edge in taken]
     arrived, dead = frontier.arrived.union(chosen), set(frontier.dead).union(set(out).difference(chosen))
@@ -311,4 +302,4 @@ def pass_node(
             settling.extend(graph.edges[edge].target for edge in sorted(fresh))
         elif target not in [one.node for one in ready]:
             ready.append(Ready(target, arrival(graph, target, times)))
-    return Frontier(tuple(ready), arrived, frozenset(dead))
+    return Frontier(tuple(ready), arrived, frozenset(dead), frontier.retries)

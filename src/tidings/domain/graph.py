@@ -1,7 +1,7 @@
 """The frozen graph that every way of writing a workflow compiles to."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -25,7 +25,7 @@ class Form(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a walk does when none of a node's items succeeded."""
+    """What a walk does when a node has failed for one of its recipients."""
 
     ABORT = "abort"
     CONTINUE = "continue"
@@ -173,6 +173,26 @@ class Graph:
     def order(self) -> Mapping[str, int]:
         """The place of each node in the definition."""
         return {node: place for place, node in enumerate(self.nodes)}
+
+    def before(self, node: str) -> frozenset[str]:
+        """The nodes from which a way leads to this one: whoever stands here has passed them, or never will."""
+        if node not in self._before:
+            found: set[str] = set()
+            open_ends = [node]
+            while open_ends:
+                sources = {self.edges[edge].source for edge in self.edges_in[open_ends.pop()]} - found
+                found |= sources
+                open_ends.extend(sources)
+            self._before[node] = frozenset(found)
+        return self._before[node]
+
+    def beside(self, node: str, results: Collection[str]) -> list[str] | None:
+        """Of the results there are when a node's turn comes, those of nodes that do not lead to it; None if none."""
+        return sorted(set(results) - self.before(node)) or None
+
+    @cached_property
+    def _before(self) -> dict[str, frozenset[str]]:
+        return {}
 
     @cached_property
     def channels(self) -> frozenset[Channel]:

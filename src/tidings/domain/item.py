@@ -4,7 +4,7 @@ Planned → Reserved (a committed row) → Marked (a committed mark) → Deliver
 a call without a committed row does not type-check.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NewType, TypeVar
@@ -78,6 +78,7 @@ class Planned(msgspec.Struct, frozen=True):
     failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
     contact_id: UUID | None = None  # whom it is meant for, if that is a contact
     skip: str | None = None  # why it is not sent to this person; its row will say so
+    seen: Sequence[str] | None = None  # of the results its node saw, those of nodes that do not lead to it
 
     @property
     def error(self) -> str | None:

@@ -56,16 +56,17 @@ def move(standing: Standing, old: Line, new: Line, now: datetime) -> Moved | Lef
     """Decide about one enrollment."""
     if not standing.frontier.ready or any(node not in new.graph.nodes for node in standing.open_nodes):
         return Left()
-    ready = standing.frontier.ready[0]  # a line has one
+    ready, retries = standing.frontier.ready[0], standing.frontier.retries  # a line has one
     here = step_of(ready.node)
     if here in new.steps and ready.node == here:
-        return Moved(_at(new.graph, ready), here, None)  # its message is planned or sent already: it goes on from there
+        # Its message is planned or sent already: it goes on from there.
+        return Moved(_at(new.graph, ready, retries), here, None)
     target = here if here in new.steps else _next(old.steps[here], standing.vars, new)
     if target is None:
-        return Moved(Frontier((), frozenset(range(len(new.graph.edges))), frozenset()), None, None)
+        return Moved(Frontier((), frozenset(range(len(new.graph.edges))), frozenset(), retries), None, None)
     wait = f"{WAIT}{target}"
     due_at = _due_at(standing, new, wait, now)
-    return Moved(_at(new.graph, Ready(wait, due_at)), wait, due_at)
+    return Moved(_at(new.graph, Ready(wait, due_at), retries), wait, due_at)
 
 
 def _next(gone: Step, passed: Collection[str], new: Line) -> str | None:
@@ -73,9 +74,9 @@ def _next(gone: Step, passed: Collection[str], new: Line) -> str | None:
     return next((id for id, step in new.steps.items() if step.order >= gone.order and id not in passed), None)
 
 
-def _at(graph: Graph, ready: Ready) -> Frontier:
+def _at(graph: Graph, ready: Ready, retries: int) -> Frontier:
     """Standing at one node of a line: every edge in front of it has arrived."""
-    return Frontier((ready,), frozenset(range(graph.order[ready.node])), frozenset())
+    return Frontier((ready,), frozenset(range(graph.order[ready.node])), frozenset(), retries)
 
 
 def _due_at(standing: Standing, new: Line, wait: str, now: datetime) -> datetime:

@@ -86,9 +86,10 @@ def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -
 
 
 def _doubt_about(node: str | None, items: Sequence[TriedItem]) -> Refused | None:
-    """Why the node that failed must not be tried again, if all it did may have arrived."""
+    """Why the node that failed must not be tried again, if all it failed to do may have arrived."""
     own = [item for item in items if item.node == node]
-    if not own or not all(item.may_have_arrived for item in own):
+    undone = [item for item in own if item.status is ItemStatus.FAILED] or own
+    if not own or not all(item.may_have_arrived for item in undone):
         return None
     if any(item.in_doubt for item in own):
         return Refused(f"what {node!r} sent is in doubt; resolve its items first")

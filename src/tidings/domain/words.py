@@ -1,7 +1,7 @@
 """The words of each product for the states of an execution, and 000's for those of an item.
 
-What is stored is an ExecutionStatus; what is shown also knows `processing` (leased, or past its first node), and calls
-an execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
+What is stored is an ExecutionStatus; what is shown also knows `processing` (it has started, and goes on), and calls an
+execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
 """
 
 from collections.abc import Mapping

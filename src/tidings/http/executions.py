@@ -13,9 +13,10 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
 from tidings.http.access import Operator, Visit, WorkReader, api_of
+from tidings.http.log_shapes import LogLine
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, Execution, List, LogLine
+from tidings.http.shapes import Everything, Execution, List
 from tidings.http.streams import Streams
 from tidings.products.shown import ShownExecution
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.domain.item import Channel
-from tidings.http.access import Administrator
+from tidings.http.access import Administrator, WorkerService
 from tidings.http.resource import resource_router
 from tidings.http.shapes import AT, ID, Everything, Shape, example
 from tidings.products.providers import ListedWorker
@@ -102,7 +102,7 @@ async def list_providers(visit: Administrator) -> Everything[Provider]:
 
 
 @router.get("/v1/workers")
-async def list_workers(visit: Administrator) -> Everything[Worker]:
+async def list_workers(visit: WorkerService) -> Everything[Worker]:
     """The workers that live, the longest at work first; the same for all workspaces."""
     return Everything(data=[_worker(one) for one in await visit.engine.providers.workers()])
 

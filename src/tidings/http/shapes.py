@@ -53,7 +53,7 @@ EXAMPLE_EXECUTION: Json = {
     "currentStep": 1,
     "totalSteps": 3,
     "availableAt": AT,
-    "attempts": 0,
+    "attempts": 1,
     "inputPayload": {"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"},
     "vars": {"hello": {"messageId": "m-1", "status": "sent", "at": AT}},
     "errorMessage": None,
@@ -317,42 +317,6 @@ class Attempt(Shape):
     error: str
     started_at: datetime
     ended_at: datetime
-
-
-class LogItem(Shape):
-    """What became of one message or call of a node."""
-
-    id: UUID
-    channel: str
-    provider: str
-    printed: Printed
-    recipient: str
-    status: str = Field(description="The item's status, or `in_doubt`.")
-    attempts: int
-    saw: Any = Field(description="What was rendered.")
-    produced: Any
-    message_id: str | None
-    error: str | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    duration_ms: float | None
-    failed_attempts: list[Attempt]
-
-
-class LogLine(Shape):
-    """What one node saw, did and produced."""
-
-    node: str
-    kind: str
-    status: str
-    attempts: int
-    started_at: datetime | None
-    ended_at: datetime | None
-    duration_ms: float | None
-    saw: Any
-    produced: Any
-    error: str | None
-    items: list[LogItem]
 
 
 class GivenFilter(Given):

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache
 
+from tidings.domain.contact import CONTACT
 from tidings.domain.execution import Execution
 from tidings.domain.graph import Branch, Delay, Schedule, failure_in
 from tidings.kernel.plan import Case
@@ -21,7 +22,7 @@ def log_entries(case: Case, execution: Execution, now: datetime) -> Iterable[Log
 
 def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
     known = case.loaded.execution.vars
-    seen = dict(known)
+    seen = set(known)
     for name, result in execution.vars.items():
         node = case.graph.logged.get(name)
         if node and name not in known:
@@ -32,17 +33,18 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
                 status="failed" if error else "completed",
                 output=result if isinstance(result, Mapping) else {},
                 at=at,
-                saw=_saw(node, execution, seen),
+                saw=_saw(case, node, execution),
                 started_at=_started_at(case, node, at),
                 error=error,
+                seen=case.graph.beside(name, seen),
             )
-        seen[name] = result
+        seen.add(name)
 
 
-def _saw(node: Delay | Branch, execution: Execution, seen: Mapping[str, object]) -> Mapping[str, object]:
-    """A branch decides by everything there is at that moment; a delay, only by the time it was given."""
+def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str, object] | None:
+    """A delay goes by the time it was given; a branch by everything, of which only the contact changes later."""
     if isinstance(node, Branch):
-        return {"data": execution.input, "vars": dict(seen)}
+        return {CONTACT: execution.input.get(CONTACT)} if case.person else None
     if node.schedule is not None:
         return _fields(node.schedule)
     return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}

@@ -10,9 +10,9 @@ from typing import TypeVar
 from uuid import UUID
 
 from tidings.domain.errors import NotFound
-from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.run import Counts, JobStatus, run_status
+from tidings.domain.words import ShownStatus
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, observe, resolve, verify
 from tidings.storage.database import Tx
@@ -63,7 +63,7 @@ class Totals:
     """Everything there is, by status."""
 
     items: Counter[str] = field(default_factory=Counter)
-    executions: Counter[ExecutionStatus] = field(default_factory=Counter)
+    executions: Counter[ShownStatus] = field(default_factory=Counter)
     live: int = 0
     due: int = 0
     leased: int = 0

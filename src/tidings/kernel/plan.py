@@ -180,6 +180,7 @@ def _planned(
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
     payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
+    seen = case.graph.beside(node.id, walked.vars) if walked.vars else None
     return [
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
@@ -197,6 +198,7 @@ def _planned(
             failure=failure,
             contact_id=one.contact_id,
             skip=one.skip or late,
+            seen=seen,
         )
         for one in addressees_of(node, fields, walked.input, case.person)
     ]

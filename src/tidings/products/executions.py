@@ -158,7 +158,7 @@ class Executions:
             items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
             attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
         kinds = {name: kind_of(node) for name, node in {**graph.nodes, **graph.doers}.items()}
-        return log_lines(execution, kinds, nodes, items, attempts)
+        return log_lines(execution, graph, kinds, nodes, items, attempts)
 
     async def changes(
         self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5

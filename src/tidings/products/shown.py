@@ -16,6 +16,7 @@ __all__ = [
     "BulkResult",
     "BulkTrigger",
     "DeadLetterFilter",
+    "LogContext",
     "LogItem",
     "LogLine",
     "Replay",
@@ -118,6 +119,16 @@ class LogItem:
 
 
 @dataclass(frozen=True, slots=True)
+class LogContext:
+    """What there was when a node's turn came: what the execution was given, and what nodes before had produced."""
+
+    data: Json
+    vars: Json
+    left_out: Sequence[str] = ()
+    """The places of values that are too large to be shown here."""
+
+
+@dataclass(frozen=True, slots=True)
 class LogLine:
     """What one node of an execution saw, produced, how long it took, and its error."""
 
@@ -133,6 +144,7 @@ class LogLine:
     produced: Json | None
     error: str | None
     items: Sequence[LogItem] = ()
+    context: LogContext = LogContext({}, {})
 
 
 @dataclass(frozen=True, slots=True)

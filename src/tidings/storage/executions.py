@@ -55,6 +55,8 @@ class LoggedNode:
     error: str | None
     started_at: datetime | None
     at: datetime
+    seen: Sequence[str] | None
+    """Of the results it saw, those of nodes that do not lead to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class LoggedItem:
     created_at: datetime
     first_marked_at: datetime | None
     finalized_at: datetime | None
+    seen: Sequence[str] | None
+    """As of LoggedNode."""
 
 
 async def show_executions(
@@ -207,7 +211,16 @@ async def list_execution_log(tx: Tx, *, shard: Shard, execution_id: UUID) -> lis
     """What the nodes that are not sends did, in order."""
     rows = await tx.fetch(_SQL["list_execution_log"], shard=shard, execution_id=execution_id)
     return [
-        LoggedNode(row["node"], row["status"], row["saw"], row["output"], row["error"], row["started_at"], row["at"])
+        LoggedNode(
+            node=row["node"],
+            status=row["status"],
+            saw=row["saw"],
+            output=row["output"],
+            error=row["error"],
+            started_at=row["started_at"],
+            at=row["at"],
+            seen=row["seen"],
+        )
         for row in rows
     ]
 
@@ -273,4 +286,5 @@ def _item(row: Row) -> LoggedItem:
         created_at=row["created_at"],
         first_marked_at=row["first_marked_at"],
         finalized_at=row["finalized_at"],
+        seen=row["seen"],
     )

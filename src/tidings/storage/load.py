@@ -153,6 +153,8 @@ def frontier_to_json(frontier: Frontier) -> Json:
     }
     if planned := {one.node: one.planned_at.isoformat() for one in frontier.ready if one.planned_at}:
         stored["planned"] = planned
+    if frontier.retries:
+        stored["retries"] = frontier.retries
     return stored
 
 
@@ -163,6 +165,7 @@ def frontier_from_json(stored: Any) -> Frontier:
         tuple([_ready(node, at, planned) for node, at in stored["ready"]]),
         frozenset(stored["arrived"]),
         frozenset(stored["dead"]),
+        stored.get("retries", 0),
     )
 
 

@@ -1,5 +1,6 @@
 """Read what a person wants to see; the only module that views, metrics and commands read through. Never writes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from tidings.domain.ids import Shard
 from tidings.domain.item import ItemStatus
 from tidings.domain.queue import Lane
 from tidings.domain.run import RunStatus
+from tidings.domain.words import ShownStatus
 from tidings.storage.database import Tx
 from tidings.storage.resolve import FoundItem, found_item
 from tidings.storage.statements import load
@@ -214,7 +216,10 @@ async def count_items(tx: Tx, *, shard: Shard) -> Sequence[tuple[ItemStatus, boo
     return [(ItemStatus(row["status"]), row["in_doubt"], row["items"]) for row in rows]
 
 
-async def count_executions(tx: Tx, *, shard: Shard) -> Mapping[ExecutionStatus, int]:
-    """One shard's executions by status."""
+async def count_executions(tx: Tx, *, shard: Shard) -> Mapping[ShownStatus, int]:
+    """One shard's executions by the state that people see."""
     rows = await tx.fetch(_SQL["count_executions"], shard=shard)
-    return {ExecutionStatus(row["status"]): row["executions"] for row in rows}
+    sums = Counter[ShownStatus]()
+    for row in rows:
+        sums[ShownStatus(row["status"])] += row["executions"]
+    return +sums  # without those that nothing is in

@@ -68,6 +68,7 @@ async def reserve_items(
         marks=marks,
         contact_ids=[item.contact_id for item in items] if any(item.contact_id for item in items) else [],
         skips=[item.skip is not None for item in items] if any(item.skip for item in items) else [],
+        seen=[item.seen for item in items] if any(item.seen for item in items) else [],
         now=now,
     )
     return {row["id"]: row["marked"] for row in rows}

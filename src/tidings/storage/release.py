@@ -39,6 +39,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     saw: Json | None = None
     started_at: datetime | None = None
     error: str | None = None
+    seen: Sequence[str] | None = None  # of the results it saw, those of nodes that do not lead to it
 
 
 class MovedJob(msgspec.Struct, frozen=True):
@@ -102,6 +103,7 @@ async def insert_execution_log(tx: Tx, *, shard: Shard, entries: Sequence[LogEnt
         saw=[entry.saw for entry in entries],
         started_at=[entry.started_at for entry in entries],
         errors=[entry.error for entry in entries],
+        seen=[entry.seen for entry in entries],
     )
 
 

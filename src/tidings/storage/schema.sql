@@ -29,8 +29,15 @@ begin
 end
 $$;
 
--- The state a person sees. A pause holds from the moment it is asked for: nothing more can be marked. domain/words.py
--- has each product's words for it.
+-- The state a person sees. A pause holds from the moment it is asked for: nothing more can be marked. What has started
+-- stays so, whatever it waits for. domain/words.py has each product's words for it.
+create function shown_status(status text, stop text, started_at timestamptz) returns text
+    language sql immutable parallel safe
+    return case when status in ('completed', 'failed', 'cancelled') then status
+                when stop = 'pause' then 'paused'
+                when started_at is not null then 'processing'
+                else 'enqueued' end;
+-- As the version before this one asks for it; both may run while a database is brought up to date.
 create function shown_status(status text, stop text, leased boolean, cursor text, entry text) returns text
     language sql immutable parallel safe
     return case when status in ('completed', 'failed', 'cancelled') then status
@@ -134,6 +141,7 @@ create table queue (
     wake    boolean     not null default false,                -- look again as soon as this lease ends
     stop    text        check (stop in ('pause', 'cancel')),
     crashes smallint    not null default 0,
+    started_at timestamptz,                                    -- when it was first claimed to be worked on
     primary key (shard, id),
     constraint queue_shard_check check (shard = shard_of(id))
 );
@@ -309,6 +317,7 @@ create table outbox (
     event_id            uuid,
     max_attempts        smallint,                              -- of a rule's item, where it is not 000's five
     planned_at          timestamptz,                           -- when its last call was to be made, if not at once
+    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
     primary key (shard, id),
     constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint outbox_shard_check check (shard = shard_of(id)),
@@ -361,6 +370,7 @@ create table execution_log (
     at           timestamptz not null,
     saw          jsonb,
     started_at   timestamptz,
+    seen         jsonb,                                        -- as of the outbox
     primary key (shard, execution_id, node, visit)
 );
 

@@ -21,7 +21,9 @@ chosen as materialized (
 )
 update queue
    set due_at = :lease_until, fence = queue.fence + 1, leased = true, wake = false,
-       crashes = queue.crashes + queue.leased::integer
+       crashes = queue.crashes + queue.leased::integer,
+       -- Who is only told to stop does not start. The row is written anyway: its execution learns of it at its release.
+       started_at = coalesce(queue.started_at, case when queue.stop is null then :now end)
     -- An array, not a join: a plan made without knowing :limit would join by reading the whole shard.
  where queue.shard = :shard and queue.id = any(array(select id from chosen))
 returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop,

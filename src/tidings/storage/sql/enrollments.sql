@@ -2,7 +2,7 @@
 -- Enrollments of a workspace by id. A cancel holds from the moment it is asked for: nothing more can be marked.
 select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
        e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
@@ -15,7 +15,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
 -- One shard's enrollments in a sequence, newest first; reads the index of its enrollments from the end.
 select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
        e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
   from executions e
   join workflows w on w.id = e.workflow_id
@@ -25,7 +25,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
    and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:statuses::text[] is null
         or case when q.stop = 'cancel' then 'cancelled'
-                else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
+                else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end = any(:statuses))
    and (:cursors::text[] is null or e.cursor = any(:cursors))
    and e.id >= :since and e.id < :before
  order by e.id desc
@@ -35,7 +35,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
 -- Every enrollment of a contact, in whatever sequence, newest first.
 select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end as status, e.frontier, e.error, e.error_node,
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
        e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
@@ -45,7 +45,7 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
    and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and (:statuses::text[] is null
         or case when q.stop = 'cancel' then 'cancelled'
-                else shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) end = any(:statuses))
+                else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end = any(:statuses))
    and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;

@@ -1,26 +1,29 @@
 -- name: show_executions
 -- Executions of a workspace by id, as a person sees them; one that is tried again shows what went wrong the last time.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
-       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
+       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
        coalesce(e.error, f.error) as error, coalesce(e.error_node, f.node) as error_node, e.triggered_by,
-       e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at, q.leased, q.stop
+       e.idempotency_key, e.contact_id, e.created_at, coalesce(e.started_at, q.started_at) as started_at,
+       e.ended_at, q.due_at, q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
   left join queue q on q.shard = :shard and q.id = e.id
   left join (
-      select distinct on (o.execution_id) o.execution_id, o.node, o.error from outbox o
+      select distinct on (o.execution_id) o.execution_id, o.node, o.error, o.retry_at from outbox o
        where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and o.status = 'queued' and o.error is not null
-       order by o.execution_id, o.retry_at, o.id
-  ) f on f.execution_id = e.id and e.ended_at is null and e.attempts > 0
+         and o.attempts > 0
+       order by o.execution_id, o.retry_at, o.id desc
+       -- What is held in doubt is news only where the walk still stands at it.
+  ) f on f.execution_id = e.id and e.ended_at is null and (f.retry_at is not null or f.node = e.cursor)
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace;
 
 -- name: list_executions
 -- One shard's executions, newest first; reads one index from its end.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
-       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at,
-       q.leased, q.stop
+       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -35,9 +38,9 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 -- name: list_live_executions
 -- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
-       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at, q.due_at,
-       q.leased, q.stop
+       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
   from queue q
   join executions e on e.shard = :shard and e.id = q.id
   join workflow_versions v on v.id = e.version_id
@@ -45,7 +48,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
  where q.shard = :shard and q.kind = 'execution' and e.tenant_id = :tenant and e.workspace_id = :workspace
    -- The few that are paused are told apart before their executions are read.
    and (:status::text <> 'paused' or q.stop = 'pause')
-   and shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status
+   and shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) = :status
    and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
    and q.id >= :since and q.id < :before
  order by q.id desc
@@ -54,15 +57,15 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 -- name: list_executions_of_contact
 -- One shard's executions for a contact, newest first; reads the index of contacts.
 select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
-       shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at, e.ended_at,
-       q.due_at, q.leased, q.stop
+       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
+       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
   left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
-   and (:status::text is null or shown_status(e.status, q.stop, q.leased, e.cursor, v.entry) = :status)
+   and (:status::text is null or shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) = :status)
    and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
    and e.id >= :since and e.id < :before
  order by e.id desc
@@ -95,14 +98,14 @@ select distinct execution_id, provider
 
 -- name: list_execution_log
 -- What the nodes of an execution that are not sends did.
-select node, status, saw, output, error, started_at, at from execution_log
+select node, status, saw, output, error, started_at, at, seen from execution_log
  where shard = :shard and execution_id = :execution_id
  order by at, node;
 
 -- name: list_execution_items
 -- Every item of an execution with what became of it.
 select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id, error,
-       result, created_at, first_marked_at, finalized_at
+       result, created_at, first_marked_at, finalized_at, seen
   from outbox
  where shard = :shard and execution_id = :execution_id
  order by created_at, id;

@@ -1,11 +1,11 @@
 -- name: reserve_items
 -- Writes the items of a node, for owners whose lease still holds. What exists already is the plan and stays. An item
 -- that will be called at once gets its first mark in the same row, unless its owner was stopped meanwhile. Where no
--- item is for a contact, :contact_ids and :skips are empty, and cost nothing.
+-- item is for a contact, :contact_ids and :skips are empty, and cost nothing; so is :seen where no way runs beside.
 insert into outbox (
     shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider, recipient, payload,
     status, skipped, idempotency_key, error, created_at, finalized_at, marked_attempt, attempts, marked_fence, marked_at,
-    first_marked_at, contact_id
+    first_marked_at, contact_id, seen
 )
 select q.shard, t.id, e.tenant_id, e.workspace_id, e.id, t.node, t.visit, t.ordinal, t.channel, t.provider,
        t.recipient, t.payload, case when t.error is null then 'queued' when t.skip then 'skipped' else 'failed' end,
@@ -13,13 +13,13 @@ select q.shard, t.id, e.tenant_id, e.workspace_id, e.id, t.node, t.visit, t.ordi
        case when t.error is not null then :now::timestamptz end, (t.mark and q.stop is null)::integer,
        (t.mark and q.stop is null)::integer, case when t.mark and q.stop is null then t.fence end,
        case when t.mark and q.stop is null then :now::timestamptz end,
-       case when t.mark and q.stop is null then :now::timestamptz end, t.contact_id
+       case when t.mark and q.stop is null then :now::timestamptz end, t.contact_id, t.seen
   from unnest(
            :ids::uuid[], :owners::uuid[], :fences::bigint[], :nodes::text[], :visits::smallint[], :ordinals::bigint[],
            :channels::text[], :providers::text[], :recipients::text[], :payloads::jsonb[], :keys::bytea[],
-           :errors::text[], :marks::boolean[], :contact_ids::uuid[], :skips::boolean[]
+           :errors::text[], :marks::boolean[], :contact_ids::uuid[], :skips::boolean[], :seen::jsonb[]
        ) as t(id, owner, fence, node, visit, ordinal, channel, provider, recipient, payload, idempotency_key, error, mark,
-              contact_id, skip)
+              contact_id, skip, seen)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
   join executions e on e.shard = :shard and e.id = t.owner
  where q.shard = :shard

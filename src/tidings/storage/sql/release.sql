@@ -4,7 +4,8 @@
 -- had not heard of the stop. Its results are kept; whoever claims it next ends it as cancelled, or lets it rest.
 with moved as materialized (
     select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.frontier, t.cursor, t.vars, t.attempts,
-           t.error, t.error_node, t.ended_at, t.due_at, t.ended_at is not null and q.stop is distinct from t.stop as held_back
+           t.error, t.error_node, t.ended_at, t.due_at, q.started_at,
+           t.ended_at is not null and q.stop is distinct from t.stop as held_back
       from unnest(
                :ids::uuid[], :fences::bigint[], :stops::text[], :statuses::text[], :frontiers::jsonb[], :cursors::text[],
                :vars::jsonb[], :attempts::smallint[], :errors::text[], :error_nodes::text[], :ended_at::timestamptz[],
@@ -16,7 +17,7 @@ with moved as materialized (
 ),
 executed as (
     update executions e
-       set frontier = m.frontier, vars = m.vars, attempts = m.attempts, started_at = coalesce(e.started_at, :now),
+       set frontier = m.frontier, vars = m.vars, attempts = m.attempts, started_at = coalesce(e.started_at, m.started_at),
            status = case when m.held_back then e.status else m.status end,
            cursor = case when m.held_back then e.cursor else m.cursor end,
            error = case when m.held_back then e.error else m.error end,
@@ -46,12 +47,12 @@ select t.id
 
 -- name: insert_execution_log
 -- What nodes other than sends saw and did.
-insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error)
-select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error
+insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error, seen)
+select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error, t.seen
   from unnest(
            :ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[], :saw::jsonb[],
-           :started_at::timestamptz[], :errors::text[]
-       ) as t(id, node, status, output, at, saw, started_at, error)
+           :started_at::timestamptz[], :errors::text[], :seen::jsonb[]
+       ) as t(id, node, status, output, at, saw, started_at, error, seen)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard
     on conflict do nothing;
