@@ -1,5 +1,8 @@
 -- The kernel's tables. Narrow and hot (queue) apart from wide and cold; every hot table's keys begin with `shard`,
--- and a CHECK ties `shard` to the bucket inside the id, so the same key cannot hide on another shard.
+-- and a CHECK ties `shard` to the bucket inside the id: a row is where its id says, and nowhere else.
+--
+-- Within a shard the database refuses the same idempotency key twice. Nothing in it ties a key to its shard: what has the
+-- same key has an owner of the same bucket because the code makes it so, and `tidings verify` looks for a key in two shards.
 
 -- The bucket inside an id: the 12 bits after the version of a UUID v7.
 create function bucket_of_id(id uuid) returns integer
