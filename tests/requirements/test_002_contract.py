@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from typing import get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -18,10 +19,10 @@ from tests.requirements.conftest import Json, MakeEngine, Sql
 from tidings import Engine
 from tidings.domain.caller import Caller
 from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Marked
+from tidings.domain.item import Channel, Marked, Reserved
 from tidings.domain.keys import campaign_key
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Keyed
+from tidings.domain.provider import Keyed, Provider
 from tidings.domain.queue import Lane
 from tidings.providers.fake import FakeProvider
 
@@ -236,6 +237,22 @@ async def test_002_never_a_job_completed_with_items_still_queued(
 
     with pytest.raises(asyncpg.CheckViolationError, match="jobs_terminal_check"):
         await sql.execute("update jobs set status = 'completed', ended_at = '2026-03-02'")
+
+
+# C1
+
+
+def test_002_c1_a_provider_call_without_a_mark_does_not_type_check() -> None:
+    """Checked by `make check`: mypy is strict, so it complains as soon as one of these is no error any more."""
+
+    async def host_application(provider: FakeProvider, row: Reserved) -> None:
+        await provider.send(row, lambda: True)  # type: ignore[arg-type]
+        await provider.send(Marked(row.id), lambda: True)  # type: ignore[arg-type]
+        await provider.send(Marked(), lambda: True)  # type: ignore[call-arg]
+        Marked(id=row.id, owner=row.owner, recipient="ada@example.com")  # type: ignore[call-arg]
+
+    assert get_type_hints(FakeProvider.send)["item"] is get_type_hints(Provider.send)["item"] is Marked
+    assert callable(host_application)
 
 
 # C2
