@@ -369,7 +369,7 @@ async def test_every_job_tells_each_change_of_its_state_once(
         assert lines[0] == ("queued", "engine")
         assert lines[-1] == (ended[id], "engine")
         assert sorted(lines[1:-1]) == [("locked", "engine"), ("pause", "ann"), ("resume", "ann")]
-    assert max([found["attempts"] for found in await sql.fetch("select attempts from jobs")]) > 1
+    assert {found["attempts"] for found in await sql.fetch("select attempts from jobs")} == {1}  # none was lost
     seen = await sql.fetch("select event from campaign_audit_log where subject_kind = 'job'")
     assert len(seen) == sum(map(len, told.values()))
     [one, *_] = told
