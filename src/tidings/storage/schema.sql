@@ -208,6 +208,7 @@ create table runs (
     time_zone       text        not null default 'contact',
     max_lateness    interval,
     is_test         boolean     not null default false,
+    retried_by      uuid,                                      -- the last run to try its failed items again
     primary key (shard, id),
     constraint runs_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint runs_shard_check check (shard = shard_of(id)),
