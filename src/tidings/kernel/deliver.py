@@ -120,7 +120,7 @@ class Flight:
         names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
         room = {
             name: 0
-            if self.outages.is_out(name) or blocked_until(self.kernel, name, now)
+            if self.outages.is_out(name) or blocked_until(self.kernel, name, self.lane, now)
             else self._line(name).promise(wanted)
             for name, wanted in Counter(filter(None, names)).items()
         }
@@ -192,7 +192,7 @@ class Flight:
 
     def _not_before(self, provider: str, now: datetime) -> datetime | None:
         """When to look again, if nothing of a provider may be called here now."""
-        until = blocked_until(self.kernel, provider, now)
+        until = blocked_until(self.kernel, provider, self.lane, now)
         return until or self.outages.not_before(provider, self._line(provider).is_busy, now)
 
     def _choose(self, now: datetime) -> list[Parcel]:
