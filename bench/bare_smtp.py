@@ -10,15 +10,13 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import cast
-from uuid import uuid4
 
 import uvloop
 
 from bench.programs import told_to_begin, told_to_end
 from bench.sink import HOST
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Fence, ItemId, Marked, OwnerId
 from tidings.providers.letter import Letter, Sender, compose
+from tidings.testing import marked_item
 
 PORT, CONNECTIONS, MESSAGES = "BENCH_SMTP_PORT", "BENCH_CONNECTIONS", "BENCH_MESSAGES"
 """The variables that say where, over how many connections, and how many messages this process sends."""
@@ -27,18 +25,11 @@ SENDER = Sender("bench@example.com")
 
 def letter() -> Letter:
     """What somebody of the campaign gets."""
-    item = Marked(
-        id=ItemId(uuid4()),
-        owner=OwnerId(uuid4()),
-        fence=Fence(1),
-        attempt=1,
-        attempts=1,
-        channel=Channel.EMAIL,
+    item = marked_item(
+        "p12345@example.com",
+        {"subject": "Hello Person 12345", "body": "Good to see you, Person 12345."},
         provider="smtp",
-        recipient="p12345@example.com",
-        payload={"subject": "Hello Person 12345", "body": "Good to see you, Person 12345."},
         key=b"k" * 32,
-        workspace=Workspace(),
     )
     made = compose(item, SENDER, datetime.now(UTC))
     if not isinstance(made, Letter):

@@ -18,11 +18,21 @@ def test_an_example_runs_to_its_end_and_every_promise_holds(example: Path, tmp_p
     assert "every promise holds: True" in done.stdout
 
 
-def test_the_example_of_a_users_own_tests_passes(tmp_path: Path) -> None:
-    file = tmp_path / "test_trial.py"
-    file.write_text((Path(__file__).parent.parent / "examples" / "testing" / "test_trial.py").read_text())
-    command = [sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "--rootdir", str(tmp_path), str(file)]
+def test_the_examples_of_a_users_own_tests_pass(tmp_path: Path) -> None:
+    for file in (Path(__file__).parent.parent / "examples" / "testing").glob("test_*.py"):
+        (tmp_path / file.name).write_text(file.read_text())
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-o",
+        "asyncio_mode=auto",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     assert done.returncode == 0, done.stdout
-    assert "4 passed" in done.stdout
+    assert "6 passed" in done.stdout

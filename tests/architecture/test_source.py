@@ -193,10 +193,11 @@ def constructions(path: Path, name: str) -> int:
 
 
 def test_only_the_mark_makes_what_a_provider_takes() -> None:
-    """A Marked item is the proof of a committed mark, so nobody else may make one."""
-    made = {name: constructions(path, "Marked") for path, name in NAMES.items()}
+    """A Marked item is the proof of a committed mark, so nobody else may make one but for tests of providers."""
+    made = {name: constructions(path, "make_marked") for path, name in NAMES.items()}
 
-    assert {name for name, count in made.items() if count} == {"kernel/mark.py"}
+    assert {name for name, count in made.items() if count} == {"kernel/mark.py", "testing/marked.py"}
+    assert sum(constructions(path, "Marked") for path in MODULES) == 0
 
 
 def test_sql_stands_only_in_the_storage_folder() -> None:

@@ -33,6 +33,10 @@ class Moment(StrEnum):
     AFTER = "after"  # the server has committed, and nobody hears of it
 
 
+FAREWELL = b"X"
+"""How PostgreSQL's protocol says that a connection ends."""
+
+
 @dataclass(slots=True)
 class CommitCut:
     """Cut the next commit of one of these statements."""
@@ -85,6 +89,7 @@ class Link:
     client: tuple[StreamReader, StreamWriter]
     server: tuple[StreamReader, StreamWriter]
     is_deaf: bool = False
+    was_asked_in_vain: bool = False  # since it is deaf
     _frontend: Frontend = field(default_factory=Frontend)
     _unheard: bytes | None = None  # the end of an answer that the client shall not get
 
@@ -111,6 +116,8 @@ class Link:
                 await self.proxy.endure(len(data))
                 if not self.is_deaf:
                     await carry(data)
+                elif reader is self.client[0] and data[:1] != FAREWELL:
+                    self.was_asked_in_vain = True
 
     async def _upward(self, data: bytes) -> None:
         for message in self._frontend.feed(data) if self.proxy.speaks_postgres else ():

@@ -53,7 +53,7 @@ async def test_a_campaign_deployed_from_a_shell_without_settings_is_sent_by_the_
     assert bare("contacts", "create", "--data", '{"externalId": "ada", "email": "ada@example.com"}').status == 0
     assert bare("campaigns", "create", "--data", f"@{written(tmp_path, 'letter.json', LETTER)}").status == 0
     refused = bare("campaigns", "deploy", "spring").complaint
-    async with running_sink() as sink:
+    async with running_sink(most=100) as sink:
         call = bare.call("worker", TIDINGS_SMTP_URL=sink.url, TIDINGS_ALLOW_PRIVATE_ADDRESSES="true")
         async with asyncio.timeout(DEADLINE_SECONDS), forked.running(call) as worker:
             while not (await asyncio.to_thread(bare, "workers", "list", "--json")).json:

@@ -21,6 +21,7 @@ from tidings.kernel.jobs import work_jobs
 from tidings.kernel.rollup import work_runs
 from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Recipient
+from tidings.kernel.wake import listen
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, TransientFailure, Tx
 
@@ -151,6 +152,21 @@ async def frozen_in_call(engine: Engine, provider: FakeProvider, calls: int = 1)
         yield answered
         if answered.is_set():
             await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def listening(engine: Engine) -> AsyncIterator[None]:
+    """A worker that hears what others are told, from the beginning of the block on."""
+    hears = asyncio.Event()
+    task = asyncio.create_task(listen(engine.kernel.db, engine.kernel.stops, lambda _: hears.set()))
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await hears.wait()
+        yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -22,7 +22,7 @@ from tests.enrolling import (
     work_until,
 )
 from tests.kernel.conftest import MakeWorker
-from tests.kernel.scenes import Sql, assert_kept, with_lossy_database
+from tests.kernel.scenes import Sql, assert_kept, listening, until, with_lossy_database
 from tidings.domain.execution import ExecutionStatus
 from tidings.domain.ids import Bucket, enrollment_id, make_id, milliseconds_of
 from tidings.domain.item import Marked
@@ -367,29 +367,39 @@ async def test_who_is_parked_looks_again_even_if_nobody_wakes_them(
     assert (at_once, len(provider.calls)) == (0, 3)
 
 
+@pytest.mark.parametrize("whole", [True, False])
 async def test_a_pause_in_the_middle_of_a_batch_stops_what_was_not_called_yet(
-    engine: Engine, clock: ManualClock, db: Database
+    engine: Engine, clock: ManualClock, db: Database, sql: Sql, whole: bool
 ) -> None:
+    """Of the whole sequence, or of all its enrollments; also what is marked already and waits for its slot."""
     slow = FakeProvider(concurrency=2)
     worker = await make_engine(db, clock, slow)
     await make_contacts(engine, 60)
     sequence = await make_sequence(engine, step(0))
     await engine.enrollments.batch_enroll(CALLER, sequence, {"all": True})
 
+    async def set_going(going: bool) -> None:
+        if whole:
+            await set_status(engine, sequence, "active" if going else "paused")
+        else:
+            status = EnrollmentStatus.ACTIVE if going else EnrollmentStatus.PAUSED
+            await engine.enrollments.set_status_of_many(CALLER, sequence, EnrollmentFilter(all=True), status)
+
     async def pause_at_the_third(_: Marked) -> Outcome:
         if len(slow.calls) == 3:
-            await set_status(engine, sequence, "paused")
-            clock.advance(seconds=3)
+            await set_going(False)
+            await until(lambda: worker.kernel.stops.sequences > 0)
         return Accepted("m")
 
     slow.answer = pause_at_the_third
-    await worker.work_everything()
-    while_paused = len(slow.calls)
-    await set_status(engine, sequence, "active")
+    async with listening(worker):
+        await worker.work_everything()
+    while_paused = len(slow.calls), await sql.fetchval("select count(*) from outbox where marked_at is not null")
+    await set_going(True)
     await worker.work_everything()
     await worker.kernel.renderer.close()
 
-    assert while_paused < 30
+    assert while_paused == (3, 3)
     assert sorted(call.recipient for call in slow.calls) == sorted(f"p{number}@example.com" for number in range(60))
 
 

@@ -48,6 +48,10 @@ async def without_a_mark(provider: Provider, item: Reserved) -> None:
 
 async def without_a_row(provider: Provider, item: Planned) -> None:
     await provider.send(item, lambda: True)
+
+async def with_a_mark_of_its_own(provider: Provider, item: Reserved) -> None:
+    await provider.send(Marked(item), lambda: True)
+    await provider.send(Marked(id=item.id), lambda: True)
 """
 
 
@@ -60,15 +64,16 @@ def test_c1_a_handler_that_calls_a_provider_without_a_marked_row_does_not_compil
     checked = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     wrong = [line for line in checked.stdout.splitlines() if "error:" in line]
-    assert [line.split(":")[1] for line in wrong] == ["9", "12"], checked.stdout + checked.stderr
-    assert all('expected "Marked"' in line for line in wrong)
+    assert [line.split(":")[1] for line in wrong] == ["9", "12", "15", "16"], checked.stdout + checked.stderr
+    assert all('expected "Marked"' in line for line in wrong[:2])
+    assert all('"Marked"' in line for line in wrong[2:])
 
 
 def test_c1_only_mark_makes_marked_items_and_only_deliver_sends_them() -> None:
-    makers = {path for path, call in _calls() if isinstance(call.func, ast.Name) and call.func.id == "Marked"}
+    makers = {path for path, call in _calls() if isinstance(call.func, ast.Name) and call.func.id == "make_marked"}
     senders = {path for path, call in _calls() if ast.unparse(call.func).endswith("provider.send")}
 
-    assert makers == {"kernel/mark.py"}
+    assert makers == {"kernel/mark.py", "testing/marked.py"}  # the second for tests of providers
     assert senders == {"kernel/deliver.py"}
 
 

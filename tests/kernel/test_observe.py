@@ -54,11 +54,24 @@ select shard, (left(id::text, 24) || '000000000001')::uuid, tenant_id, workspace
 """
 
 
+ELSEWHERE = """
+insert into outbox (shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, status,
+                    idempotency_key, created_at)
+select o.shard, (left(o.id::text, 24) || '000000000001')::uuid, o.tenant_id, o.workspace_id, o.run_id, o.job_id, 1000,
+       o.channel, o.provider, o.recipient, o.status,
+       (select e.idempotency_key from outbox e where e.shard <> o.shard limit 1), o.created_at
+  from outbox o
+ where o.shard = (select max(shard) from outbox) and o.ordinal < 1000
+ limit 1
+"""
+
+
 @pytest.mark.parametrize(
     ("scene", "sin", "check", "offender"),
     [
         (sleeping_execution, "update outbox set marked_attempt = 0", "marks", "select id from outbox"),
         (sleeping_execution, DOUBLE, "doubles", "select id from outbox"),
+        (planned_run, ELSEWHERE, "keys", "select id from outbox where ordinal = 1000"),
         (planned_run, "delete from queue where kind = 'job'", "lost items", "select id from outbox"),
         (sleeping_execution, "delete from queue", "lost executions", "select id from executions"),
         (planned_run, "delete from queue where kind = 'job'", "lost jobs", "select id from jobs"),

@@ -1,6 +1,6 @@
 """Which provider serves a channel is a fact in the database, not of the process that asks (rule 18)."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -52,10 +52,10 @@ async def process(db: Database, clock: ManualClock) -> AsyncIterator[MakeProcess
         await one.kernel.renderer.close()
 
 
-async def live(engine: Engine) -> None:
+async def live(engine: Engine, lanes: Sequence[Lane] = tuple(Lane)) -> None:
     """Write down that a worker of this engine lives."""
     now = await engine.kernel.clock.now()
-    me = ListedWorker(uuid4(), "here", 1, "1", list(Lane), services_of(engine.kernel), now, now)
+    me = ListedWorker(uuid4(), "here", 1, "1", list(lanes), services_of(engine.kernel), now, now)
     await engine.kernel.db.persist(lambda tx: workers.beat_worker(tx, worker=me), alone=True)
 
 
@@ -230,11 +230,15 @@ async def test_what_somebody_else_has_held_since_is_not_passed_over_any_more(
     assert len(await claim(unable)) == 1
 
 
+@pytest.mark.parametrize("lanes", [None, [Lane.SEQUENCES]])
 async def test_work_that_nobody_serves_waits_and_is_not_asked_for_all_the_time(
-    process: MakeProcess, clock: ManualClock, sql: Sql
+    process: MakeProcess, clock: ManualClock, sql: Sql, lanes: list[Lane] | None
 ) -> None:
+    """Nor is it handed over to somebody who has the provider, but works on other lanes only."""
     able, unable = await process(FakeProvider("mail"), email="mail"), await process()
     await start_many(able, 1)
+    if lanes:
+        await live(able, lanes)
 
     await work(unable)
 

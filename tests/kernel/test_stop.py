@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.conftest import ManualClock
+from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import (
     Sql,
     assert_kept,
@@ -18,9 +18,11 @@ from tests.kernel.scenes import (
     deploy,
     email,
     frozen_in_call,
+    listening,
     plan_runs,
     row,
     start,
+    until,
     with_lossy_database,
     work,
     work_leases,
@@ -37,7 +39,7 @@ from tidings.kernel.observe import show_history
 from tidings.providers.fake import FakeProvider
 from tidings.storage import load as storage_load
 from tidings.storage import resolve as storage_resolve
-from tidings.storage.database import Tx
+from tidings.storage.database import Database, Tx
 from tidings.storage.load import LoadedRun
 
 
@@ -246,18 +248,97 @@ async def test_a_paused_run_sends_nothing_and_goes_on_when_resumed(
     assert len(provider.calls) == 6
 
 
-async def test_a_run_paused_before_its_audience_is_planned_plans_nobody(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+@pytest.mark.parametrize("ask", [Engine.pause_run, Engine.cancel_run])
+async def test_what_is_marked_and_waits_for_its_slot_is_taken_back_when_its_run_is_stopped(
+    engine: Engine, clock: ManualClock, db: Database, sql: Sql, ask: Callable[..., Awaitable[None]]
+) -> None:
+    """Asked in one process, obeyed in another: only calls that had begun are made, and nothing is in doubt."""
+    slow = FakeProvider(concurrency=5)
+    worker = await make_engine(db, clock, slow)
+    run = await deploy(engine, 60)
+    await plan_runs(engine)
+
+    async def marks() -> int:
+        return int(await sql.fetchval("select count(*) from outbox where marked_at is not null"))
+
+    async def are_taken_back() -> bool:
+        return await marks() == 4
+
+    async with listening(worker), frozen_in_call(worker, slow, calls=4) as answered:
+        before = await marks(), len(slow.calls)
+        await ask(engine, run)
+        await until(are_taken_back)
+        answered.set()
+    await work(worker)
+
+    shown = await engine.run(run)
+    assert before == (8, 4)
+    assert (len(slow.calls), shown.counts.sent, shown.in_doubt) == (4, 4, 0)
+    assert await marks() == 4
+    if ask is Engine.pause_run:
+        await engine.resume_run(run)
+        await work(worker)
+        assert len(slow.calls) == len({call.recipient for call in slow.calls}) == 60
+    await assert_kept(engine)
+    await worker.kernel.notifier.close()
+    await worker.kernel.renderer.close()
+
+
+async def test_a_pause_taken_back_while_the_worker_holds_the_job_stops_nothing(
+    engine: Engine, clock: ManualClock, db: Database, sql: Sql
+) -> None:
+    """The worker marks anew what it took back, and goes on."""
+    slow = FakeProvider(concurrency=5)
+    worker = await make_engine(db, clock, slow)
+    run = await deploy(engine, 60)
+    await plan_runs(engine)
+
+    async with listening(worker), frozen_in_call(worker, slow, calls=4) as answered:
+        await engine.pause_run(run)
+        await engine.resume_run(run)
+        answered.set()
+    await work(worker)
+
+    assert len(slow.calls) == len({call.recipient for call in slow.calls}) == 60
+    await worker.kernel.notifier.close()
+    await worker.kernel.renderer.close()
+
+
+async def test_a_run_paused_before_its_audience_is_planned_shows_its_size_and_calls_nobody(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     run = await deploy(engine, 6)
 
     await engine.pause_run(run)
     await work(engine)
-    planned = await sql.fetchval("select count(*) from outbox")
+    clock.advance(hours=2)
+    await work(engine)
+    paused = await engine.run(run)
+    called = len(provider.calls)
     await engine.resume_run(run)
     await work(engine)
 
-    assert planned == 0
+    assert (paused.run.planned, paused.counts.planned, paused.queued, called) == (6, 6, 6, 0)
+    assert len(provider.calls) == 6
+    await assert_kept(engine)
+
+
+async def test_a_scheduled_run_that_is_paused_and_resumed_keeps_its_time(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    run = await deploy(engine, 6, scheduled_for=clock.time + timedelta(hours=5))
+
+    await engine.pause_run(run)
+    await work(engine)
+    await engine.resume_run(run)
+    await work(engine)
+    clock.advance(hours=4)
+    await work(engine)
+    before = await sql.fetchval("select count(*) from outbox"), len(provider.calls)
+    clock.advance(hours=1)
+    await work(engine)
+
+    assert before == (0, 0)
     assert len(provider.calls) == 6
 
 
@@ -371,16 +452,20 @@ async def test_a_cancelled_run_skips_what_is_left_and_its_status_follows_from_it
     await assert_kept(engine)
 
 
-async def test_a_run_cancelled_before_it_was_planned_plans_nobody_and_ends(
-    engine: Engine, clock: ManualClock, provider: FakeProvider
+async def test_a_run_cancelled_before_it_was_planned_accounts_for_everybody_and_ends(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
-    run = await deploy(engine, 6)
+    """Whatever its time and its rate: nobody waits for a place in order to be skipped."""
+    run = await deploy(engine, 6, scheduled_for=clock.time + timedelta(hours=5), rate_per_minute=1)
 
     await engine.cancel_run(run)
     await work(engine)
+    clock.advance(seconds=1)
+    await work(engine)
 
     shown = await engine.run(run)
-    assert (shown.run.planned, shown.run.ended_at is not None) == (0, True)
+    assert (shown.run.planned, shown.counts.skipped, shown.run.ended_at is not None) == (6, 6, True)
+    assert {tuple(one) for one in await sql.fetch("select status, error from outbox")} == {("skipped", "cancelled")}
     assert provider.calls == []
     await assert_kept(engine)
 

@@ -17,13 +17,14 @@ from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, judge
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, begin
 from tidings.domain.graph import Graph, Send
 from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Delivered, Fence, ItemId, ItemStatus, Marked, OwnerId, Reserved
+from tidings.domain.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.domain.retry import RetryPolicy
 from tidings.kernel import finalize, release
 from tidings.kernel.hand import Hand
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.marking import make_marked
 from tidings.kernel.plan import Case
 from tidings.kernel.slots import Pauses
 from tidings.storage.finalize import Fact as RealFact
@@ -170,18 +171,18 @@ def _real_fact(setting: Setting, hold: Hold, fence: int) -> RealFact:
 
 def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
     item = _reserved(hold.known, 0)
-    marked = Marked(
-        id=item.id,
-        owner=item.owner,
-        fence=Fence(fence),
-        attempt=hold.attempt,
-        attempts=hold.known.attempts + 1,
-        channel=item.channel,
-        provider=item.provider,
-        recipient=item.recipient,
-        payload={},
-        key=item.key,
-        workspace=item.workspace,
+    marked = make_marked(
+        item.id,
+        item.owner,
+        Fence(fence),
+        hold.attempt,
+        hold.known.attempts + 1,
+        item.channel,
+        item.provider,
+        item.recipient,
+        {},
+        item.key,
+        item.workspace,
     )
     return finalize.Landed(
         Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting), Lane.TRANSACTIONAL

@@ -11,6 +11,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from tests.kernel.scenes import Sql, email, graph
 from tests.model import guards
@@ -18,7 +19,7 @@ from tests.model.guards import Wish
 from tests.model.states import Fact, Item, Row, Status, Time
 from tidings.domain.execution import Execution, ExecutionStatus, Frontier
 from tidings.domain.ids import Shard, Workspace, bucket_of_id, make_id
-from tidings.domain.item import Channel, Fence, ItemId, ItemStatus, Marked, OwnerId, Planned, Reserved
+from tidings.domain.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
 from tidings.domain.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
 from tidings.kernel.horizon import BEGINNING
@@ -27,6 +28,7 @@ from tidings.storage.database import Tx
 from tidings.storage.finalize import Lost
 from tidings.storage.outbox import Unstarted, Wanted
 from tidings.storage.release import MovedExecution
+from tidings.testing import marked_item
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PAST, FUTURE = NOW - timedelta(minutes=1), NOW + timedelta(hours=1)
@@ -194,19 +196,7 @@ async def marked(pair: Pair, place: int, item: Item) -> None:
 async def unmarked(pair: Pair, place: int, item: Item) -> None:
     fence = item.marked_fence if pair.random.random() < 0.8 else pair.fence()
     attempt, doubtful = pair.attempt(item), pair.random.random() < 0.5
-    mark = Marked(
-        id=pair.id(place),
-        owner=OwnerId(pair.owner),
-        fence=Fence(fence),
-        attempt=attempt,
-        attempts=1,
-        channel=Channel.EMAIL,
-        provider="fake",
-        recipient="ada@example.com",
-        payload={},
-        key=b"",
-        workspace=Workspace(),
-    )
+    mark = replace(marked_item(attempt=attempt), id=pair.id(place), owner=OwnerId(pair.owner), fence=Fence(fence))
     await pair.commit(lambda tx: outbox.unmark_items(tx, shard=pair.shard, items=[Unstarted(mark, doubtful)], now=NOW))
     pair.row, pair.items[place] = guards.unmark(pair.row, item, fence, attempt, doubtful=doubtful)
 

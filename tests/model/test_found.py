@@ -18,6 +18,7 @@ from tests.model.states import Budget, Setting
 from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.ids import Shard
 from tidings.domain.outcome import Accepted, RetryLater, Unknown
+from tidings.domain.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel import doubt, executions
 from tidings.kernel.hand import Hand
@@ -76,10 +77,12 @@ async def test_an_unknown_answer_between_load_and_admit_stays_counted(
     await start(slow)
     face_doubt = doubt.face_doubt
 
-    async def face_doubt_later(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: datetime) -> set[object]:
+    async def face_doubt_later(
+        kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime
+    ) -> set[object]:
         answered.set()
         await until(lambda: is_unmarked(sql))
-        return set(await face_doubt(kernel, shard, hands, now))
+        return set(await face_doubt(kernel, shard, lane, hands, now))
 
     async with frozen_in_call(slow, provider) as answered:
         clock.advance(minutes=10)

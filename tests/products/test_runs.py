@@ -1,5 +1,6 @@
 """Runs as people watch and control them: counts, pause, cancel, retry, doubt, trace."""
 
+import asyncio
 import csv
 import io
 from datetime import timedelta
@@ -12,10 +13,12 @@ from tests.kernel.scenes import Sql, assert_kept
 from tests.products.campaign_scenes import ANN, BOB, CLARA, deploy, make_contacts, numbers, work_until_ended
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
+from tidings.domain.ids import bucket_of_id
 from tidings.domain.item import Channel, ItemStatus
 from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.run import RunStatus
 from tidings.engine import Deployment, Engine, Recipient, Resolution
+from tidings.kernel.retry_turn import require_turn, take_turn
 from tidings.products.outbox import OutboxFilter
 from tidings.products.run_retry import read_where
 from tidings.products.run_trace import csv_header, csv_lines
@@ -175,20 +178,43 @@ async def test_a_retry_takes_only_what_matches_and_nothing_a_second_time(
         await engine.runs.retry(ANN, run, RetryFilter(error="nothing of the kind"))
 
 
-async def test_two_retries_at_once_send_to_nobody_twice(
-    engine: Engine, clock: ManualClock, provider: FakeProvider
+async def test_of_two_retries_at_once_one_has_its_turn_and_the_other_leaves_nothing(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     run = await failed_run(engine, clock, provider)
     provider.calls.clear()
 
-    one, *_ = await engine.runs.retry(ANN, run, RetryFilter())
-    other, *_ = await engine.runs.retry(ANN, run, RetryFilter())
-    first = await work_until_ended(engine, clock, one.id)
-    second = await work_until_ended(engine, clock, other.id)
+    both = await asyncio.gather(*(engine.runs.retry(ANN, run, RetryFilter()) for _ in range(2)), return_exceptions=True)
+    [(new, *_)] = [one for one in both if not isinstance(one, BaseException)]
+    [refusal] = [one for one in both if isinstance(one, BaseException)]
+    with pytest.raises(Conflict, match=f"run {new.id} is taking"):  # until a worker has planned it
+        await engine.runs.retry(ANN, run, read_where("error=429"))
+    shown = await work_until_ended(engine, clock, new.id)
 
+    assert isinstance(refusal, Conflict)
+    assert numbers(shown, "planned", "sent") == [3, 3]
     assert len(provider.calls) == 3
-    assert first.counts.planned + second.counts.planned == 3
+    assert await sql.fetchval("select count(*) from runs") == 2
+    assert await sql.fetchval("select count(*) from run_parts where run_id <> all($1)", [run, new.id]) == 0
     await assert_kept(engine)
+
+
+async def test_a_retry_that_died_as_it_began_keeps_its_turn_for_a_minute_only(
+    engine: Engine, clock: ManualClock, provider: FakeProvider
+) -> None:
+    run = await failed_run(engine, clock, provider)
+    kernel = engine.kernel
+    dead = kernel.new_id(bucket_of_id(run), clock.time)
+    await take_turn(kernel, run, None, dead)
+
+    with pytest.raises(Conflict, match=f"run {dead} is taking"):
+        await engine.runs.retry(ANN, run, RetryFilter())
+    clock.advance(minutes=2)
+    new, *_ = await engine.runs.retry(ANN, run, RetryFilter())
+
+    assert new.retry_of == run
+    with pytest.raises(Conflict, match="somebody else retried"):  # it was only frozen, and comes to itself now
+        await kernel.db.persist(lambda tx: require_turn(kernel, tx, run, dead))
 
 
 async def test_a_retry_goes_to_where_the_contact_is_reached_now_and_leaves_out_who_is_gone(
@@ -369,7 +395,7 @@ async def test_every_job_tells_each_change_of_its_state_once(
         assert lines[0] == ("queued", "engine")
         assert lines[-1] == (ended[id], "engine")
         assert sorted(lines[1:-1]) == [("locked", "engine"), ("pause", "ann"), ("resume", "ann")]
-    assert max([found["attempts"] for found in await sql.fetch("select attempts from jobs")]) > 1
+    assert {found["attempts"] for found in await sql.fetch("select attempts from jobs")} == {1}  # none was lost
     seen = await sql.fetch("select event from campaign_audit_log where subject_kind = 'job'")
     assert len(seen) == sum(map(len, told.values()))
     [one, *_] = told

@@ -223,6 +223,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "list_contacts_of_status": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
         "find_retried": {"keys": [await every(sql, "select idempotency_key from outbox")]},
+        "find_item_of_key": {"key": await every(sql, "select idempotency_key from outbox")},
+        "read_keys": {"after": [b""]},
         "find_executions_by_key": {"keys": [["k1", "k2"]]},
         "find_correlated_executions": {"keys": [["k1", "k2"]]},
         "list_outbox_of_owner": {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidings.config import Config, variable
+from tidings.demo.sink import GO_ON
 from tidings.demo.trouble import DemoFailed
 
 GRACE_SECONDS = 10.0
@@ -36,9 +37,16 @@ class Sink:
 
     async def arrived(self) -> Arrived:
         """Ask what it has."""
+        return await self._ask("report")
+
+    async def go_on(self) -> None:
+        """Let it take as many messages as come."""
+        await self._ask(GO_ON)
+
+    async def _ask(self, line: str) -> Arrived:
         self.require_alive()
         stdin, stdout = _pipes(self._process)
-        stdin.write(b"report\n")
+        stdin.write(f"{line}\n".encode())
         answer = await stdout.readline()
         if not answer:
             raise DemoFailed("the SMTP sink ended by itself")
@@ -51,12 +59,13 @@ class Sink:
 
 
 @asynccontextmanager
-async def running_sink() -> AsyncIterator[Sink]:
-    """A sink for as long as the block."""
+async def running_sink(most: int) -> AsyncIterator[Sink]:
+    """A sink for as long as the block; it takes so many messages, and the others when it is told to go on."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "tidings.demo.sink",
+        str(most),
         stdin=PIPE,
         stdout=PIPE,
         limit=LONGEST_REPORT,

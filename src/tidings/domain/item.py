@@ -1,13 +1,13 @@
 """An item: one intended provider action, and the types it passes through on its way out.
 
-Planned → Reserved (a committed row) → Marked (a committed mark) → Delivered. A provider takes only a Marked item, so
-a call without a committed row does not type-check.
+Planned → Reserved (a committed row) → Marked (a committed mark) → Delivered. A provider takes only a Marked item, which
+only a committed mark makes, so a call without a committed row does not type-check.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType, TypeVar
+from typing import TYPE_CHECKING, Never, NewType, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -118,9 +118,14 @@ class Reserved(msgspec.Struct, frozen=True):
 class Marked(msgspec.Struct, frozen=True, eq=False):
     """An item whose mark is committed: the only thing a provider can be called with.
 
-    Made by kernel/mark.py from the rows its statement returned, and nowhere else (an architecture test looks).
-    `key` is the same at every attempt; a keyed provider passes it on as its idempotency key.
+    Made by kernel/mark.py from the rows its statement returned: to the type checker nobody else can make one. A test of
+    a provider gets one from tidings.testing. `key` is the same at every attempt; a keyed provider passes it on as its
+    idempotency key.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, nobody_has_this: Never, /) -> None: ...
 
     id: ItemId
     owner: OwnerId

@@ -38,9 +38,9 @@ class Staff:
     lanes: frozenset[Lane]
     serving: frozenset[tuple[Lane, str]]
 
-    def serves(self, provider: str) -> bool:
-        """Whether somebody can call a provider at all."""
-        return any(name == provider for _, name in self.serving)
+    def serves(self, provider: str, lane: Lane | None = None) -> bool:
+        """Whether somebody can call a provider for work of a lane, or of any."""
+        return any(name == provider and lane in (None, its_lane) for its_lane, name in self.serving)
 
     def lack_of_lane(self, *lanes: Lane) -> str | None:
         """Why nobody does the work of these lanes, if so."""
@@ -55,7 +55,7 @@ class Staff:
             return NO_WORKER
         if not self.serves(provider):
             return f"no worker serves {provider}"
-        if lane is not None and (lane, provider) not in self.serving:
+        if lane is not None and not self.serves(provider, lane):
             return f"no worker serves {provider} on the lane {lane.name.lower()}"
         return None
 

@@ -26,6 +26,7 @@ from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.call import call_in_time
 from tidings.kernel.finalize import Landed
+from tidings.kernel.heed import Heed
 from tidings.kernel.keep import Keeper
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import blocked_until, refresh_limits
@@ -80,6 +81,7 @@ class Flight:
         self.postponed: dict[UUID, datetime] = {}
         self.may_be_skipped = False
         self.longest_call = timedelta()
+        self.heed = Heed(kernel.stops, lane)
         self.stirred = asyncio.Event()
 
     def __enter__(self) -> Self:
@@ -99,7 +101,7 @@ class Flight:
         names = [None if item.error or self.consents.refusal(item) else item.provider for item in planned]
         room = {
             name: 0
-            if self.outages.is_out(name) or blocked_until(self.kernel, name, now)
+            if self.outages.is_out(name) or blocked_until(self.kernel, name, self.lane, now)
             else self._line(name).promise(wanted)
             for name, wanted in Counter(filter(None, names)).items()
         }
@@ -127,6 +129,7 @@ class Flight:
         return Flown(self.facts, self.postponed, self.consents.turned_away, self.outages.given_up)
 
     async def _commit_and_call(self) -> None:
+        self.unstarted += self.heed.take_back(self.lines.values(), self.keeper.held, self.parking)
         now = await self.kernel.clock.now()
         await refresh_limits(self.kernel, now, {one.wanted.item.provider for one in self.waiting})
         await self._keep_leases(now)
@@ -170,7 +173,7 @@ class Flight:
 
     def _not_before(self, provider: str, now: datetime) -> datetime | None:
         """When to look again, if nothing of a provider may be called here now."""
-        until = blocked_until(self.kernel, provider, now)
+        until = blocked_until(self.kernel, provider, self.lane, now)
         return until or self.outages.not_before(provider, self._line(provider).is_busy, now)
 
     def _choose(self, now: datetime) -> list[Parcel]:
@@ -215,7 +218,8 @@ class Flight:
         try:
             while ready:
                 if not (slots.take(lane) or await slots.wait(lane)):
-                    self._take_back(line)
+                    # There are fewer slots than when these were marked: they wait unmarked, or for another worker.
+                    self.unstarted += line.take_out(lambda _: True)
                     return
                 try:
                     if ready:
@@ -228,12 +232,6 @@ class Flight:
             if task := asyncio.current_task():
                 self.flying.discard(task)
             self.stirred.set()
-
-    def _take_back(self, line: Line) -> None:
-        """There are fewer slots than when these were marked: they wait unmarked, or for another worker."""
-        while line.ready:
-            self.unstarted.append(line.ready.popleft())
-            line.redeem()
 
     async def _call_next(self, line: Line, patience: Patience) -> None:
         item, parcel = line.ready.popleft()
@@ -258,10 +256,11 @@ class Flight:
             self._stir()
 
     def _may_begin(self, line: Line, item: Marked, parcel: Parcel, now: datetime) -> bool:
-        """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use, and
-        its contact was asked about of late: it may have waited long for its slot."""
+        """Whether a call may begin now that takes as long as any may, its provider is not known to be out of use,
+        nobody has asked it to stop, and its contact was asked about of late: it may have waited long for its slot."""
         return (
             not self.kernel.draining.is_set()
+            and not self.heed.is_stopped(item)
             and not self.outages.is_out(line.name, now)
             and self._may_call(line, item, now + line.call_deadline)
             and not self.consents.are_old_for(parcel.wanted.item)

@@ -5,7 +5,7 @@ lease half-way plans nobody twice. deploy_contacts.py and deploy_retry.py write 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 from uuid import UUID
@@ -129,9 +129,7 @@ _Chunk = _ListChunk | deploy_contacts.ContactChunk | deploy_retry.RetryChunk
 
 
 async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _Chunk:
-    """The next people; of a cancelled run nobody is left."""
-    if run.cancelled:
-        return _ListChunk([], part.cursor, part.cursor_id, finished=True)
+    """The next people; of a cancelled run as well, whose jobs skip them."""
     match run.source:
         case Source.LIST:
             return await _read_list(kernel, shard, run, part)
@@ -169,6 +167,8 @@ async def _write_jobs(
         entries=[entry_of(kernel, job.id, Change.QUEUED, now) for job in jobs],
         now=now,
     )
+    if stop is Stop.CANCEL:
+        jobs = [replace(job, due_at=now) for job in jobs]  # nobody need wait for a rate to be skipped
     await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
 
 

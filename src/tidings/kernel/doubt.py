@@ -16,6 +16,7 @@ from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Ve
 from tidings.domain.ids import Shard
 from tidings.domain.item import SUCCESS_STATUS, Channel, ItemStatus, Reserved
 from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.domain.queue import Lane
 from tidings.domain.retry import tried_in_vain
 from tidings.domain.storable import storable
 from tidings.kernel.hand import Hand
@@ -59,7 +60,7 @@ class _Held:
         return Lost(self.item.id, self.item.owner, self.hand.lease.fence, self.item.marked_attempt)
 
 
-async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: datetime) -> set[UUID]:
+async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> set[UUID]:
     """Put orphaned marks in doubt, then do about each item in doubt what may be done.
 
     Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
@@ -76,7 +77,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     to_ask: dict[_Held, AskProvider] = {}
     to_hold: list[_Held] = []
     facts: dict[_Held, Fact] = {}
-    for one in _ours(kernel, held, orphaned, now):
+    for one in _ours(kernel, lane, held, orphaned, now):
         # Whoever made a call that has no answer yet may still have one: that would be a fact, and ends the doubt.
         verdict = Hold() if one.is_overdue_call and one in orphaned else _judge(kernel, one, now)
         match verdict:
@@ -99,7 +100,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, hands: Iterable[Hand], now: d
     return again
 
 
-def _ours(kernel: Kernel, held: Sequence[_Held], orphaned: Sequence[_Held], now: datetime) -> list[_Held]:
+def _ours(kernel: Kernel, lane: Lane, held: Sequence[_Held], orphaned: Sequence[_Held], now: datetime) -> list[_Held]:
     """What is to be judged now and by us. The rest waits for a worker that has the provider.
 
     The owner of such an item must not walk on past it before that worker has looked.
@@ -108,7 +109,7 @@ def _ours(kernel: Kernel, held: Sequence[_Held], orphaned: Sequence[_Held], now:
     for one in due:
         if one.item.provider not in kernel.providers and (one.item.retry_at or one in orphaned):
             one.hand.doubt(one.id, now)
-            one.hand.postponed[one.id] = others_may_call_at(kernel, one.item.provider, now)
+            one.hand.postponed[one.id] = others_may_call_at(kernel, one.item.provider, lane, now)
     return [one for one in due if one.item.provider in kernel.providers]
 
 

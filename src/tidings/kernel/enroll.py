@@ -38,6 +38,7 @@ __all__ = [
     "Told",
     "enroll_audience",
     "find_people",
+    "follow_pause",
     "stop_chosen",
     "unpark",
 ]
@@ -184,6 +185,8 @@ async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: S
             stopped += len(asked)  # not in one with the await: shards count side by side
 
     await in_every_shard(kernel, stop_shard)
+    if stop and stopped:
+        await kernel.notifier.tell_sequences_stopped()
     return stopped
 
 
@@ -215,6 +218,14 @@ async def _chosen(
 
 def _chunks(ids: Sequence[UUID], size: int) -> Iterable[Sequence[UUID]]:
     return (ids[first : first + size] for first in range(0, len(ids), size))
+
+
+async def follow_pause(kernel: Kernel, workflow_id: UUID, *, paused: bool) -> None:
+    """After a sequence is paused or resumed, have what is marked of it taken back, or whoever waits for it go on."""
+    if paused:
+        await kernel.notifier.tell_sequences_stopped()
+    else:
+        await unpark(kernel, workflow_id)
 
 
 async def unpark(kernel: Kernel, workflow_id: UUID) -> int:

@@ -34,7 +34,7 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
             await keeper.shorten(min(patience), now)
         await (parking := Parking(kernel)).take(cases, now)
         hands = {id: case.hand for id, case in cases.items()}
-        again = await face_doubt(kernel, shard, hands.values(), now)
+        again = await face_doubt(kernel, shard, lane, hands.values(), now)
         going_on = await settle_stopped(kernel, shard, hands, now)
         moving = {id: cases[id] for id in going_on}
         planned = await plan(kernel, moving.values(), now)

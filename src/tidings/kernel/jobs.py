@@ -57,11 +57,11 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
         for item in (*items, *events.items):
             hands[item.owner].take(item)
-        again = await face_doubt(kernel, shard, hands.values(), now)
+        again = await face_doubt(kernel, shard, lane, hands.values(), now)
         moving = await settle_stopped(kernel, shard, hands, now)
         runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
         await keep_time(kernel, shard, runs, moving, now)
-        moving = await _ours(kernel, runs, moving, now)
+        moving = await _ours(kernel, lane, runs, moving, now)
         fresh = _fresh(moving, items, now)
         people = await load_people(
             kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
@@ -128,14 +128,14 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
 
 
 async def _ours(
-    kernel: Kernel, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
+    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
 ) -> Mapping[UUID, Hand]:
     """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
     others = {id: run.provider for id, run in runs.items() if id in hands and run.provider not in kernel.providers}
     await know_others(kernel, others.values(), now)
     for id, provider in others.items():
         due = [item.id for item in hands[id].due(now) if not item.in_doubt]
-        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, now))
+        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
     return {id: hand for id, hand in hands.items() if id not in others}
 
 

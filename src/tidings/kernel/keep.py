@@ -63,6 +63,11 @@ class Keeper:
         self._beating = asyncio.create_task(self._beat())
         await self._renew(now)
 
+    @property
+    def held(self) -> Iterable[UUID]:
+        """The owners that are still ours, as far as we know."""
+        return self._held
+
     def holds(self, owner: UUID) -> bool:
         """Whether an owner is still ours, as far as we know."""
         return owner in self._held

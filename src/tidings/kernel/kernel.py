@@ -24,6 +24,7 @@ from tidings.kernel.render import Renderer
 from tidings.kernel.shares import Share, Shares
 from tidings.kernel.slots import Pauses, Slots
 from tidings.kernel.statistics import Statistics
+from tidings.kernel.stops import Stops
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database
@@ -80,6 +81,7 @@ class Kernel:
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     horizon: Horizon = field(default_factory=Horizon)
     statistics: Statistics = field(default_factory=Statistics)
+    stops: Stops = field(default_factory=Stops)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
     requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions
@@ -90,7 +92,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.limits.require_lease_for(self.providers.values())
-        object.__setattr__(self, "notifier", Notifier(self.db))
+        object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
         shared = self.limits.provider_concurrency
         slots = {
             name: Slots(provider.concurrency, size=0 if name in shared else None)

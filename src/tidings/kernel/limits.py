@@ -37,10 +37,10 @@ async def read_rests(kernel: Kernel, now: datetime) -> None:
     kernel.pauses.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
 
 
-def blocked_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
+def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime | None:
     """When to try again, if nothing of a provider may be called now: it rests, or we drain, lack it or a share."""
     if provider not in kernel.providers:
-        return others_may_call_at(kernel, provider, now)
+        return others_may_call_at(kernel, provider, lane, now)
     if kernel.draining.is_set():
         return now
     if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
@@ -48,11 +48,14 @@ def blocked_until(kernel: Kernel, provider: str, now: datetime) -> datetime | No
     return kernel.pauses.until(provider, now)
 
 
-def others_may_call_at(kernel: Kernel, provider: str, now: datetime) -> datetime:
-    """When work is due again that this worker cannot do: at once if somebody else can, as far as is known."""
-    if kernel.roster.staff.serves(provider):
+def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime:
+    """When work is due again that this worker cannot do: at once if somebody else can, as far as is known.
+
+    Who has the provider and does not work on the lane cannot: it would be given back to nobody, over and over.
+    """
+    if kernel.roster.staff.serves(provider, lane):
         return now
-    log.warning("no_worker_serves", provider=provider, remedy="start a worker that has it")
+    log.warning("no_worker_serves", provider=provider, lane=lane.name.lower(), remedy="start a worker that has it")
     return now + WITHOUT_PROVIDER
 
 

@@ -1,6 +1,7 @@
 """A batch's way to one provider, which deliver.py looks up once for all its calls."""
 
 from collections import deque
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -60,6 +61,16 @@ class Line:
         if self._promised:
             self._promised -= 1
             self.slots.redeem(self.lane)
+
+    def take_out(self, is_meant: Callable[[Marked], bool]) -> list[tuple[Marked, Parcel]]:
+        """Call for some of what is ready no more, and give their room back."""
+        ready = list(self.ready)
+        taken = [one for one in ready if is_meant(one[0])]
+        self.ready.clear()  # callers hold on to this very queue
+        self.ready.extend(one for one in ready if not is_meant(one[0]))
+        for _ in taken:
+            self.redeem()
+        return taken
 
     def clear(self) -> None:
         """Call nobody more, and give all room back."""

@@ -16,6 +16,7 @@ from tidings.kernel.attempts import failed_attempts
 from tidings.kernel.finalize import Landed, fact_of, record_facts
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.limits import announce
+from tidings.kernel.marking import make_marked
 from tidings.kernel.slots import Rest
 from tidings.storage import outbox
 from tidings.storage.database import Tx
@@ -69,7 +70,7 @@ async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datet
 
 def marked_on_arrival(item: Planned) -> Marked:
     """An item that reserve.py has committed together with its first mark."""
-    return Marked(
+    return make_marked(
         item.id,
         item.owner,
         item.fence,
@@ -86,7 +87,7 @@ def marked_on_arrival(item: Planned) -> Marked:
 
 def _marked(wanted: Wanted, payload: Payload) -> Marked:
     item = wanted.item
-    return Marked(
+    return make_marked(
         item.id,
         item.owner,
         wanted.fence,

@@ -13,6 +13,7 @@ from tidings.domain.errors import NotFound
 from tidings.domain.ids import Shard, Workspace
 from tidings.domain.run import Counts, JobStatus, run_status
 from tidings.domain.words import ShownStatus
+from tidings.kernel.double_keys import find_double_keys
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, observe, resolve, verify
 from tidings.storage.database import Tx
@@ -161,6 +162,8 @@ async def verify_promises(kernel: Kernel) -> list[Check]:
             for shard in kernel.every_shard():
                 found += await rows(tx, shard=shard, limit=MOST_OFFENCES)
             checks.append(Check(name, promise, found))
+        doubled = await find_double_keys(kernel, tx, MOST_OFFENCES)
+        checks.append(Check("keys", "1 an idempotency key is in one shard, so it is there once", doubled))
         return [*checks, Check("runs", "4 a run's status follows from its jobs", await _wrong_runs(kernel, tx))]
 
     return await _in_one_moment(kernel, read)

@@ -45,6 +45,10 @@ class Parking:
             read = partial(enroll.paused_versions, ids=sorted(set(self._version_of.values())))
             self._paused, self._read_at = await self._kernel.db.persist(read, alone=True), now
 
+    def forget(self) -> None:
+        """Read what is paused before anything more is marked."""
+        self._read_at = None
+
     def not_before(self, owner: UUID, now: datetime) -> datetime | None:
         """When to look again at an enrollment whose sequence is paused; None when it may go on."""
         return now + LOOK_AGAIN if self._version_of.get(owner) in self._paused else None

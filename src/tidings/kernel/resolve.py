@@ -17,7 +17,7 @@ from tidings.kernel.job_history import first_of_asked
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, load, release, resolve
 from tidings.storage.database import Tx
-from tidings.storage.resolve import FoundItem
+from tidings.storage.resolve import Asked, FoundItem
 
 
 class Resolution(StrEnum):
@@ -97,6 +97,8 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
         await write_audit(kernel, tx, Caller(found.workspace, actor), [deed], now)
 
     await kernel.db.persist(write)
+    if stop:
+        await kernel.notifier.tell_stopped([id])
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
 
 
@@ -135,12 +137,15 @@ async def pass_on_stop(kernel: Kernel, run_id: UUID, actor: str) -> None:
     for shard in kernel.every_shard():
         first = first_of_asked(kernel, run_id, shard, now)
 
-        async def ask(tx: Tx, shard: Shard = shard, first: UUID = first) -> int:
+        async def ask(tx: Tx, shard: Shard = shard, first: UUID = first) -> tuple[Stop | None, Asked]:
             await deploy.hold_part(tx, shard=shard, run_id=run_id)
             stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run_id), id=run_id)
-            return await resolve.stop_jobs_of_run(
+            return stop, await resolve.stop_jobs_of_run(
                 tx, shard=shard, run_id=run_id, stop=stop, actor=actor, first_entry=first, now=now
             )
 
-        if await kernel.db.persist(ask):
+        stop, asked = await kernel.db.persist(ask)
+        if stop:
+            await kernel.notifier.tell_stopped([id for id, leased in asked.items() if leased])
+        if asked:
             kernel.notifier.tell(shard, Lane.CAMPAIGNS)

@@ -44,14 +44,23 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
     await pass_on_stop(kernel, run.id, ENGINE)
     planned = run.planned
-    if planned is None and not (run.paused and not run.cancelled):
+    # One that is paused is planned all the same, since its jobs are paused as well: so its size is known. One that is
+    # cancelled is, too: everybody it was meant for is accounted for.
+    if planned is None and (run.cancelled or run.begins_at <= await kernel.clock.now()):
         planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
     status = run_status(planned, run.started_at is not None, await _jobs(kernel, run))
     now = await kernel.clock.now()
-    unfinished = planned is None and not run.paused
-    due_at = now if unfinished else now + (LOOK_AGAIN if lease.stop is Stop.PAUSE else ROLL_UP_EVERY)
     ended_at = None if status in OPEN_RUNS else now
-    await _release(kernel, shard, run, MovedRun(lease, status, planned, ended_at, due_at), now)
+    await _release(
+        kernel, shard, run, MovedRun(lease, status, planned, ended_at, _due_at(run, lease, planned, now)), now
+    )
+
+
+def _due_at(run: LoadedRun, lease: Claimed, planned: int | None, now: datetime) -> datetime:
+    """When an open run is looked at again: at once while people are left to plan, but not before its time."""
+    if planned is None:
+        return now if run.cancelled else max(now, run.begins_at)
+    return now + (LOOK_AGAIN if lease.stop is Stop.PAUSE else ROLL_UP_EVERY)
 
 
 def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:

@@ -23,6 +23,7 @@ from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.check import check_data, check_key
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import require_ready
+from tidings.kernel.retry_turn import require_turn, take_turn, too_late
 from tidings.kernel.start import Started
 from tidings.storage import start
 from tidings.storage.database import Tx
@@ -46,6 +47,8 @@ class Retry:
     run_id: UUID
     error: str | None = None
     ids: tuple[UUID, ...] | None = None
+    after: UUID | None = None
+    """The last retry of that run when this one was planned."""
 
     @property
     def where(self) -> Mapping[str, object]:
@@ -97,6 +100,8 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
     find = _find_by_key(kernel, workspace, wish.idempotency_key)
 
     async def write(tx: Tx) -> UUID | None:
+        if wish.retry:
+            await require_turn(kernel, tx, wish.retry.run_id, run_id)
         if await _insert_run(kernel, tx, workspace, wish, content, run_id, now):
             detail = {"campaignId": str(wish.campaign_id), "source": wish.source}
             await write_audit(kernel, tx, caller, [Deed("run", run_id, "deployed", detail, entry)], now)
@@ -106,6 +111,8 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
     taken_by = await kernel.db.persist(find, alone=True)
     if taken_by is None:
         await require_ready(kernel, workspace, [wish.channel])  # before anything is stored
+        if wish.retry and not await take_turn(kernel, wish.retry.run_id, wish.retry.after, run_id):
+            return await _answer_of_the_faster(kernel, wish.retry, find)
         await _open_parts(kernel, workspace, wish, run_id)
         taken_by = await kernel.db.persist(write)
         if taken_by != run_id:
@@ -114,6 +121,14 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
         raise AssertionError("the run was inserted or there in this very transaction")
     kernel.notifier.tell(kernel.shard_of(run_id), Lane.RUNS)
     return Started(taken_by, duplicate=taken_by != run_id)
+
+
+async def _answer_of_the_faster(kernel: Kernel, retry: Retry, find: Callable[[Tx], Awaitable[UUID | None]]) -> Started:
+    """The run of whoever has the turn, if that was asked for under the same key."""
+    theirs = await kernel.db.persist(find, alone=True)
+    if theirs is None:
+        raise too_late(retry.run_id)
+    return Started(theirs, duplicate=True)
 
 
 async def find_run(kernel: Kernel, workspace: Workspace, key: str) -> UUID | None:

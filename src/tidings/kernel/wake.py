@@ -1,27 +1,35 @@
 """Tell workers of work that is due now: after the commit, the first at once, then at most every 10 ms (rule 11).
 
-Nothing depends on it but speed: workers also look by themselves.
+They are also told what was asked to stop (stops.py), before whoever asked is answered. Nothing depends on either but
+speed: workers also look by themselves.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from uuid import UUID
 
 import structlog
 
 from tidings.domain.ids import Shard
 from tidings.domain.queue import Lane
+from tidings.kernel.stops import Stops
 from tidings.storage import wake
 from tidings.storage.database import Database, TransientFailure
 
 log = structlog.get_logger()
 QUIET_SECONDS = 0.01
+STOP = "stop:"
+SEQUENCES = "sequences"
+MOST_NAMED = 200
+"""How many owners a notification names; it has room for 8,000 bytes."""
 
 
 class Notifier:
     """Gathers what has work and sends it in few notifications."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, db: Database, stops: Stops) -> None:
+        self._db, self._stops = db, stops
         self._due: set[tuple[Shard, Lane]] = set()
         self._sending: asyncio.Task[None] | None = None
 
@@ -31,6 +39,17 @@ class Notifier:
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
 
+    async def tell_stopped(self, owners: Sequence[UUID]) -> None:
+        """Have what is marked of these owners taken back where its call has not begun; returns when it is told."""
+        self._stops.note(owners)
+        for first in range(0, len(owners), MOST_NAMED):
+            await self._notify(STOP + ",".join(map(str, owners[first : first + MOST_NAMED])))
+
+    async def tell_sequences_stopped(self) -> None:
+        """The same of every enrollment; marking them anew tells who is meant."""
+        self._stops.note_sequences()
+        await self._notify(STOP + SEQUENCES)
+
     async def close(self) -> None:
         """Send what is left."""
         if self._sending:
@@ -39,17 +58,40 @@ class Notifier:
     async def _send(self) -> None:
         while self._due:
             due, self._due = self._due, set()
-            try:
-                async with self._db.autocommit() as tx:
-                    await wake.notify(tx, payload=as_payload(due))
-            except TransientFailure as failure:
-                log.info("notify_lost", reason=str(failure))
+            await self._notify(as_payload(due))
             await asyncio.sleep(QUIET_SECONDS)
 
+    async def _notify(self, payload: str) -> None:
+        try:
+            async with self._db.autocommit() as tx:
+                await wake.notify(tx, payload=payload)
+        except TransientFailure as failure:
+            log.info("notify_lost", reason=str(failure))
 
-async def listen(db: Database, heard: Callable[[set[tuple[Shard, Lane]] | None], None]) -> None:
-    """Call `heard` with what has work, for ever; with None when something may have been missed."""
-    await wake.listen(db.dsn, lambda payload: heard(from_payload(payload) if payload else None))
+
+async def listen(db: Database, stops: Stops, heard: Callable[[set[tuple[Shard, Lane]] | None], None]) -> None:
+    """Call `heard` with what has work, for ever; with None when something may have been missed.
+
+    What is to stop is noted at once.
+    """
+
+    def hear(payload: str) -> None:
+        if payload.startswith(STOP):
+            note_stopped(stops, payload)
+        else:
+            heard(from_payload(payload) if payload else None)
+
+    await wake.listen(db.dsn, hear)
+
+
+def note_stopped(stops: Stops, payload: str) -> None:
+    """Note what a notification asks to stop; whatever cannot be read means nothing."""
+    named = payload.removeprefix(STOP)
+    if named == SEQUENCES:
+        stops.note_sequences()
+        return
+    with suppress(ValueError):
+        stops.note([UUID(id) for id in named.split(",")])
 
 
 def as_payload(due: set[tuple[Shard, Lane]]) -> str:

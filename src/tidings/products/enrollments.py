@@ -211,6 +211,8 @@ class Enrollments:
                 await write_audit(self._kernel, tx, caller, [deed], now)
 
         await self._kernel.db.persist(write)
+        if stop:
+            await self._kernel.notifier.tell_stopped([id])
         self._kernel.notifier.tell(shard, Lane.SEQUENCES)
         after = await self.get(caller.workspace, id)
         if after.status is not status:

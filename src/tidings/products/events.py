@@ -239,6 +239,7 @@ class Events:
             await write_audit(self._kernel, tx, caller, [Deed("event", stored.id, CANCELLED, {}, entry)], now)
 
         await self._kernel.db.persist(write)
+        await self._kernel.notifier.tell_stopped([stored.job_id] if stored.job_id else [])
         self._kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
         return await self._shown(stored)
 

@@ -16,6 +16,7 @@ from tidings.domain.ids import Shard, Workspace
 from tidings.domain.keys import retry_key
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.retry_turn import find_last_retry
 from tidings.kernel.start import Started
 from tidings.kernel.start_run import Deployment, Retry, deploy, find_run
 from tidings.storage import deploy as storage
@@ -85,12 +86,13 @@ async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: 
 async def start_retry(
     kernel: Kernel, caller: Caller, run_id: UUID, where: RetryFilter, idempotency_key: str | None
 ) -> tuple[Started, RetryPlan]:
-    """Start a run of what failed; the same key again gives the same run."""
-    plan = await plan_retry(kernel, caller.workspace, run_id, where)
+    """Start a run of what failed; the same key again gives the same run. Of two at once, one is a Conflict."""
     if idempotency_key is not None:
         existing = await find_run(kernel, caller.workspace, idempotency_key)
         if existing is not None:
-            return Started(existing, duplicate=True), plan
+            return Started(existing, duplicate=True), await plan_retry(kernel, caller.workspace, run_id, where)
+    last = await find_last_retry(kernel, run_id)  # before the plan, so that who comes after it is noticed
+    plan = await plan_retry(kernel, caller.workspace, run_id, where)
     if not plan.count:
         raise Conflict(_why_nothing(run_id, plan))
 
@@ -112,7 +114,7 @@ async def start_retry(
         content=old.content,
         content_id=old.content_id,
         rate_per_minute=old.rate,
-        retry=Retry(run_id, where.error, where.ids),
+        retry=Retry(run_id, where.error, where.ids, last),
         data=old.data,
         is_test=old.is_test,
     )

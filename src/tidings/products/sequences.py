@@ -32,7 +32,7 @@ from tidings.domain.sequence_form import (
 )
 from tidings.kernel.audit import Deed, write_audit
 from tidings.kernel.define import SEQUENCE, Draft, check_name, draft_of, freeze
-from tidings.kernel.enroll import unpark
+from tidings.kernel.enroll import follow_pause
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.moving import MoveCounts, move_enrollments
 from tidings.kernel.plan import graph_of
@@ -138,8 +138,8 @@ class Sequences:
         before = await self.get(caller.workspace, id)
         wish = await self._wish(caller, before, name, read_settings(settings or {}, before.settings), status, in_flight)
         version = await self._kernel.db.persist(partial(self._change, caller=caller, before=before, wish=wish))
-        if wish.pause is False and before.published:
-            await unpark(self._kernel, id)
+        if wish.pause is not None and before.published:
+            await follow_pause(self._kernel, id, paused=wish.pause)
         moved = None
         if in_flight is InFlightChoice.MOVE and version is not None:
             moved = await self._move(caller, id, version, on_progress)

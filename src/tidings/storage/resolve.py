@@ -13,6 +13,9 @@ from tidings.storage.statements import load
 
 _SQL = load("resolve")
 
+Asked = Mapping[UUID, bool]
+"""Jobs that were asked something new, and whether somebody works on each at that moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
@@ -120,8 +123,8 @@ async def stop_of_run(tx: Tx, *, shard: Shard, id: UUID) -> Stop | None:
 
 async def stop_jobs_of_run(
     tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, actor: str, first_entry: UUID, now: datetime
-) -> int:
-    """Ask every open job of a run in one shard; give how many had not been asked that before."""
+) -> Asked:
+    """Ask every open job of a run in one shard; give those that had not been asked that before."""
     id_head, id_tail = counted_from(first_entry)
     rows = await tx.fetch(
         _SQL["stop_jobs_of_run"],
@@ -134,7 +137,7 @@ async def stop_jobs_of_run(
         id_tail=id_tail,
         now=now,
     )
-    return len(rows)
+    return {row["id"]: row["leased"] for row in rows}
 
 
 async def find_item(tx: Tx, *, shard: Shard, id: UUID) -> FoundItem | None:

@@ -1,5 +1,8 @@
 -- The kernel's tables. Narrow and hot (queue) apart from wide and cold; every hot table's keys begin with `shard`,
--- and a CHECK ties `shard` to the bucket inside the id, so the same key cannot hide on another shard.
+-- and a CHECK ties `shard` to the bucket inside the id: a row is where its id says, and nowhere else.
+--
+-- Within a shard the database refuses the same idempotency key twice. Nothing in it ties a key to its shard: what has the
+-- same key has an owner of the same bucket because the code makes it so, and `tidings verify` looks for a key in two shards.
 
 -- The bucket inside an id: the 12 bits after the version of a UUID v7.
 create function bucket_of_id(id uuid) returns integer
@@ -217,6 +220,7 @@ create table runs (
     time_zone       text        not null default 'contact',
     max_lateness    interval,
     is_test         boolean     not null default false,
+    retried_by      uuid,                                      -- the last run to try its failed items again
     primary key (shard, id),
     constraint runs_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint runs_shard_check check (shard = shard_of(id)),

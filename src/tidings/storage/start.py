@@ -120,6 +120,17 @@ async def find_run_by_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str, 
     return row["id"] if row else None
 
 
+async def last_retry(tx: Tx, *, shard: Shard, id: UUID) -> UUID | None:
+    """The last run that tried a run's failed items again, if any."""
+    row = await tx.fetch_one(_SQL["last_retry"], shard=shard, id=id)
+    return row["retried_by"] if row else None
+
+
+async def take_retry(tx: Tx, *, shard: Shard, id: UUID, after: UUID | None, retry_id: UUID) -> bool:
+    """Make a run the last retry of another; False when that is no longer the one that was read."""
+    return await tx.fetch_one(_SQL["take_retry"], shard=shard, id=id, after=after, retry_id=retry_id) is not None
+
+
 async def insert_audience(
     tx: Tx,
     *,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.ids import Shard
+from tidings.domain.ids import Shard, Workspace
 from tidings.domain.run import Counts, JobStatus, RunStatus
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
@@ -37,6 +37,27 @@ async def unkeyed_sends(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
 async def double_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
     """Items that are one intention written twice."""
     return _offences(await tx.fetch(_SQL["double_items"], shard=shard, limit=limit))
+
+
+async def workspaces_with_items(tx: Tx, *, shard: Shard) -> set[Workspace]:
+    """Whose items one shard holds."""
+    rows = await tx.fetch(_SQL["workspaces_with_items"], shard=shard)
+    return {Workspace(row["tenant_id"], row["workspace_id"]) for row in rows}
+
+
+async def read_keys(tx: Tx, *, shard: Shard, tenant: str, workspace: str, after: bytes, limit: int) -> list[bytes]:
+    """The next keys of a workspace's items in one shard, in order."""
+    rows = await tx.fetch(_SQL["read_keys"], shard=shard, tenant=tenant, workspace=workspace, after=after, limit=limit)
+    return [row["idempotency_key"] for row in rows]
+
+
+async def find_item_of_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str, key: bytes) -> UUID:
+    """The item that has a key in one shard."""
+    row = await tx.fetch_one(_SQL["find_item_of_key"], shard=shard, tenant=tenant, workspace=workspace, key=key)
+    if row is None:
+        raise LookupError(f"no item of shard {shard} has the key {key.hex()}")
+    found: UUID = row["id"]
+    return found
 
 
 async def lost_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:

@@ -5,6 +5,7 @@ The kernel and the SQL are the real ones; only the time and the way out are not.
 
 from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.testing.clock import VirtualClock
+from tidings.testing.marked import marked_item
 from tidings.testing.recorder import Message, Recorder
 from tidings.testing.scratch import Scratch, scratch_engine
 from tidings.testing.server import scratch_server
@@ -20,6 +21,7 @@ __all__ = [
     "Unavailable",
     "Unknown",
     "VirtualClock",
+    "marked_item",
     "scratch_engine",
     "scratch_server",
 ]

@@ -51,16 +51,17 @@ class Worker:
 
     async def run(self) -> None:
         """Work until drained; returns once nothing is in the air."""
-        listener = asyncio.create_task(listen(self._engine.kernel.db, self._heard))
+        kernel = self._engine.kernel
+        listener = asyncio.create_task(listen(kernel.db, kernel.stops, self._heard))
         looking = asyncio.create_task(self._look_for_ever())
-        shares = self._engine.kernel.shares
+        shares = kernel.shares
         shares.start()
-        presence = Presence(self._engine.kernel, list(self._running))
+        presence = Presence(kernel, list(self._running))
         presence.start()
         lanes = [lane.name.lower() for lane in self._running]
         log.info("worker_started", worker_id=str(shares.worker_id), lanes=lanes, batch=self._batch)
         try:
-            await self._engine.kernel.draining.wait()
+            await kernel.draining.wait()
         finally:
             self.drain()
             listener.cancel()

@@ -56,6 +56,18 @@ returning id;
 select id from runs
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = :key;
 
+-- name: last_retry
+-- Which run was the last to try a run's failed items again.
+select retried_by from runs where shard = :shard and id = :id;
+
+-- name: take_retry
+-- Makes a run the last to try another's failed items again, where that is still the one that was read: of two at once, one
+-- gets no row. After an unknown commit it may be ours already.
+update runs set retried_by = :retry_id
+ where shard = :shard and id = :id
+   and (retried_by is not distinct from :after::uuid or retried_by = :retry_id)
+returning id;
+
 -- name: insert_audience
 -- Adds one shard's share of a run's people.
 insert into audience (shard, run_id, ordinal, recipient, data)

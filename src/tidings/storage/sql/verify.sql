@@ -17,6 +17,23 @@ select (array_agg(o.id order by o.id))[2] as id,
 having count(*) > 1
  limit :limit;
 
+-- name: workspaces_with_items
+-- Promise 1, first half: whose items one shard holds.
+select distinct tenant_id, workspace_id from outbox where shard = :shard;
+
+-- name: read_keys
+-- Promise 1, second half: the next keys of a workspace in one shard, read from the index that keeps them unique there.
+select idempotency_key
+  from outbox
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key > :after
+ order by idempotency_key
+ limit :limit;
+
+-- name: find_item_of_key
+-- Promise 1: which item of one shard has a key.
+select id from outbox
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = :key;
+
 -- name: lost_items
 -- Promise 3: an open item that is not in doubt has an owner that will be looked at.
 select o.id, 'is queued but its owner is not in the queue' as problem
