@@ -11,7 +11,9 @@ import yaml
 from tidings.products.rules import Rules
 from tidings.products.workflows import Workflows
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+REQUIREMENTS = (DOCS / "requirements.md").read_text()
 RULES = re.findall(r"```yaml\n(.*?)```", (DOCS / "rules.md").read_text(), re.DOTALL)
 TEXT = (DOCS / "workflows.md").read_text()
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
@@ -55,3 +57,20 @@ def test_an_example_of_a_node_is_valid(node: dict[str, Any]) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_in_the_documentation_is_valid(rule: str) -> None:
     assert Rules.validate(yaml.safe_load(rule)) == []
+
+
+def test_whatever_the_table_of_requirements_names_is_there() -> None:
+    named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", REQUIREMENTS))
+    modules = set(
+        re.findall(r"(?<![\w/])((?:domain|kernel|products|storage|http|worker)/[\w/]+\.(?:py|sql))", REQUIREMENTS)
+    )
+    missing = {(file, test) for file, test in named if not re.search(rf"def {test}\b", _source(file))}
+
+    assert len(named) > 150
+    assert missing == set()
+    assert {module for module in modules if not (ROOT / "src" / "tidings" / module).exists()} == set()
+
+
+def _source(file: str) -> str:
+    path = ROOT / file
+    return path.read_text() if path.exists() else ""
