@@ -78,7 +78,7 @@ with moved as (
                else '{"dead": [], "ready": [], "arrived": []}' end,
            vars = e.vars || jsonb_build_object(e.cursor, jsonb_build_object(
                       'at', $4::timestamptz, 'status', 'sent', 'messageId', encode(t.key, 'hex'))),
-           started_at = coalesce(e.started_at, $4),
+           attempts = 1, started_at = coalesce(e.started_at, $4),
            ended_at = case when e.cursor in ('first', 'second') then null else $4::timestamptz end
       from unnest($2::uuid[], $3::bytea[]) as t(id, key)
      where e.shard = $1 and e.id = t.id

@@ -31,7 +31,7 @@ moved as (
                s.cursor, '{"status": "completed"}'::jsonb,
                substr(s.cursor, 6), jsonb_build_object(
                    'at', $4::timestamptz, 'status', 'sent', 'messageId', encode(s.key, 'hex'))),
-           started_at = $4, ended_at = $4
+           attempts = 1, started_at = $4, ended_at = $4
       from standing s
      where e.shard = $1 and e.id = s.id
 ),

@@ -132,7 +132,7 @@ async def test_runs(client: Client, engine: Engine, clock: ManualClock, provider
     clock.advance(seconds=1)
     paused = await client.runs.pause(run.id)
     await work(engine, clock)
-    with pytest.raises(WaitTimeout, match=f"run {run.id} is still queued"):
+    with pytest.raises(WaitTimeout, match=f"run {run.id} is still running"):
         await client.runs.wait(run.id, poll=0.01, timeout=0.02)
     resumed = await client.runs.resume(run.id)
     clock.advance(seconds=1)  # what happens within one millisecond has no order

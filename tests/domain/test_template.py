@@ -572,6 +572,7 @@ UP_TO_THE_DATA = (
     "is undefined",
     "cannot divide by 0",
     "is not base64",
+    "invalid base64-encoded string",
     "is no time zone",
     "exceeds the limit",
     "int too",

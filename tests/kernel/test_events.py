@@ -300,23 +300,6 @@ async def test_attempts_are_at_0_1_3_7_and_15_minutes_and_the_fifth_is_the_last(
     await assert_kept(engine)
 
 
-async def test_a_raised_maximum_goes_on_with_16_32_and_60_minutes(
-    engine: Engine, clock: ManualClock, provider: FakeProvider
-) -> None:
-    await make_rule(engine, step(maxAttempts=9))
-    provider.answer = RetryLater("busy")
-    await send(engine)
-    begun, at = clock.time, []
-
-    for _ in range(2 * 200):
-        calls = len(provider.calls)
-        await work(engine)
-        at += [(clock.time - begun) / timedelta(minutes=1)] * (len(provider.calls) - calls)
-        clock.advance(seconds=30)
-
-    assert at == [0, 1, 3, 7, 15, 31, 63, 123, 183]
-
-
 async def test_a_lowered_maximum_holds_for_its_own_step_alone(
     engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:

@@ -142,7 +142,7 @@ async def test_rule_2_a_result_is_kept_under_the_guard_of_its_fact(
 async def test_an_accepted_call_has_the_status_of_its_channel(
     engine: Engine, sql: Sql, channel: Channel, status: str
 ) -> None:
-    content = {"script": "Hello"} if channel is Channel.VOICE else {"body": "Hello"}
+    content = {"script": "Hello"} if channel is Channel.VOICE else {"subject": "Hello", "body": "Hello"}
     await deploy(engine, 2, channel=channel, content=content)
 
     await work(engine)

@@ -313,7 +313,7 @@ async def test_002_the_loser_of_two_retries_at_once_gets_409_and_leaves_no_run(
     await engine.work_everything()
 
     assert sorted(answer.status_code for answer in answers) == [201, 409]
-    assert [row["planned"] for row in await sql.fetch("select planned from runs order by created_at")] == [3, 1]
+    assert [row["planned"] for row in await sql.fetch("select planned from runs order by planned desc")] == [3, 1]
 
 
 # The worst of it, together

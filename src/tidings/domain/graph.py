@@ -180,7 +180,8 @@ class Graph:
             found: set[str] = set()
             open_ends = [node]
             while open_ends:
-                sources = {self.edges[edge].source for edge in self.edges_in[open_ends.pop()]} - found
+                # To what is called when the execution fails no edge leads: whatever there is stands beside it.
+                sources = {self.edges[edge].source for edge in self.edges_in.get(open_ends.pop(), ())} - found
                 found |= sources
                 open_ends.extend(sources)
             self._before[node] = frozenset(found)
