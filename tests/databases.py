@@ -78,7 +78,13 @@ async def execute(dsn: str, statement: str) -> None:
 
 async def create(server: str, template: str = TEMPLATE) -> str:
     name = f"t_{secrets.token_hex(6)}"
-    await execute(server, f"create database {name} template {template}")
+    connection = await asyncpg.connect(server)
+    try:
+        # Since 15 a copy goes through the log unless told otherwise, and takes four times as long as one of files.
+        way = " strategy file_copy" if connection.get_server_version().major >= 15 else ""
+        await connection.execute(f"create database {name} template {template}{way}")
+    finally:
+        await connection.close()
     return name
 
 
