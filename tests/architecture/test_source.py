@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "tidings"
 MODULES = sorted(SRC.rglob("*.py"))
 NAMES = {path: str(path.relative_to(SRC)) for path in MODULES}
-TREES = {path: ast.parse(path.read_text()) for path in MODULES}
 
 READING_PATH = [
     *("engine.py", "domain/execution.py"),
@@ -65,6 +65,11 @@ ENGINE = {
     "verify": [],
     "close": [],
 }
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 # Public names: a change here is a change for everybody who imports them, and belongs in the changelog.
@@ -134,7 +139,7 @@ def every_long_function() -> dict[str, int]:
     return {
         f"{name}:{function}": lines
         for path, name in NAMES.items()
-        for function, lines in long_functions(TREES[path], FUNCTION_LINES)
+        for function, lines in long_functions(tree_of(path), FUNCTION_LINES)
     }
 
 
@@ -163,7 +168,7 @@ def test_what_may_be_longer_is_no_longer_than_it_must_be() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert [name for path, name in NAMES.items() if not ast.get_docstring(TREES[path])] == []
+    assert [name for path, name in NAMES.items() if not ast.get_docstring(tree_of(path))] == []
 
 
 def says_nothing(name: str) -> bool:
@@ -188,7 +193,7 @@ def constructions(path: Path, name: str) -> int:
     return sum(
         isinstance(node, ast.Call)
         and (getattr(node.func, "id", None) == name or getattr(node.func, "attr", None) == name)
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree_of(path))
     )
 
 
@@ -206,7 +211,7 @@ def test_sql_stands_only_in_the_storage_folder() -> None:
         (name, node.value[:60])
         for path, name in NAMES.items()
         if not {"embedded", "demo"} & set(path.relative_to(SRC).parts)
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and node.value.lower().lstrip().startswith(verbs)

@@ -4,6 +4,7 @@ The operations are taken from the description itself, so that none can be forgot
 here a second time, from the role table, so that a slip in the domain's table shows.
 """
 
+from functools import cache
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -147,6 +148,7 @@ def query_of(operation: str, contact: UUID) -> str:
     return f"?contactId={contact}" if operation in {"explain_enrollment", "list_enrollments_of_contact"} else ""
 
 
+@cache
 def operations() -> dict[str, tuple[str, str]]:
     described = create_app(_NoEngine(), Config()).openapi()  # type: ignore[arg-type]
     return {
@@ -160,11 +162,8 @@ class _NoEngine:
     """Describing the API needs none."""
 
 
-OPERATIONS = operations()
-
-
 def test_every_operation_is_in_the_table_of_this_test() -> None:
-    assert OPERATIONS.keys() == ALLOWED.keys()
+    assert operations().keys() == ALLOWED.keys()
 
 
 async def _key(engine: Engine, by: Caller) -> UUID:
@@ -270,11 +269,11 @@ async def _started(engine: Engine, _: str, workspace: Workspace) -> UUID:
     return await start(engine, workspace)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", ALLOWED)
 async def test_a_role_may_what_its_table_says_and_only_at_home(
     operation: str, engine: Engine, http: httpx2.AsyncClient, app: FastAPI
 ) -> None:
-    method, path = OPERATIONS[operation]
+    method, path = operations()[operation]
     for home in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(home), "welcome", WELCOME)
         await engine.contacts.create(caller(home), {"externalId": "somebody"})
@@ -312,7 +311,7 @@ def _expected(operation: str, role: Role, workspace: Workspace | None) -> set[in
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer tid_nobody"}, {"Authorization": "Basic eDp5"}])
 async def test_without_a_key_nothing_but_health_is_answered(headers: dict[str, str], http: httpx2.AsyncClient) -> None:
-    for operation, (method, path) in OPERATIONS.items():
+    for operation, (method, path) in operations().items():
         somewhere = path.replace("{id}", str(uuid4())).replace("{stepId}", str(uuid4())).replace("{name}", "f")
         asked = somewhere.replace("{channel}", "sms") + query_of(operation, uuid4())
 
