@@ -491,3 +491,18 @@ async def test_an_outage_is_told_in_the_log_when_it_begins_and_when_it_ends(
     [begun] = [line for line in logs if line["event"] == "provider_unavailable"]
     assert (begun["provider"], begun["reason"], begun["log_level"]) == ("fake", "connection refused", "warning")
     assert [line["provider"] for line in logs if line["event"] == "provider_back"] == ["fake"]
+
+
+async def test_rule_17_a_process_takes_what_was_under_way_for_the_same_trouble_and_no_answer_of_before_for_its_end(
+    engine: Engine, clock: ManualClock
+) -> None:
+    """Without asking the database, which would say the same: a call more would have been made meanwhile."""
+    pauses, begun, rest = engine.kernel.pauses, clock.time, timedelta(seconds=5)
+    met, after = begun + timedelta(seconds=1), begun + timedelta(seconds=2)
+
+    assert pauses.begin_outage("fake", "no route", begun, met, rest)
+    assert not pauses.begin_outage("fake", "no route", begun, after, rest)
+    assert pauses.answered("fake", begun) is None
+    assert pauses.outage("fake")
+    assert pauses.answered("fake", after) == after
+    assert pauses.outage("fake") is None
