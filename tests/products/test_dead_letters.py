@@ -25,13 +25,14 @@ from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import Conflict
 from tidings.domain.item import Fence, ItemId, ItemStatus
 from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.queue import Lane
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.kernel.resolve import Resolution
 from tidings.products.shown import DeadLetterFilter
 from tidings.providers.fake import FakeProvider
-from tidings.storage import finalize
+from tidings.storage import finalize, replay
 from tidings.storage.finalize import Fact
 
 REFUSED = Rejected("mailbox is full")
@@ -330,6 +331,11 @@ async def test_while_a_worker_is_at_it_a_retry_is_refused_and_afterwards_it_is_n
 
     with pytest.raises(Conflict, match="a worker is at it"):
         await engine.executions.retry(caller, id)
+    # Nor by the statement itself, should somebody have claimed it after the rows were looked at.
+    shard = engine.kernel.shard_of(id)
+    async with engine.kernel.db.transaction() as tx:
+        lanes = {id: Lane.TRANSACTIONAL}
+        assert await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, now=clock.time) == set()
     dry = await engine.executions.replay(caller, DeadLetterFilter(), dry_run=True)
     assert (dry.count, dry.refused) == (0, 1)
     clock.advance(minutes=6)
