@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, delay, email, frozen_in_call, graph, row, until
@@ -321,10 +322,13 @@ async def test_an_idempotent_function_without_an_answer_at_its_last_attempt_has_
     provider.provider_class, provider.answer = Keyed(timedelta(days=30)), Unknown("no answer within 60 s")
     shown = await run_steps(engine, step("a"), max_retries=1)
     clock.advance(seconds=15)
-    await engine.work_everything()
+    with capture_logs() as logs:
+        await engine.work_everything()
 
     shown = await engine.execution(shown.id)
     assert (shown.status, shown.error) == (ExecutionStatus.FAILED, "gave up after 2 attempts: no answer within 60 s")
+    [line] = [one for one in logs if one["event"] == "retries_exhausted"]
+    assert (line["attempt"], "reason" in line) == (2, False)
     assert await row(sql, "select status, in_doubt from outbox") == ("failed", False)
 
     provider.answer = None

@@ -67,8 +67,9 @@ async def _find_in(tx: Tx, workspace: Workspace, readers: list[_Reader], limit: 
         first_in: dict[bytes, Shard] = {}
         for reader in readers:
             doubles = [key for key in reader.take(until) if first_in.setdefault(key, reader.shard) != reader.shard]
-            found += [await _offence(tx, workspace, key, first_in[key], reader.shard) for key in doubles]
-    return found[:limit]
+            for key in doubles[: limit - len(found)]:
+                found.append(await _offence(tx, workspace, key, first_in[key], reader.shard))
+    return found
 
 
 async def _offence(tx: Tx, workspace: Workspace, key: bytes, first: Shard, second: Shard) -> Offence:

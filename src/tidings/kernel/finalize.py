@@ -136,7 +136,7 @@ def _after_unknown(kernel: Kernel, landed: Landed, reason: str, spent: str | Non
     )
     match verdict:
         case Spent():
-            log.warning("retries_exhausted", item=str(item.id), attempt=item.attempts, reason=reason)
+            log.warning("retries_exhausted", **item.line)
             return _failed(item, spent or (reason if landed.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
         case CallAgain():
             retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())

@@ -93,10 +93,9 @@ def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool
     """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent, or its
     failure is still to be told."""
     times = _item_times(case, now)
+    # What nobody plans any more would come back for ever.
     is_left_alone = is_given_up or case.hand.lease.stop is not None or case.hand.withdrawn is not None
-    if (
-        report_of(case.graph, execution, case.hand.states.values()) and not is_left_alone
-    ):  # or it would come back for ever
+    if not is_left_alone and report_of(case.graph, execution, case.hand.states.values()):
         times.append(case.not_before or now)
     due_at = min(times) if times else None
     return MovedExecution(case.hand.lease, execution, None, case.loaded.ended_at or now, due_at)

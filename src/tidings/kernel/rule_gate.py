@@ -13,7 +13,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import rules
 
 FRESH = timedelta(seconds=2)
-"""How old the reading of a rule may be when something of it is marked."""
+"""How old the reading of a rule, or of what people allow, may be when something is marked."""
 
 
 @dataclass(slots=True)
