@@ -32,6 +32,7 @@ def test_the_demo_kills_a_worker_and_everything_agrees(anywhere: Command, tmp_pa
     assert 120 <= ended.json["killed"]["sentUntilThen"] < 300  # it is killed half-way, however fast the machine is
     assert f"kill -9 {ended.json['killed']['pid']}" in ended.err
     assert "\x1b" not in ended.err
+    assert "Warning" not in ended.err
     assert list(stage.iterdir()) == []
 
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP
 
+from tidings.demo.processes import GO_ON
+
 _MESSAGE_ID = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.IGNORECASE | re.MULTILINE)
-
-
-GO_ON = "go on"
 
 
 class Mailbox:
