@@ -3,8 +3,8 @@
 import os
 import time
 
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome
 from tidings.providers.fake import Answer, FakeProvider
 from tidings.wiring import App
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from bench.database import Fresh
 from bench.settings import SHARDS
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace, make_id, shard_of
+from tidings.domain.flow.ids import Workspace, make_id, shard_of
 
 WORKSPACE = Workspace()
 BY = Caller(WORKSPACE, "bench")

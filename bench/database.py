@@ -13,7 +13,7 @@ import asyncpg
 from bench.app import app
 from bench.settings import SHARDS
 from tidings.config import Config
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.engine import Deployment, Engine, Recipient, Trigger
 from tidings.wiring import open_engine
 

@@ -16,7 +16,7 @@ from bench.database import Fresh, Tell, connect
 from bench.report import Result
 from bench.settings import SHARDS
 from bench.timed import Timed
-from tidings.domain.queue import Lane
+from tidings.domain.flow.queue import Lane
 
 PLAIN = """
 insert into outbox (

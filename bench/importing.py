@@ -14,8 +14,8 @@ from bench.contacts import BY, COLUMNS, line, write_rows
 from bench.database import Fresh, Tell
 from bench.report import Result
 from bench.timed import Timed
-from tidings.domain.contact_file import ContactFile, FileFormat
-from tidings.products.contacts import ImportReport
+from tidings.domain.people.contact_file import ContactFile, FileFormat
+from tidings.resources.contacts import ImportReport
 
 HEADER = b"externalId,name,email,phone,company,timeZone,Plan\n"
 PIECE_ROWS = 1_000

@@ -7,7 +7,7 @@ their items and their rows in the queue. It picks and writes at once, and makes 
 from bench.raw import Connection, new_id, now
 from bench.raw_campaign import FINISH_PART, Run, deploy_by
 from bench.settings import JOB
-from tidings.kernel.deploy_contacts import JOBS_IN_A_CHUNK
+from tidings.kernel.campaigns.contact_chunks import JOBS_IN_A_CHUNK
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 TAIL_BITS = 48

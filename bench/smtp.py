@@ -18,8 +18,8 @@ from bench.settings import PROCESSES
 from bench.sink import Sink
 from bench.throughput import CONTACTS, measure_kernel
 from bench.workers import Workers
-from tidings.domain.queue import Lane
-from tidings.kernel.slots import Slots
+from tidings.domain.flow.queue import Lane
+from tidings.kernel.calls.slots import Slots
 from tidings.providers.smtp import SmtpProvider
 
 

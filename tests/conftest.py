@@ -15,11 +15,11 @@ from tests.databases import TEMPLATE, Databases, create, drop, watch, with_datab
 from tests.leftovers import RUN, Run, server_directory
 from tests.warm import Warm
 from tidings import embedded
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
+from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
-from tidings.kernel.readiness import declare_routes
-from tidings.kernel.render import Renderer
+from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.migrate import migrate, read_shard_count
@@ -29,7 +29,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SHARING = (
-    *("cli", "client", "http", "kernel", "model", "products", "providers", "requirements", "simulation", "worker"),
+    *("cli", "client", "http", "kernel", "model", "resources", "providers", "requirements", "simulation", "worker"),
     *(
         "test_contract.py",
         "test_database.py",

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from tests.conftest import ManualClock
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.sequence_form import SequenceStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tidings.products.rules import Rules
-from tidings.products.workflows import Workflows
+from tidings.resources.rules import Rules
+from tidings.resources.workflows import Workflows
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -62,7 +62,7 @@ def test_a_rule_in_the_documentation_is_valid(rule: str) -> None:
 def test_whatever_the_table_of_requirements_names_is_there() -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", REQUIREMENTS))
     modules = set(
-        re.findall(r"(?<![\w/])((?:domain|kernel|products|storage|http|worker)/[\w/]+\.(?:py|sql))", REQUIREMENTS)
+        re.findall(r"(?<![\w/])((?:domain|kernel|resources|storage|http|worker)/[\w/]+\.(?:py|sql))", REQUIREMENTS)
     )
     missing = {(file, test) for file, test in named if not re.search(rf"def {test}\b", _source(file))}
 

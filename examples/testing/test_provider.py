@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from tidings import Channel
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, Provider
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, Provider
 from tidings.testing import marked_item
 
 Post = Callable[[str, str, str], Awaitable[int]]

@@ -14,9 +14,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tidings.config import Config as Config
-    from tidings.domain.function import FunctionRejected as FunctionRejected
-    from tidings.domain.function import FunctionRetryLater as FunctionRetryLater
-    from tidings.domain.item import Channel as Channel
+    from tidings.domain.flow.item import Channel as Channel
+    from tidings.domain.workflows.function import FunctionRejected as FunctionRejected
+    from tidings.domain.workflows.function import FunctionRetryLater as FunctionRetryLater
     from tidings.engine import Deployment as Deployment
     from tidings.engine import Engine as Engine
     from tidings.engine import Recipient as Recipient
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "App": "tidings.wiring",
-    "Channel": "tidings.domain.item",
+    "Channel": "tidings.domain.flow.item",
     "Config": "tidings.config",
     "Deployment": "tidings.engine",
     "Engine": "tidings.engine",
-    "FunctionRejected": "tidings.domain.function",
-    "FunctionRetryLater": "tidings.domain.function",
+    "FunctionRejected": "tidings.domain.workflows.function",
+    "FunctionRetryLater": "tidings.domain.workflows.function",
     "Recipient": "tidings.engine",
     "Resolution": "tidings.engine",
     "Trigger": "tidings.engine",

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
-from tidings.domain.queue import Lane
-from tidings.domain.retry import OUTAGE_PATIENCE
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -2,10 +2,10 @@
 
 define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
 
-`trigger` and `deploy` start work; `work` moves what is due. Read kernel/executions.py next: it is the flow, arrow by
-arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
+`trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, arrow
+by arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
 `executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `rules` and `events`, each for one workspace
-(products/).
+(resources/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,35 +14,37 @@ from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
-from tidings.domain.ids import Shard, Workspace
-from tidings.domain.queue import Claimed, Kind, Lane, Stop
-from tidings.kernel import define, observe, resolve, start, start_run
-from tidings.kernel.check import Trigger
-from tidings.kernel.claim import claim_due, give_back, next_due
-from tidings.kernel.executions import work_executions
-from tidings.kernel.intake import Door, Intake
-from tidings.kernel.jobs import work_jobs
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
+from tidings.kernel.campaigns import start_run
+from tidings.kernel.campaigns.rollup import work_runs
+from tidings.kernel.campaigns.start_run import Deployment, Recipient
+from tidings.kernel.flow.claim import claim_due, give_back, next_due
+from tidings.kernel.flow.executions import work_executions
+from tidings.kernel.flow.jobs import work_jobs
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.observe import Check, RunView, Totals
-from tidings.kernel.resolve import Resolution
-from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Started
-from tidings.kernel.start_run import Deployment, Recipient
-from tidings.products.access import Access
-from tidings.products.campaigns import Campaigns
-from tidings.products.contacts import Contacts
-from tidings.products.enrollments import Enrollments
-from tidings.products.events import Events
-from tidings.products.executions import Executions
-from tidings.products.functions import Functions
-from tidings.products.outbox import Outbox
-from tidings.products.providers import Providers
-from tidings.products.rules import Rules
-from tidings.products.runs import Runs
-from tidings.products.segments import Segments
-from tidings.products.sequences import Sequences
-from tidings.products.waiting import Waiting
-from tidings.products.workflows import Workflows
+from tidings.kernel.manage import observe, resolve
+from tidings.kernel.manage.observe import Check, RunView, Totals
+from tidings.kernel.manage.resolve import Resolution
+from tidings.kernel.start import define, trigger
+from tidings.kernel.start.check import Trigger
+from tidings.kernel.start.trigger import Started
+from tidings.kernel.start.trigger_batch import Door, Intake
+from tidings.resources.access import Access
+from tidings.resources.campaigns import Campaigns
+from tidings.resources.contacts import Contacts
+from tidings.resources.enrollments import Enrollments
+from tidings.resources.events import Events
+from tidings.resources.executions import Executions
+from tidings.resources.functions import Functions
+from tidings.resources.outbox import Outbox
+from tidings.resources.providers import Providers
+from tidings.resources.rules import Rules
+from tidings.resources.runs import Runs
+from tidings.resources.segments import Segments
+from tidings.resources.sequences import Sequences
+from tidings.resources.waiting import Waiting
+from tidings.resources.workflows import Workflows
 from tidings.storage.define import Version
 from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
 from tidings.storage.resolve import FoundItem
@@ -106,7 +108,7 @@ class Engine:
         self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = DEFAULT
     ) -> list[Started]:
         """Start many executions, one transaction per shard; safe to repeat."""
-        return await start.trigger(self.kernel, workspace, workflow, triggers)
+        return await trigger.trigger(self.kernel, workspace, workflow, triggers)
 
     async def deploy(self, deployment: Deployment, workspace: Workspace = DEFAULT) -> Started:
         """Start a run of a campaign; the same key again gives the same run."""

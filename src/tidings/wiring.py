@@ -13,18 +13,18 @@ import structlog
 
 from tidings.config import Config, LogFormat, load_config, read_config, variable
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
-from tidings.domain.function import Directory, Endpoint, FunctionCallable
-from tidings.domain.item import Channel
-from tidings.domain.provider import Provider, ProviderClass
-from tidings.domain.readiness import PRINTING, is_printing
-from tidings.domain.recipients import Audience
-from tidings.domain.routing import fallback_name
-from tidings.domain.rule import RuleKey, check_trigger
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.provider import Provider, ProviderClass
+from tidings.domain.flow.readiness import PRINTING, is_printing
+from tidings.domain.people.recipients import Audience
+from tidings.domain.rules.routing import fallback_name
+from tidings.domain.rules.rule import RuleKey, check_trigger
+from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
 from tidings.engine import Engine
+from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
-from tidings.kernel.readiness import declare_routes
-from tidings.kernel.render import Renderer
-from tidings.kernel.ruling import declare_fallbacks
+from tidings.kernel.render.renderer import Renderer
+from tidings.kernel.start.ruling import declare_fallbacks
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.address import checked_address, without_password

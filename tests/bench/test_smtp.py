@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from bench.bare_smtp import Caller, letter
 from bench.sink import HOST, Taker, Tally
 from tests.providers.items import marked
-from tidings.domain.outcome import Accepted
+from tidings.domain.flow.outcome import Accepted
 from tidings.providers.smtp import SmtpProvider
 
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tests.chaos import oddities
-from tidings.domain import retry, sequence
-from tidings.domain.graph import Schedule
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import (
+from tidings.domain.flow import retry
+from tidings.domain.flow.graph import Schedule
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import (
     Absent,
     Blind,
     CannotTell,
@@ -31,6 +31,7 @@ from tidings.domain.provider import (
     ProviderClass,
     Resolvable,
 )
+from tidings.domain.sequences import step_time
 from tidings.providers.smtp import SmtpProvider
 from tidings.wiring import App
 
@@ -193,7 +194,7 @@ def shorten_days(seconds: float) -> None:
     def due_of(schedule: Schedule, base: datetime, contact_zone: str | None) -> datetime:
         return base + schedule.day_offset * timedelta(seconds=seconds)
 
-    sequence.due_of = due_of
+    step_time.due_of = due_of
 
 
 def hurry(seconds: float) -> None:

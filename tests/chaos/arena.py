@@ -32,7 +32,7 @@ from tidings.config import Config
 from tidings.embedded.processes import children_of
 from tidings.embedded.temporary import TemporaryServer
 from tidings.engine import Engine, Trigger
-from tidings.kernel.slots import WINDOW_SECONDS
+from tidings.kernel.calls.slots import WINDOW_SECONDS
 from tidings.wiring import open_engine
 
 __all__ = ["REPOSITORY", "Arena", "Faults", "Overdue", "Timing", "WorkerProcess", "open_arena", "until"]

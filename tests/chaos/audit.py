@@ -15,7 +15,7 @@ from uuid import UUID
 from tests.chaos.app import CLASSES
 from tests.chaos.book import Intended
 from tests.chaos.ledger import Line, Mode, read_lines
-from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.engine import Engine
 
 if TYPE_CHECKING:

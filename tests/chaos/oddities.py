@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.chaos import skew
-from tidings.kernel.render import Renderer, RenderJob, Result
+from tidings.kernel.render.renderer import Renderer, RenderJob, Result
 from tidings.storage import migrate
 from tidings.storage.database import Database
 from tidings.storage.migrate import Migration

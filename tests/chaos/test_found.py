@@ -14,18 +14,18 @@ from tests.chaos.proxy import CommitCut, Moment, postgres_proxy
 from tests.chaos.troubles import statements
 from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import Sql, delay, email, start
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Unknown
-from tidings.domain.queue import Claimed, Lane
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Unknown
+from tidings.domain.flow.queue import Claimed, Lane
 from tidings.engine import Deployment, Engine, Recipient, Resolution
-from tidings.kernel import executions
-from tidings.kernel.deliver import Flight
-from tidings.kernel.keep import Keeper
-from tidings.kernel.mark import Window, commit_window
-from tidings.kernel.plan import Case, load_cases, plan
-from tidings.kernel.reserve import reserve
-from tidings.kernel.slots import SHORTEST_REST, Slots
+from tidings.kernel.calls.slots import SHORTEST_REST, Slots
+from tidings.kernel.flow import executions
+from tidings.kernel.flow.deliver import Flight
+from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.mark import Window, commit_window
+from tidings.kernel.flow.plan import Case, load_cases, plan
+from tidings.kernel.flow.reserve import reserve
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import database_time
 from tidings.storage.database import Database, Tx

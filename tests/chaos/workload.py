@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 from tests.chaos.app import CHANNELS, CLASSES
 from tests.chaos.book import Book
 from tidings.domain.caller import Caller
-from tidings.domain.item import Channel
-from tidings.domain.sequence_form import SequenceStatus
+from tidings.domain.flow.item import Channel
+from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient, Trigger, Workspace
-from tidings.kernel.enroll import Enrolling
+from tidings.kernel.start.enroll import Enrolling
 
 CALLER = Caller(Workspace(), "chaos")
 WALK = ("blind", "keyed", "resolvable")

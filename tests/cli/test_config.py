@@ -21,9 +21,9 @@ from tidings.config import (
     load_config,
     variable,
 )
-from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.queue import Lane
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.queue import Lane
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Command, Ended
 from tests.conftest import ManualClock
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.outcome import Rejected
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

@@ -3,7 +3,7 @@
 import json
 
 from tests.cli.conftest import Command
-from tests.products.campaign_scenes import letter
+from tests.resources.campaign_scenes import letter
 
 RULE = """
 trigger: quote_sent

@@ -19,8 +19,8 @@ from tests.conftest import ManualClock
 from tests.databases import execute
 from tidings.cli.app import app
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.outcome import Accepted, Rejected, Unknown
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.http.campaign_shapes import (
     Audience,

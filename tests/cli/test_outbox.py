@@ -3,8 +3,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.cli.conftest import Command
-from tidings.domain.item import ItemStatus
-from tidings.domain.outcome import Unknown
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.outcome import Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

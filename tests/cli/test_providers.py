@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Command
 from tidings.config import load_config
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.queue import Lane
+from tidings.domain.flow.queue import Lane
 
 
 def test_providers_are_the_system_s_whatever_is_set_in_the_shell(tidings: Command) -> None:

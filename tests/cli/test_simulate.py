@@ -10,8 +10,8 @@ from tests.cli.conftest import Command
 from tests.testing.conftest import ADA, WELCOME
 from tidings.cli.calendar import bar, rows_of, sparkline
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
 from tidings.domain.simulation import Hour
 from tidings.engine import Engine
 

@@ -2,7 +2,7 @@
 
 from tests.cli.conftest import Command
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
 
 CALLER = Caller(Workspace(), "ann")

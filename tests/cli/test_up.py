@@ -31,8 +31,8 @@ APP = '''
 import asyncio
 from pathlib import Path
 
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Accepted
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Accepted
 from tidings.providers.fake import FakeProvider
 from tidings.wiring import App
 

@@ -13,7 +13,7 @@ from tidings.client import Client, Conflict, Invalid, NotFound, Retrying, WaitTi
 from tidings.client.campaign_answers import Counts, Run
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.outcome import Rejected, Unknown
+from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.domain.roles import Role
 from tidings.engine import Engine, Workspace
 from tidings.http.server import ApiServer

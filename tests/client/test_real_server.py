@@ -10,7 +10,7 @@ from tests.conftest import ManualClock
 from tidings.client import Client, Conflict, Invalid, NotFound, Retrying, Unauthorized, WaitTimeout
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.engine import Engine, Workspace
 from tidings.http.server import ApiServer

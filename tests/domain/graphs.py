@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from tidings.domain.condition import Compare, Op
-from tidings.domain.graph import Branch, Delay, Edge, Function, Graph, Node, OnDoubt, OnFailure, Send
-from tidings.domain.item import Channel
+from tidings.domain.flow.condition import Compare, Op
+from tidings.domain.flow.graph import Branch, Delay, Edge, Function, Graph, Node, OnDoubt, OnFailure, Send
+from tidings.domain.flow.item import Channel
 
 
 def send(id: str, on_failure: OnFailure = OnFailure.ABORT, on_doubt: OnDoubt = OnDoubt.CONTINUE) -> Send:

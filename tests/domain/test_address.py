@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tidings.domain.address import read_email, read_locale, read_phone, read_time_zone
+from tidings.domain.people.address import read_email, read_locale, read_phone, read_time_zone
 
 EMAILS = {
     "ada@example.com": "ada@example.com",

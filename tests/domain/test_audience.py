@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from tidings.domain.audience import MOST_IDS, Audience, read_audience
+from tidings.domain.people.audience import MOST_IDS, Audience, read_audience
 
 ADA, BOB, SEGMENT = (UUID(int=number) for number in (1, 2, 3))
 

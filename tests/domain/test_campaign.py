@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from tidings.domain.campaign import at_hour, read_campaign
+from tidings.domain.campaigns.campaign import at_hour, read_campaign
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.condition import Compare, Either, Every, Never, Op, holds
+from tidings.domain.flow.condition import Compare, Either, Every, Never, Op, holds
 
 CONTEXT = {
     "plan": "pro",

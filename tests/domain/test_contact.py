@@ -7,7 +7,10 @@ from uuid import UUID
 import pytest
 
 from tests.conftest import ManualClock
-from tidings.domain.contact import (
+from tidings.domain.errors import Problem
+from tidings.domain.flow.ids import Bucket, Workspace, bucket_of_id, make_id
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.contact import (
     ContactChange,
     addresses_of,
     contact_bucket,
@@ -15,9 +18,6 @@ from tidings.domain.contact import (
     refusal,
     suppression_hash,
 )
-from tidings.domain.errors import Problem
-from tidings.domain.ids import Bucket, Workspace, bucket_of_id, make_id
-from tidings.domain.item import Channel
 
 WORKSPACE = Workspace("acme", "main")
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidings.domain.contact_file import ContactFile, FileFormat, Line, read_columns
 from tidings.domain.errors import InputInvalid
+from tidings.domain.people.contact_file import ContactFile, FileFormat, Line, read_columns
 
 
 def lines(content: bytes, *mapping: str, kind: FileFormat = FileFormat.CSV, pieces: int = 7) -> list[Line]:

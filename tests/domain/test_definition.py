@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.domain.condition import Compare, Either, Every, Never, Op
-from tidings.domain.definition import (
+from tidings.domain.errors import DefinitionInvalid, Problem
+from tidings.domain.flow.condition import Compare, Either, Every, Never, Op
+from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.flow.item import Channel
+from tidings.domain.workflows.definition import (
     CONTENT_FIELDS,
     MAX_EDGES,
     MAX_NODES,
@@ -20,10 +23,7 @@ from tidings.domain.definition import (
     parse_own_workflow,
     parse_workflow,
 )
-from tidings.domain.definition_reader import MOST_PROBLEMS
-from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
-from tidings.domain.item import Channel
+from tidings.domain.workflows.definition_reader import MOST_PROBLEMS
 
 Raw = dict[str, Any]
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from tidings.domain.doubt import (
+from tidings.domain.flow.doubt import (
     RETENTION_MARGIN,
     AskProvider,
     CallAgain,
@@ -16,7 +16,7 @@ from tidings.domain.doubt import (
     Verdict,
     judge,
 )
-from tidings.domain.provider import Blind, Keyed, ProviderClass, Resolvable
+from tidings.domain.flow.provider import Blind, Keyed, ProviderClass, Resolvable
 
 FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

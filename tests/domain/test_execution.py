@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from tests.domain.graphs import delay, function, graph_of, graphs, send
-from tidings.domain.condition import Compare, Op
-from tidings.domain.doubt import LOOK_AGAIN
-from tidings.domain.execution import (
+from tidings.domain.flow.condition import Compare, Op
+from tidings.domain.flow.doubt import LOOK_AGAIN
+from tidings.domain.flow.execution import (
     Action,
     Deliver,
     Execution,
@@ -28,9 +28,9 @@ from tidings.domain.execution import (
     first_ready,
     pass_node,
 )
-from tidings.domain.graph import Branch, Delay, Doer, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
-from tidings.domain.item import ItemStatus
-from tidings.domain.node_result import result_of
+from tidings.domain.flow.graph import Branch, Delay, Doer, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.node_result import result_of
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import (
+from tidings.domain.flow.ids import (
     BUCKETS,
     Bucket,
     Shard,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.interpolation import MAX_PARTS, MAX_VALUE_CHARS, interpolation_of
-from tidings.domain.template import RenderFailed, render
+from tidings.domain.content.interpolation import MAX_PARTS, MAX_VALUE_CHARS, interpolation_of
+from tidings.domain.content.template import RenderFailed, render
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 NAMES = st.sampled_from(["name", "contact", "x_1", "size", "first", "true", "nil", "empty", "now", "not", "vars", "_"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tidings.domain.item import Channel
-from tidings.domain.keys import (
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.keys import (
     campaign_key,
     campaign_key_parts,
     fallback_key,

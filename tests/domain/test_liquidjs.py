@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from tidings.domain.content.template import RenderFailed, check, render
 from tidings.domain.errors import TemplateInvalid
-from tidings.domain.template import RenderFailed, check, render
 
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "liquidjs" / "table.json").read_text())
 FACTS: Mapping[str, list[tuple[str, object]]] = TABLE["facts"]

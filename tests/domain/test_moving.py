@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tidings.domain.definition import parse_workflow
-from tidings.domain.execution import (
+from tidings.domain.flow.execution import (
     Execution,
     ExecutionStatus,
     Finish,
@@ -22,9 +21,10 @@ from tidings.domain.execution import (
     begin,
     decide,
 )
-from tidings.domain.item import ItemStatus
-from tidings.domain.moving import Left, Line, Moved, Standing, move
-from tidings.domain.sequence_form import steps_in
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.sequences.change_version import Left, Line, Moved, Standing, move
+from tidings.domain.sequences.form import steps_in
+from tidings.domain.workflows.definition import parse_workflow
 
 BEGUN = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.domain.errors import InputInvalid, ProblemsFound
-from tidings.domain.ids import EPOCH, Bucket, first_id_at, make_id, milliseconds_of
+from tidings.domain.flow.ids import EPOCH, Bucket, first_id_at, make_id, milliseconds_of
 from tidings.domain.paging import (
     Created,
     Span,

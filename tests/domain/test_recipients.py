@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from tidings.domain.item import Channel
-from tidings.domain.recipients import (
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import (
     RULE_CHANNELS,
     Addressee,
     Audience,

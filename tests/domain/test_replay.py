@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from tidings.domain.execution import Frontier, Ready
-from tidings.domain.item import ItemStatus
-from tidings.domain.queue import Lane
-from tidings.domain.replay import FailedExecution, Refused, Reopening, TriedItem, reopen
+from tidings.domain.flow.execution import Frontier, Ready
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.replay import FailedExecution, Refused, Reopening, TriedItem, reopen
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

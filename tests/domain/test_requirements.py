@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.domain.definition import parse_workflow
+from tidings.domain.content.template import RenderFailed, render
 from tidings.domain.errors import DataMissing, InputInvalid
-from tidings.domain.graph import Branch, Delay, Function, Graph, Node, Send
-from tidings.domain.item import Channel
-from tidings.domain.requirements import Requirements, required_of, requirements_of
-from tidings.domain.template import RenderFailed, render
+from tidings.domain.flow.graph import Branch, Delay, Function, Graph, Node, Send
+from tidings.domain.flow.item import Channel
+from tidings.domain.workflows.definition import parse_workflow
+from tidings.domain.workflows.requirements import Requirements, required_of, requirements_of
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.outcome import RetryLater
-from tidings.domain.retry import CAMPAIGN, GRAPH, RULE, Exhausted, RetryPolicy, TryAgain, after_refusal, earliest
+from tidings.domain.flow.outcome import RetryLater
+from tidings.domain.flow.retry import CAMPAIGN, GRAPH, RULE, Exhausted, RetryPolicy, TryAgain, after_refusal, earliest
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -9,10 +9,10 @@ import pytest
 
 from tests.domain.test_rule import CONTENT, rule, step
 from tidings.domain.errors import EventInvalid
-from tidings.domain.event import read_event, read_stored
-from tidings.domain.item import Channel
-from tidings.domain.recipients import RULE_CHANNELS, Audience
-from tidings.domain.routing import (
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import RULE_CHANNELS, Audience
+from tidings.domain.rules.event import read_event, read_stored
+from tidings.domain.rules.routing import (
     RouteOutcome,
     check_event,
     decide_route,
@@ -22,7 +22,7 @@ from tidings.domain.routing import (
     template_of,
     timing_of,
 )
-from tidings.domain.rule import Rule, RuleKey, read_rule
+from tidings.domain.rules.rule import Rule, RuleKey, read_rule
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TABLE = {

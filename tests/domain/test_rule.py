@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from tidings.domain.errors import DefinitionInvalid
-from tidings.domain.item import Channel
-from tidings.domain.recipients import Audience, RecipientConfig
-from tidings.domain.rule import Rule, RuleKey, keep_steps, read_rule, step_to_json
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import Audience, RecipientConfig
+from tidings.domain.rules.rule import Rule, RuleKey, keep_steps, read_rule, step_to_json
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONTENT: dict[str, dict[str, str]] = {

@@ -8,10 +8,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tidings.domain.ids import Bucket, Shard, make_id
-from tidings.domain.item import Fence
-from tidings.domain.queue import Claimed, Kind
-from tidings.domain.run import OPEN_JOBS, OPEN_RUNS, Counts, JobStatus, RunStatus, job_status, run_status
+from tidings.domain.campaigns.run import OPEN_JOBS, OPEN_RUNS, Counts, JobStatus, RunStatus, job_status, run_status
+from tidings.domain.flow.ids import Bucket, Shard, make_id
+from tidings.domain.flow.item import Fence
+from tidings.domain.flow.queue import Claimed, Kind
 from tidings.storage.database import Database
 from tidings.storage.release import MovedJob, release_jobs
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tidings.domain.definition import parse_workflow
-from tidings.domain.execution import (
+from tidings.domain.flow.execution import (
     Execution,
     ExecutionStatus,
     Finish,
@@ -23,10 +22,11 @@ from tidings.domain.execution import (
     begin,
     decide,
 )
-from tidings.domain.graph import Graph, OffsetFrom, Schedule
-from tidings.domain.item import ItemStatus
-from tidings.domain.lateness import Appointment, appointment_of
-from tidings.domain.sequence import due_of, zone_named
+from tidings.domain.flow.graph import Graph, OffsetFrom, Schedule
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.lateness import Appointment, appointment_of
+from tidings.domain.sequences.step_time import due_of, zone_named
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.storage.load import frontier_from_json, frontier_to_json
 
 SETTINGS: dict[str, object] = {

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.definition import parse_workflow
 from tidings.domain.errors import DefinitionInvalid
-from tidings.domain.graph import Delay, Form, OffsetFrom, OnFailure, Schedule, Send
-from tidings.domain.item import Channel
-from tidings.domain.requirements import required_of
-from tidings.domain.retry import RULE
-from tidings.domain.sequence_form import (
+from tidings.domain.flow.graph import Delay, Form, OffsetFrom, OnFailure, Schedule, Send
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.retry import RULE
+from tidings.domain.sequences.form import (
     OnStepFailure,
     Settings,
     Step,
@@ -23,6 +21,8 @@ from tidings.domain.sequence_form import (
     settings_in,
     steps_in,
 )
+from tidings.domain.workflows.definition import parse_workflow
+from tidings.domain.workflows.requirements import required_of
 
 Raw = dict[str, Any]
 WELCOME: Raw = {"id": "a", "dayOffset": 0, "stepOrder": 1, "channel": "email", "subject": "Hi", "content": "Welcome"}

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.simulation import Hour, Outgoing, Reason, Scenario, Walk, findings_of, problems_of
 
 ADA, BEN, OWNER = UUID(int=1), UUID(int=2), UUID(int=9)

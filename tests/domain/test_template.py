@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.domain.errors import TemplateInvalid
-from tidings.domain.liquid_checks import arguments_of
-from tidings.domain.liquid_environment import environment_for
-from tidings.domain.template import (
+from tidings.domain.content.liquid.checks import arguments_of
+from tidings.domain.content.liquid.environment import environment_for
+from tidings.domain.content.template import (
     MAX_SOURCE_CHARS,
     RenderFailed,
     check,
@@ -23,6 +22,7 @@ from tidings.domain.template import (
     required_variables,
     walk_variables,
 )
+from tidings.domain.errors import TemplateInvalid
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DATA: Mapping[str, object] = {
@@ -491,7 +491,7 @@ def test_a_width_in_a_date_pattern_does_not_grow_the_text() -> None:
 def test_text_without_liquid_needs_no_liquid() -> None:
     code = (
         "import sys, datetime\n"
-        "from tidings.domain.template import check, render, required_variables\n"
+        "from tidings.domain.content.template import check, render, required_variables\n"
         "check('plain', html=True); required_variables('plain')\n"
         "print(render('plain', {}, html=True, now=datetime.datetime(2026, 1, 1)), 'liquid' in sys.modules)"
     )

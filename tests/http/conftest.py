@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http.app import create_app

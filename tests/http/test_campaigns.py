@@ -10,9 +10,9 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.http.conftest import HOME, Person
-from tests.products.campaign_scenes import work_until_ended
+from tests.resources.campaign_scenes import work_until_ended
 from tidings.domain.caller import Caller
-from tidings.domain.outcome import Rejected, Unknown
+from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from tests.conftest import ManualClock
 from tests.enrolling import CALLER, make_contact, make_sequence, step, work_until
 from tests.http.conftest import WELCOME, Person
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ManualClock
 from tests.enrolling import HOME, ids, make_contacts, make_sequence, step
 from tests.http.conftest import Person
-from tidings.domain.outcome import Unknown
+from tidings.domain.flow.outcome import Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

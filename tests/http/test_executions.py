@@ -16,8 +16,8 @@ from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http import streams
 from tidings.http.executions import with_heartbeats
-from tidings.products.shown import ShownExecution
 from tidings.providers.fake import FakeProvider
+from tidings.resources.shown import ShownExecution
 
 
 async def test_an_execution_shows_everything_about_itself(admin: Person, engine: Engine, workflow: UUID) -> None:

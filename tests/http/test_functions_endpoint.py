@@ -8,7 +8,7 @@ import pytest
 
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, WELCOME, Person, caller, person
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.outcome import Accepted, RetryLater
+from tidings.domain.flow.outcome import Accepted, RetryLater
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ManualClock
 from tests.enrolling import CALLER, HOME, make_contact, make_sequence, step
 from tests.http.conftest import Person
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.storage import names
 

@@ -15,9 +15,9 @@ from fastapi import FastAPI
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, caller, person, start
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
-from tidings.domain.sequence_form import SequenceStatus
+from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
 from tidings.http.app import create_app
 

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import ManualClock
 from tests.http.conftest import Person, caller
 from tests.kernel.scenes import email, graph, work
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Unavailable
-from tidings.domain.queue import Lane
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Unavailable
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
+from tidings.kernel.calls.presence import services_of
 from tidings.kernel.kernel import Limits
-from tidings.kernel.presence import services_of
 from tidings.providers.fake import FakeProvider
 from tidings.storage.workers import ListedWorker, beat_worker
 

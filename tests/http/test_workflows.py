@@ -9,7 +9,7 @@ import pytest
 
 from tests.http.conftest import ADA, WELCOME, Person, person
 from tests.http.test_requests import assert_problem
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

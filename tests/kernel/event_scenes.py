@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
-from tidings.domain.recipients import Audience
-from tidings.domain.routing import fallback_name
-from tidings.domain.rule import RuleKey
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import Audience
+from tidings.domain.rules.routing import fallback_name
+from tidings.domain.rules.rule import RuleKey
 from tidings.engine import Engine
-from tidings.products.events import ShownDecision, ShownEvent, ShownEventItem
-from tidings.products.rules import ShownRule
+from tidings.resources.events import ShownDecision, ShownEvent, ShownEventItem
+from tidings.resources.rules import ShownRule
 
 ME = Caller(Workspace(), "test")
 LEAD = {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750", "pushTokens": ["token-1"]}

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tests.kernel.scenes import graph
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
 
 ANN = Caller(Workspace(), "ann")

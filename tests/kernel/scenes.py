@@ -11,16 +11,16 @@ from uuid import UUID
 
 import asyncpg
 
-from tidings.domain.ids import Shard, Workspace
-from tidings.domain.item import Channel
-from tidings.domain.queue import Claimed, Kind, Lane
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.queue import Claimed, Kind, Lane
 from tidings.engine import Engine
-from tidings.kernel.claim import claim_due
-from tidings.kernel.executions import work_executions
-from tidings.kernel.jobs import work_jobs
-from tidings.kernel.rollup import work_runs
-from tidings.kernel.start import Started
-from tidings.kernel.start_run import Deployment, Recipient
+from tidings.kernel.campaigns.rollup import work_runs
+from tidings.kernel.campaigns.start_run import Deployment, Recipient
+from tidings.kernel.flow.claim import claim_due
+from tidings.kernel.flow.executions import work_executions
+from tidings.kernel.flow.jobs import work_jobs
+from tidings.kernel.start.trigger import Started
 from tidings.kernel.wake import listen
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, TransientFailure, Tx

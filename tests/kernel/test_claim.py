@@ -28,16 +28,16 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Shard
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, RetryLater
-from tidings.domain.queue import Kind, Lane
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
+from tidings.domain.flow.queue import Kind, Lane
 from tidings.engine import Engine
-from tidings.kernel.claim import claim_due
-from tidings.kernel.horizon import BEGINNING, LOOK_EVERYWHERE, SLACK
+from tidings.kernel.flow.claim import claim_due
+from tidings.kernel.flow.claim_floor import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.kernel import Limits
-from tidings.kernel.resolve import Resolution
+from tidings.kernel.manage.resolve import Resolution
 from tidings.kernel.wake import as_payload, from_payload
 from tidings.providers.fake import FakeProvider
 from tidings.storage import claim as storage_claim

@@ -26,16 +26,16 @@ from tests.kernel.scenes import (
     work_once,
 )
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Unknown
-from tidings.domain.queue import Lane
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Unknown
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.call import call_provider
-from tidings.kernel.executions import work_executions
+from tidings.kernel.calls.call import call_provider
+from tidings.kernel.calls.call_timer import Patience
+from tidings.kernel.calls.readiness import declare_routes
+from tidings.kernel.flow.executions import work_executions
 from tidings.kernel.kernel import Kernel, Limits
-from tidings.kernel.patience import Patience
-from tidings.kernel.readiness import declare_routes
-from tidings.kernel.render import Renderer
+from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 

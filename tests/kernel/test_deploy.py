@@ -20,15 +20,15 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tests.products.campaign_scenes import deploy as deploy_campaign
-from tests.products.campaign_scenes import make_contacts
-from tidings.domain.ids import Shard
-from tidings.domain.item import Channel
-from tidings.domain.run import RunStatus
+from tests.resources.campaign_scenes import deploy as deploy_campaign
+from tests.resources.campaign_scenes import make_contacts
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
-from tidings.kernel import deploy as kernel_deploy
+from tidings.kernel.campaigns import plan_audience as kernel_deploy
+from tidings.kernel.campaigns.start_run import Recipient
 from tidings.kernel.kernel import Limits
-from tidings.kernel.start_run import Recipient
 from tidings.providers.fake import FakeProvider
 from tidings.storage.load import load_runs
 

@@ -20,11 +20,11 @@ from tests.kernel.scenes import (
     work,
     work_once,
 )
-from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed, Resolvable
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed, Resolvable
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider

@@ -23,17 +23,17 @@ from tests.enrolling import (
 )
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, listening, until, with_lossy_database
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Bucket, enrollment_id, make_id, milliseconds_of
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome
-from tidings.domain.queue import Lane
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Bucket, enrollment_id, make_id, milliseconds_of
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel import enroll, enroller
-from tidings.kernel.enroller import Enroller, Enrolling, OpenSequence
 from tidings.kernel.kernel import Limits
-from tidings.products.enrollments import Enrolled, EnrollmentFilter, EnrollmentStatus
+from tidings.kernel.start import enroll, enroller
+from tidings.kernel.start.enroller import Enroller, Enrolling, OpenSequence
 from tidings.providers.fake import FakeProvider
+from tidings.resources.enrollments import Enrolled, EnrollmentFilter, EnrollmentStatus
 from tidings.storage.audience import Picked
 from tidings.storage.database import Database
 

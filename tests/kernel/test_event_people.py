@@ -28,13 +28,13 @@ from tests.kernel.people import change, make
 from tests.kernel.scenes import Sql, assert_kept, row, work
 from tidings.domain.caller import Caller
 from tidings.domain.errors import EventInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.kernel import event_people
-from tidings.kernel.people import load_people
-from tidings.products.events import ShownEvent
-from tidings.products.outbox import OutboxFilter
+from tidings.kernel.people.contacts import load_people
+from tidings.kernel.start import event_people
 from tidings.providers.fake import FakeProvider
+from tidings.resources.events import ShownEvent
+from tidings.resources.outbox import OutboxFilter
 
 TABLES = ("contacts", "events", "outbox", "attempts", "audit_log", "queue", "jobs")
 UNSUBSCRIBED = {"email": "unsubscribed"}

@@ -30,12 +30,12 @@ from tests.kernel.people import make
 from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, row, with_lossy_database, work
 from tidings.domain.caller import Caller
 from tidings.domain.errors import EventInvalid, RendererUnavailable
-from tidings.domain.ids import Workspace, shard_of
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.flow.ids import Workspace, shard_of
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.engine import Engine, Resolution
-from tidings.products.outbox import OutboxFilter
 from tidings.providers.fake import FakeProvider
+from tidings.resources.outbox import OutboxFilter
 from tidings.storage.events import ItemsRefused, route_event
 
 # Storing

@@ -21,10 +21,10 @@ from tests.kernel.scenes import (
     work,
     work_leases,
 )
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.item import Channel, ItemStatus, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.item import Channel, ItemStatus, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

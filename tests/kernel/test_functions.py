@@ -11,15 +11,15 @@ from structlog.testing import capture_logs
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, delay, email, frozen_in_call, graph, row, until
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_workflow
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Workspace
-from tidings.domain.outcome import Accepted, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Blind, Keyed
-from tidings.domain.queue import Lane
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Blind, Keyed
+from tidings.domain.flow.queue import Lane
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine, ItemFilter
-from tidings.kernel.deliver import Flight
-from tidings.kernel.readiness import know_routes
+from tidings.kernel.calls.readiness import know_routes
+from tidings.kernel.flow.deliver import Flight
 from tidings.providers.fake import FakeProvider
 
 
@@ -132,7 +132,7 @@ async def test_what_a_function_gave_survives_a_worker_that_dies_before_it_moves_
     async def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidings.kernel.executions.release_executions", dies)
+    monkeypatch.setattr("tidings.kernel.flow.executions.release_executions", dies)
     with pytest.raises(KeyboardInterrupt):
         await engine.work_everything()
     monkeypatch.undo()

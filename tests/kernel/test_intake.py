@@ -7,8 +7,8 @@ import pytest
 from tests.kernel.scenes import email, graph
 from tidings.domain.errors import DataMissing, NotFound, StorageUnavailable
 from tidings.engine import Engine
-from tidings.kernel import intake as module
-from tidings.kernel.start import Started, store_triggers
+from tidings.kernel.start import trigger_batch as module
+from tidings.kernel.start.trigger import Started, store_triggers
 
 GREETING = graph(email(to="{{ email }}"))
 

@@ -11,10 +11,10 @@ from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.queue import Kind
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.queue import Kind
 from tidings.engine import Engine
-from tidings.kernel.keep import Keeper
+from tidings.kernel.flow.lease_keeper import Keeper
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 
@@ -144,7 +144,7 @@ async def test_a_step_s_worker_counts_as_dead_after_the_visibility_timeout(
     step = {"name": "a", "function": "f", "action": "go", "payload_template": {}}
     await engine.define("steps", {"steps": [step], "visibility_timeout": 30})
     started = await engine.trigger("steps", {}, "k1")
-    monkeypatch.setattr("tidings.kernel.executions.plan", dies)
+    monkeypatch.setattr("tidings.kernel.flow.executions.plan", dies)
     with pytest.raises(KeyboardInterrupt):
         await engine.work_everything()
     monkeypatch.undo()

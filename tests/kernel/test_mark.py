@@ -26,8 +26,8 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tidings.domain.item import ItemStatus
-from tidings.domain.outcome import RetryLater
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.outcome import RetryLater
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -37,8 +37,8 @@ from tidings.storage.outbox import Wanted, mark_items, settle_unmarked_items
 SOURCE = Path(tidings.__file__).parent
 
 HANDLERS = """
-from tidings.domain.item import Marked, Planned, Reserved
-from tidings.domain.provider import Provider
+from tidings.domain.flow.item import Marked, Planned, Reserved
+from tidings.domain.flow.provider import Provider
 
 async def right(provider: Provider, item: Marked) -> None:
     await provider.send(item, lambda: True)
@@ -73,8 +73,8 @@ def test_c1_only_mark_makes_marked_items_and_only_deliver_sends_them() -> None:
     makers = {path for path, call in _calls() if isinstance(call.func, ast.Name) and call.func.id == "make_marked"}
     senders = {path for path, call in _calls() if ast.unparse(call.func).endswith("provider.send")}
 
-    assert makers == {"kernel/mark.py", "testing/marked.py"}  # the second for tests of providers
-    assert senders == {"kernel/call.py"}
+    assert makers == {"kernel/flow/mark.py", "testing/marked.py"}  # the second for tests of providers
+    assert senders == {"kernel/calls/call.py"}
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:

@@ -19,10 +19,10 @@ from tests.kernel.scenes import (
     work,
 )
 from tidings.domain.errors import NotFound
-from tidings.domain.ids import Workspace
-from tidings.domain.item import ItemStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import ItemStatus
 from tidings.engine import Engine
-from tidings.kernel.observe import CONTRACT
+from tidings.kernel.manage.observe import CONTRACT
 from tidings.providers.fake import FakeProvider
 from tidings.storage.observe import ItemFilter
 

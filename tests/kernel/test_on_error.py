@@ -8,11 +8,11 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, email, graph, row
 from tidings.domain.caller import Caller
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Workspace
-from tidings.domain.outcome import Rejected, RetryLater
-from tidings.domain.provider import Keyed
-from tidings.domain.queue import Lane
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Rejected, RetryLater
+from tidings.domain.flow.provider import Keyed
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 
@@ -137,7 +137,9 @@ async def test_a_worker_that_dies_while_it_tells_leaves_one_item_that_another_go
     async def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
-    place = "tidings.kernel.executions.reserve" if moment == "reserve" else "tidings.kernel.deliver.Flight.fly"
+    place = (
+        "tidings.kernel.flow.executions.reserve" if moment == "reserve" else "tidings.kernel.flow.deliver.Flight.fly"
+    )
     monkeypatch.setattr(place, dies)
     with pytest.raises(KeyboardInterrupt):
         await engine.work(shard, Lane.TRANSACTIONAL)

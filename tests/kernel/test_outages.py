@@ -26,15 +26,15 @@ from tests.kernel.scenes import (
     work,
 )
 from tests.worker.conftest import counted_statements
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import Keyed
-from tidings.domain.queue import Lane
-from tidings.domain.retry import OUTAGE_PATIENCE, REFUSED, UNREACHED
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import Keyed
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.retry import OUTAGE_PATIENCE, REFUSED, UNREACHED
 from tidings.engine import Engine
+from tidings.kernel.calls.limits import read_rests
+from tidings.kernel.calls.outages import TRIALS
 from tidings.kernel.kernel import Limits
-from tidings.kernel.limits import read_rests
-from tidings.kernel.outages import TRIALS
 from tidings.providers.fake import FakeProvider
 
 DOWN = Unavailable("connection refused")

@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 
-from tidings.kernel.patience import Patience
+from tidings.kernel.calls.call_timer import Patience
 
 NEVER = 60.0
 

@@ -23,15 +23,15 @@ from tests.kernel.scenes import (
     work,
     work_once,
 )
-from tidings.domain.contact import CHANNELS, Person
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Fence, ItemId, OwnerId, Planned
-from tidings.domain.outcome import Accepted, RetryLater
-from tidings.domain.provider import Keyed
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Fence, ItemId, OwnerId, Planned
+from tidings.domain.flow.outcome import Accepted, RetryLater
+from tidings.domain.flow.provider import Keyed
+from tidings.domain.people.contact import CHANNELS, Person
 from tidings.engine import Engine, Trigger
 from tidings.kernel.kernel import Limits
-from tidings.kernel.people import Consents, load_people
+from tidings.kernel.people.contacts import Consents, load_people
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, Tx
 

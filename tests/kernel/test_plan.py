@@ -22,11 +22,11 @@ from tests.kernel.scenes import (
     work_once,
 )
 from tests.worker.conftest import counted_statements
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.outcome import RetryLater
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.outcome import RetryLater
 from tidings.engine import Engine
-from tidings.kernel.start_run import Recipient
+from tidings.kernel.campaigns.start_run import Recipient
 from tidings.providers.fake import FakeProvider
 
 TIME_OF_DAY = "{{ 'now' | date: '%H:%M:%S' }}"

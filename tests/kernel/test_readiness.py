@@ -11,15 +11,15 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, deploy, plan_runs, row, start_many, work
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
-from tidings.domain.provider import Keyed
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.provider import Keyed
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Deployment, Engine, Recipient
+from tidings.kernel.calls.presence import services_of
+from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.presence import services_of
-from tidings.kernel.readiness import declare_routes
-from tidings.kernel.render import Renderer
+from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage import workers
 from tidings.storage.database import Database

@@ -27,17 +27,17 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Shard
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
-from tidings.domain.queue import Kind, Lane
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.flow.queue import Kind, Lane
 from tidings.engine import Engine
-from tidings.kernel.claim import claim_due
-from tidings.kernel.jobs import work_jobs
+from tidings.kernel.flow.claim import claim_due
+from tidings.kernel.flow.jobs import work_jobs
 from tidings.kernel.kernel import Limits
-from tidings.kernel.resolve import Resolution
+from tidings.kernel.manage.resolve import Resolution
 from tidings.providers.fake import FakeProvider
 from tidings.storage.release import wake_owner
 

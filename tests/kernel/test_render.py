@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.domain.content.template import MAX_SOURCE_CHARS, RenderFailed
 from tidings.domain.errors import RendererUnavailable
-from tidings.domain.template import MAX_SOURCE_CHARS, RenderFailed
-from tidings.kernel import render
-from tidings.kernel.render import Rendered, Renderer, RenderJob
+from tidings.kernel.render import renderer as rendering
+from tidings.kernel.render.renderer import Rendered, Renderer, RenderJob
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 MIB = 1024 * 1024
@@ -25,7 +25,7 @@ MIB = 1024 * 1024
 # Does what no template should be able to do, so that the parent's own limits are seen at work.
 HOSTILE_CHILD = """
 import os, signal, time
-from tidings.kernel import render_child
+from tidings.kernel.render import child as render_child
 
 honest = render_child.render
 
@@ -46,7 +46,7 @@ render_child.main()
 
 PARENT = """
 import asyncio, datetime, sys
-from tidings.kernel.render import Renderer, RenderJob
+from tidings.kernel.render.renderer import Renderer, RenderJob
 
 async def main():
     async with Renderer(cpu_seconds=0.2) as renderer:
@@ -74,7 +74,7 @@ async def renderer() -> AsyncIterator[Renderer]:
 def hostile_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hostile_child.py").write_text(HOSTILE_CHILD)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(render, "CHILD_MODULE", "hostile_child")
+    monkeypatch.setattr(rendering, "CHILD_MODULE", "hostile_child")
 
 
 def job(source: str, html: bool = False, **data: object) -> RenderJob:
@@ -167,7 +167,7 @@ async def test_a_failure_names_the_field_and_the_variable(renderer: Renderer) ->
 
 
 async def test_many_templates_are_forgotten_and_sent_again(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "MAX_KNOWN_TEMPLATE_CHARS", 1000)
+    monkeypatch.setattr(rendering, "MAX_KNOWN_TEMPLATE_CHARS", 1000)
     jobs = [job(f"{i:0100d}{{{{ x -}}}}", x=i) for i in range(50)]
 
     for _ in range(3):
@@ -330,12 +330,12 @@ async def test_the_child_knows_no_secrets(renderer: Renderer, monkeypatch: pytes
     assert b"canary" not in environment
     assert {entry.partition(b"=")[0].decode() for entry in environment.split(b"\0") if entry} <= {
         "PYTHONPATH",
-        *render.INHERITED,
+        *rendering.INHERITED,
     }
 
 
 async def test_a_child_that_cannot_start_is_an_error(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "CHILD_MODULE", "no_such_module")
+    monkeypatch.setattr(rendering, "CHILD_MODULE", "no_such_module")
 
     with pytest.raises(RendererUnavailable, match="ended with 1"):
         await renderer.render(greetings(1))

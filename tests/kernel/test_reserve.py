@@ -20,9 +20,9 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tidings.domain.item import Channel, Marked
-from tidings.domain.keys import campaign_key, workflow_key
-from tidings.domain.outcome import Accepted, Outcome
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.keys import campaign_key, workflow_key
+from tidings.domain.flow.outcome import Accepted, Outcome
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

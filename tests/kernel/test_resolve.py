@@ -19,13 +19,13 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.outcome import Rejected, RetryLater, Unknown
-from tidings.domain.provider import Keyed
-from tidings.domain.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.outcome import Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Keyed
 from tidings.engine import Engine
-from tidings.kernel.resolve import Resolution
+from tidings.kernel.manage.resolve import Resolution
 from tidings.providers.fake import FakeProvider
 from tidings.storage.resolve import FoundItem
 

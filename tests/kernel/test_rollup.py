@@ -19,12 +19,12 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.engine import Engine
-from tidings.kernel import rollup
-from tidings.kernel.observe import show_history
+from tidings.kernel.campaigns import rollup
+from tidings.kernel.manage.observe import show_history
 from tidings.providers.fake import FakeProvider
 
 

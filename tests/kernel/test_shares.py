@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, deploy, frozen_in_call, plan_runs, row, start, until, work, work_once
-from tidings.domain.outcome import Accepted
+from tidings.domain.flow.outcome import Accepted
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider

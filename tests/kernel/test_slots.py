@@ -10,12 +10,12 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, deploy, email, frozen_in_call, plan_runs, row, start, start_many, work, work_once
-from tidings.domain.outcome import Accepted, RetryLater, Unknown
-from tidings.domain.queue import Lane
+from tidings.domain.flow.outcome import Accepted, RetryLater, Unknown
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
+from tidings.kernel.calls.limits import announce
+from tidings.kernel.calls.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Rest, Slots
 from tidings.kernel.kernel import Limits
-from tidings.kernel.limits import announce
-from tidings.kernel.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Rest, Slots
 from tidings.providers.fake import FakeProvider
 
 

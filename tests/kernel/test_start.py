@@ -7,11 +7,11 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, campaign, deploy, email, graph, row, start, with_lossy_database, work
 from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound, TriggersInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.kernel.check import Trigger
-from tidings.kernel.start import Started
-from tidings.kernel.start_run import Recipient
+from tidings.kernel.campaigns.start_run import Recipient
+from tidings.kernel.start.check import Trigger
+from tidings.kernel.start.trigger import Started
 from tidings.providers.fake import FakeProvider
 
 

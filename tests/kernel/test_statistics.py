@@ -9,10 +9,10 @@ from structlog.testing import capture_logs
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, email, graph
 from tests.worker.conftest import counted_statements
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Claimed, Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Claimed, Lane
 from tidings.engine import Engine, Trigger
-from tidings.kernel.statistics import FEW, LONG_REST, LOOK_EVERY, REST
+from tidings.kernel.planner import FEW, LONG_REST, LOOK_EVERY, REST
 from tidings.storage import statistics
 from tidings.storage.database import TransientFailure
 

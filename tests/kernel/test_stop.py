@@ -28,14 +28,14 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.errors import Conflict, NotFound
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Found, Keyed, Resolvable
-from tidings.domain.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Found, Keyed, Resolvable
 from tidings.engine import Engine
-from tidings.kernel import deploy as kernel_deploy
-from tidings.kernel.observe import show_history
+from tidings.kernel.campaigns import plan_audience as kernel_deploy
+from tidings.kernel.manage.observe import show_history
 from tidings.providers.fake import FakeProvider
 from tidings.storage import load as storage_load
 from tidings.storage import resolve as storage_resolve

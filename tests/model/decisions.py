@@ -13,20 +13,20 @@ from uuid import UUID
 from structlog.testing import capture_logs
 
 from tests.model.states import Fact, Heard, Hold, Item, Move, Setting, Stage, Status, Time, Worker
-from tidings.domain.doubt import AskProvider, CallAgain, GiveUp, judge
-from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, begin
-from tidings.domain.graph import Graph, Send
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.queue import Claimed, Kind, Lane, Stop
-from tidings.domain.retry import RetryPolicy
-from tidings.kernel import finalize, release
-from tidings.kernel.hand import Hand
+from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, judge
+from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier, ItemState, begin
+from tidings.domain.flow.graph import Graph, Send
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
+from tidings.domain.flow.retry import RetryPolicy
+from tidings.kernel.calls.slots import Pauses
+from tidings.kernel.flow import finalize, release
+from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.marking import make_marked
+from tidings.kernel.flow.plan import Case
 from tidings.kernel.kernel import Kernel, Limits
-from tidings.kernel.marking import make_marked
-from tidings.kernel.plan import Case
-from tidings.kernel.slots import Pauses
 from tidings.storage.finalize import Fact as RealFact
 from tidings.storage.load import LoadedExecution, LoadedItem
 
@@ -47,14 +47,14 @@ OUTCOMES: Final[dict[Heard, Outcome]] = {
 
 @cache
 def fact_of(setting: Setting, hold: Hold, fence: int) -> Fact:
-    """kernel/finalize.py: what is stored of an answer."""
+    """kernel/flow/finalize.py: what is stored of an answer."""
     fact = _real_fact(setting, hold, fence)
     return Fact(fence, fact.attempt, _status(fact.status), fact.unknown, fact.uses_attempt, _time(fact.retry_at))
 
 
 @cache
 def verdict_on(setting: Setting, known: Item) -> Stage:
-    """domain/doubt.py, asked as kernel/doubt.py asks it."""
+    """domain/flow/doubt.py, asked as kernel/flow/doubt.py asks it."""
     verdict = judge(
         setting.provider,
         setting.policy,
@@ -76,7 +76,7 @@ def verdict_on(setting: Setting, known: Item) -> Stage:
 
 @cache
 def orphaned(known: Item) -> Item:
-    """kernel/hand.py: a mark was found without an answer."""
+    """kernel/flow/held.py: a mark was found without an answer."""
     hand, id = _hand_of(known)
     hand.orphan(id)
     return _known(hand, id, known)
@@ -84,7 +84,7 @@ def orphaned(known: Item) -> Item:
 
 @cache
 def doubted(known: Item, retry: Time) -> Item:
-    """kernel/hand.py: in doubt, and looked at again by then."""
+    """kernel/flow/held.py: in doubt, and looked at again by then."""
     hand, id = _hand_of(known)
     hand.doubt(id, TIMES[retry])
     return _known(hand, id, known)
@@ -92,7 +92,7 @@ def doubted(known: Item, retry: Time) -> Item:
 
 @cache
 def cleared(known: Item) -> Item:
-    """kernel/hand.py: proven never to have arrived."""
+    """kernel/flow/held.py: proven never to have arrived."""
     hand, id = _hand_of(known)
     hand.clear(id)
     return _known(hand, id, known)
@@ -100,7 +100,7 @@ def cleared(known: Item) -> Item:
 
 @cache
 def settled(known: Item, status: Status) -> Item:
-    """kernel/hand.py: skipped or failed without a call."""
+    """kernel/flow/held.py: skipped or failed without a call."""
     hand, id = _hand_of(known)
     hand.settle(id, ItemStatus(status), "settled")
     return _known(hand, id, known)
@@ -108,7 +108,7 @@ def settled(known: Item, status: Status) -> Item:
 
 @cache
 def learned(setting: Setting, hold: Hold, fence: int) -> Item:
-    """kernel/hand.py: what became of a call."""
+    """kernel/flow/held.py: what became of a call."""
     hand, id = _hand_of(hold.known)
     hand.learn(_real_fact(setting, hold, fence))
     return _known(hand, id, hold.known)
@@ -123,7 +123,7 @@ def releasing(setting: Setting, worker: Worker) -> Worker:
 
 @cache
 def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int, ended: bool) -> Move:
-    """kernel/release.py: where the owner goes from here, by domain/execution.py."""
+    """kernel/flow/release.py: where the owner goes from here, by domain/flow/execution.py."""
     lease = Claimed(OWNER, Kind.EXECUTION, Fence(1), crashes, Stop.CANCEL if stop else None, NOW)
     graph = _graph(setting)
     hand = Hand(lease, lambda _: _retry(setting))
@@ -141,7 +141,7 @@ def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int
 
 
 def is_dead(setting: Setting, crashes: int) -> bool:
-    """kernel/settle.py: too many crashes to be tried again."""
+    """kernel/flow/settle.py: too many crashes to be tried again."""
     return crashes >= setting.crash_limit
 
 

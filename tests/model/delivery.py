@@ -1,4 +1,5 @@
-"""The delivery of kernel/deliver.py and kernel/mark.py: windows that are committed, and the calls between them."""
+"""The delivery of kernel/flow/deliver.py and kernel/flow/mark.py: windows that are committed, and the calls between
+them."""
 
 from collections.abc import Iterator
 from itertools import chain, combinations
@@ -219,5 +220,5 @@ def _told(setting: Setting, worker: Worker, place: int, hold: Hold, window: Wind
     if place in window.marks:
         attempt = hold.known.marked_attempt + 1
         return hold._replace(stage="marked", attempt=attempt) if place in marked else hold._replace(stage="done")
-    # Without the lease nothing more is marked; _keep_only in kernel/deliver.py lets it go.
+    # Without the lease nothing more is marked; _keep_only in kernel/flow/deliver.py lets it go.
     return hold._replace(stage="done") if hold.stage == "waiting" and not worker.has_lease else hold

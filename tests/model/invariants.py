@@ -6,8 +6,8 @@ from enum import StrEnum
 from tests.model import decisions
 from tests.model.guards import takes_fact
 from tests.model.states import Hold, Item, Post, Setting, State, Step, Worker
-from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.provider import Blind, Keyed, Resolvable
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.provider import Blind, Keyed, Resolvable
 
 
 class Rule(StrEnum):

@@ -1,4 +1,4 @@
-"""The flow of kernel/executions.py as steps: each is one commit, one call, or one answer, as the code makes them.
+"""The flow of kernel/flow/executions.py as steps: each is one commit, one call, or one answer, as the code makes them.
 
 `enabled` says what can happen next and `apply` does it. What the statements allow is in guards.py, what the code
 decides in decisions.py, the calls in delivery.py, and what happens to workers in world.py. What a worker alone can see
@@ -25,7 +25,7 @@ from tests.model.states import (
     Worker,
 )
 from tests.model.world import put, with_row, with_worker
-from tidings.domain.provider import Blind, Resolvable
+from tidings.domain.flow.provider import Blind, Resolvable
 
 TO_DO: tuple[tuple[Place, frozenset[Stage]], ...] = (
     ("record", frozenset({"give_up"})),
@@ -34,7 +34,7 @@ TO_DO: tuple[tuple[Place, frozenset[Stage]], ...] = (
     ("clear", frozenset({"absent"})),
     ("schedule", frozenset({"ask_later", "ask_never", "hold"})),
 )
-"""The order of face_doubt in kernel/doubt.py."""
+"""The order of face_doubt in kernel/flow/doubt.py."""
 
 
 WORLD = -1
@@ -200,7 +200,7 @@ def _ask(setting: Setting, state: State, step: Step) -> State:
 
 
 def _evidence(setting: Setting, state: State, place: int, hold: Hold, step: Step) -> Stage:
-    """As _ask in kernel/doubt.py takes what the provider says."""
+    """As _ask in kernel/flow/doubt.py takes what the provider says."""
     if step.what == "cannot_tell":
         return "ask_later"
     if state.posts[place].effective:
@@ -298,7 +298,7 @@ def _reserve(setting: Setting, state: State, step: Step) -> State:
 
 
 def _taken(item: Item | None) -> Hold | None:
-    """As _take_existing in kernel/reserve.py does: doubt found here is faced at the next claim."""
+    """As _take_existing in kernel/flow/reserve.py does: doubt found here is faced at the next claim."""
     hold = _read(item)
     return hold._replace(stage="left" if hold.stage == "doubt" else "open") if hold and hold.stage != "done" else hold
 

@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from tests.model.states import Budget, Setting
-from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.graph import OnDoubt
-from tidings.domain.provider import Blind, Keyed, ProviderClass, Resolvable
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.graph import OnDoubt
+from tidings.domain.flow.provider import Blind, Keyed, ProviderClass, Resolvable
 
 BLIND = Blind()
 KEYED = Keyed(timedelta(hours=24))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.graph import OnDoubt
-from tidings.domain.provider import ProviderClass
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.graph import OnDoubt
+from tidings.domain.flow.provider import ProviderClass
 
 Time = Literal["none", "later", "due"]
 Status = Literal["queued", "sent", "failed", "skipped"]

@@ -17,12 +17,12 @@ from tests.kernel.scenes import Sql, email, graph
 from tests.model import guards
 from tests.model.guards import Wish
 from tests.model.states import Fact, Item, Row, Status, Time
-from tidings.domain.execution import Execution, ExecutionStatus, Frontier
-from tidings.domain.ids import Shard, Workspace, bucket_of_id, make_id
-from tidings.domain.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
-from tidings.domain.queue import Claimed, Kind, Lane, Stop
+from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier
+from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id, make_id
+from tidings.domain.flow.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
+from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
-from tidings.kernel.horizon import BEGINNING
+from tidings.kernel.flow.claim_floor import BEGINNING
 from tidings.storage import claim, finalize, outbox, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Lost

@@ -24,11 +24,11 @@ from tests.model.test_conformance import (
     time_passed,
     woken,
 )
-from tidings.domain.item import Fence
-from tidings.domain.queue import Claimed, Kind, Lane, Stop
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import Fence
+from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
-from tidings.kernel.job_history import Change, entry_of
+from tidings.kernel.flow.job_history import Change, entry_of
 from tidings.storage import load, release
 from tidings.storage.release import MovedJob, MovedRun
 

@@ -15,13 +15,13 @@ from tests.model.checker import explore
 from tests.model.invariants import HELD, Rule
 from tests.model.settings import BLIND, FREEZE_AND_UNKNOWN, KEYED
 from tests.model.states import Budget, Setting
-from tidings.domain.doubt import DoubtPolicy
-from tidings.domain.ids import Shard
-from tidings.domain.outcome import Accepted, RetryLater, Unknown
-from tidings.domain.queue import Lane
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.outcome import Accepted, RetryLater, Unknown
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel import doubt, executions
-from tidings.kernel.hand import Hand
+from tidings.kernel.flow import doubt, executions
+from tidings.kernel.flow.held import Hand
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

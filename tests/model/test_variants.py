@@ -8,7 +8,7 @@ from tests.model.checker import Violation, explore, walk
 from tests.model.invariants import HELD, PEOPLE, Rule
 from tests.model.settings import BLIND, EVERY, KEYED, RESOLVABLE
 from tests.model.states import Budget, Setting, Variant
-from tidings.domain.doubt import DoubtPolicy
+from tidings.domain.flow.doubt import DoubtPolicy
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tests.model import guards
 from tests.model.states import Budget, Heard, Hold, Item, Key, Post, Row, Setting, State, Step, Worker
-from tidings.domain.provider import Keyed, Resolvable
+from tidings.domain.flow.provider import Keyed, Resolvable
 
 T = TypeVar("T")
 FAULTS = frozenset(

@@ -15,7 +15,7 @@ _CONFORMANCE = ("tests/model/test_conformance.py",)
 _OF_RUNS = ("tests/model/test_conformance_of_runs.py",)
 _TESTS: dict[str, tuple[str, ...]] = {
     "pace_items": (
-        "tests/products/test_campaigns.py"
+        "tests/resources/test_campaigns.py"
         "::test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call",
     ),
     "release_jobs": _OF_RUNS,

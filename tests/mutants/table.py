@@ -25,9 +25,9 @@ def domain(name: str) -> tuple[str, ...]:
     return (f"tests/domain/test_{name}.py",)
 
 
-def products(name: str, *tests: str) -> tuple[str, ...]:
-    """The tests of a file of the products, or some of them."""
-    return _tests(f"tests/products/test_{name}.py", tests)
+def resources(name: str, *tests: str) -> tuple[str, ...]:
+    """The tests of a file of the resources, or some of them."""
+    return _tests(f"tests/resources/test_{name}.py", tests)
 
 
 def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
@@ -37,14 +37,14 @@ def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
 RELEASED = "select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t."
 RESULT = "o.status = 'queued' and o.marked_attempt = t.attempt and o.recipient <> ''"
 KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its_fact")
-REACHES = products("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
+REACHES = resources("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
 ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
 AT_ONCE = kernel("finalize", "rule_8_a_provider_that_says_try_again_at_once_does_not_get_a_loop_without_a_pause")
 ERASED = kernel("finalize", "a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_nothing_else")
 ISOLATION = ("tests/storage/test_isolation.py",)
 SETTLED = kernel("doubt", "rule_9_absent_after_an_unknown_answer_permits_a_resend_only_after_the_settle_time")
-PACED = products("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
+PACED = resources("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
 RULE_5 = kernel(
     "deliver",
     "rule_5_no_call_starts_on_a_lease_of_its_deadline_and_half_the_margin",
@@ -147,15 +147,15 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("skip-of-a-marked-item", "       and o.marked_at is null and not o.in_doubt\n", "       and not o.in_doubt\n"),
         ("skip-of-a-doubtful-item", "o.marked_at is null and not o.in_doubt\n", "o.marked_at is null\n"),
     ],
-    ("rule 5: windows", "kernel/keep.py", RULE_5): [
+    ("rule 5: windows", "kernel/flow/lease_keeper.py", RULE_5): [
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
         ("call-without-its-lease", "return owner in self._held and until", "return until"),
     ],
-    ("rule 5: windows", "kernel/deliver.py", RULE_5): [
+    ("rule 5: windows", "kernel/flow/deliver.py", RULE_5): [
         ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
         ("call-while-draining", "not self.kernel.draining.is_set()\n            and not", "not"),
     ],
-    ("rule 6: planned once", "kernel/plan.py", kernel("reserve")): [
+    ("rule 6: planned once", "kernel/flow/plan.py", kernel("reserve")): [
         ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.hand.lease.fence, one.ordinal)"),
         ("key-of-the-address", "node.id, FIRST_VISIT, one.ordinal)", "node.id, FIRST_VISIT, hash(one.address))"),
         ("key-without-the-node", "workflow_key(execution, node.id,", 'workflow_key(execution, "",'),
@@ -189,31 +189,31 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "crashes = q.crashes\n      from moved m\n     where q.shard = :shard and q.id = m.id and m.ended",
         ),
     ],
-    ("rule 7: poison", "kernel/settle.py", kernel("claim", "rule_7_only_the_row_that_kills_workers_dies_of_it")): [
+    ("rule 7: poison", "kernel/flow/settle.py", kernel("claim", "rule_7_only_the_row_that_kills_workers_dies_of_it")): [
         ("nobody-dies-of-crashes", "hand.lease.crashes >= kernel.limits.crashes", "hand.lease.crashes > 10**6"),
     ],
-    ("rule 8: retries", "domain/retry.py", domain("retry")): [
+    ("rule 8: retries", "domain/flow/retry.py", domain("retry")): [
         ("one-attempt-more", "attempts >= policy.attempts", "attempts > policy.attempts"),
         ("no-patience", "if not outcome.uses_attempt and now - first_marked_at >= policy.patience", "if False"),
     ],
-    ("rule 8: retries", "domain/retry.py", AT_ONCE): [
+    ("rule 8: retries", "domain/flow/retry.py", AT_ONCE): [
         ("no-pause-after-a-refusal", "max(outcome.delay, SHORTEST_WAIT)", "outcome.delay"),
     ],
-    ("rule 9: doubt", "kernel/finalize.py", SETTLED): [
+    ("rule 9: doubt", "kernel/flow/finalize.py", SETTLED): [
         ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
     ],
-    ("rule 9: doubt", "kernel/finalize.py", kernel("doubt")): [
+    ("rule 9: doubt", "kernel/flow/finalize.py", kernel("doubt")): [
         ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else", ""),
         ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
     ],
-    ("rule 9: doubt", "kernel/doubt.py", kernel("doubt")): [
+    ("rule 9: doubt", "kernel/flow/doubt.py", kernel("doubt")): [
         ("absent-is-believed-after-a-crash", "elif one.item.retry_at is None:", "elif False:"),
         ("absent-without-authority", "if not verdict.authoritative:", "if False:"),
     ],
-    ("rule 9: doubt", "kernel/doubt.py", SETTLED): [
+    ("rule 9: doubt", "kernel/flow/doubt.py", SETTLED): [
         ("doubt-asked-before-its-time", "or not (one.item.retry_at and one.item.retry_at > now)]", "or True]"),
     ],
-    ("rule 9: doubt", "domain/doubt.py", domain("doubt")): [
+    ("rule 9: doubt", "domain/flow/doubt.py", domain("doubt")): [
         ("key-outlives-its-retention", "now - first_marked_at < retention * (1 - RETENTION_MARGIN)", "True"),
         (
             "blind-is-resent",
@@ -232,16 +232,16 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ),
         ("clear-another-attempt", "o.in_doubt\n   and o.marked_attempt = t.attempt\n", "o.in_doubt\n"),
     ],
-    ("rule 9: doubt", "domain/execution.py", domain("execution")): [
+    ("rule 9: doubt", "domain/flow/execution.py", domain("execution")): [
         ("parked-for-a-day", "return now + LOOK_AGAIN  # parked", "return now + 24 * LOOK_AGAIN  # parked"),
     ],
-    ("rule 10: roll-up", "kernel/jobs.py", kernel("rollup")): [
+    ("rule 10: roll-up", "kernel/flow/jobs.py", kernel("rollup")): [
         ("job-does-not-wake-its-run", "for run_id in done | _runs_of(", "for run_id in _runs_of("),
     ],
-    ("rule 10: roll-up", "domain/run.py", domain("run")): [
+    ("rule 10: roll-up", "domain/campaigns/run.py", domain("run")): [
         ("terminal-while-planning", "is_open = planned is None or any(", "is_open = any("),
     ],
-    ("rule 10: deploying", "kernel/deploy.py", kernel("deploy")): [
+    ("rule 10: deploying", "kernel/campaigns/plan_audience.py", kernel("deploy")): [
         ("planned-before-the-last-chunk", "return None if None in parts else planned", "return planned"),
     ],
     ("rule 4: the mark", "storage/sql/deploy.sql", PACED): [
@@ -259,7 +259,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "(:cursor_id::uuid is null or true)",
         ),
     ],
-    ("rule 12: slots", "kernel/slots.py", kernel("slots")): [
+    ("rule 12: slots", "kernel/calls/slots.py", kernel("slots")): [
         ("bulk-takes-every-slot", "kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0", "kept = 0"),
         (
             "transactional-takes-every-slot",
@@ -270,7 +270,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("rest-is-not-kept", "return rest.until if rest and rest.until > now else None", "return None"),
         ("rest-is-made-shorter", "elif known.until < rest.until:", "else:"),
     ],
-    ("rule 12: slots", "kernel/deliver.py", kernel("slots")): [
+    ("rule 12: slots", "kernel/flow/deliver.py", kernel("slots")): [
         (
             "last-rest-of-a-window-holds",
             "max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)",
@@ -280,7 +280,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
         ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),
     ],
-    ("rule 17: not started", "kernel/slots.py", kernel("outages")): [
+    ("rule 17: not started", "kernel/calls/slots.py", kernel("outages")): [
         ("old-answer-ends-an-outage", "started_at is None or started_at <= known.rested_at:", "started_at is None:"),
         (
             "calls-in-the-air-are-new-trouble",
@@ -288,10 +288,10 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "if False:",
         ),
     ],
-    ("rule 18: nothing pretends", "kernel/check.py", kernel("readiness")): [
+    ("rule 18: nothing pretends", "kernel/start/check.py", kernel("readiness")): [
         ("trigger-without-a-route", "return ChannelNotReady(missing) if missing else None", "return None"),
     ],
-    ("rule 13: the walk", "domain/execution.py", domain("execution")): [
+    ("rule 13: the walk", "domain/flow/execution.py", domain("execution")): [
         (
             "node-before-all-arrived",
             "if [edge for edge in edges if edge not in arrived and edge not in dead]:",
@@ -300,11 +300,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("death-does-not-spread", "settling.extend(graph.edges[edge].target for edge in sorted(fresh))", "pass"),
         ("node-before-its-time", "if ready.due_at > now:", "if False:"),
     ],
-    ("rule 14: suppression", "kernel/people.py", kernel("people")): [
+    ("rule 14: suppression", "kernel/people/contacts.py", kernel("people")): [
         ("refusal-is-ignored", "return person.refusal(item.channel) if person else NOT_THERE", "return None"),
         ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
     ],
-    ("rule 14: suppression", "kernel/deliver.py", kernel("people")): [
+    ("rule 14: suppression", "kernel/flow/deliver.py", kernel("people")): [
         ("call-on-old-consent", "            and not self.consents.are_old_for(parcel.wanted.item)\n", ""),
     ],
     (
@@ -314,10 +314,10 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ): [
         ("call-inside-a-transaction", "if _in_transaction.get():", "if False:"),
     ],
-    ("rule 16: versions", "storage/sql/workflows.sql", products("workflows")): [
+    ("rule 16: versions", "storage/sql/workflows.sql", resources("workflows")): [
         ("used-workflow-is-deleted", "\n   and not (active and :has_executions)", "\n   and (:has_executions or true)"),
     ],
-    ("replay", "storage/sql/replay.sql", products("dead_letters")): [
+    ("replay", "storage/sql/replay.sql", resources("dead_letters")): [
         ("replay-under-a-lease", " where not queue.leased\n", ""),
         ("replay-keeps-the-mark", "marked_attempt = marked_attempt + 1, marked_fence", "marked_fence"),
         ("replay-keeps-the-fence", "fence = queue.fence + 1, wake = false, stop = null", "wake = false, stop = null"),
@@ -357,10 +357,10 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ),
         ("enroll-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
-    ("hours", "domain/campaign.py", domain("campaign")): [
+    ("hours", "domain/campaigns/campaign.py", domain("campaign")): [
         ("second-of-two-hours", "        return earlier\n", "        return later\n"),
     ],
-    ("hours", "domain/sequence.py", domain("sequence")): [
+    ("hours", "domain/sequences/step_time.py", domain("sequence")): [
         ("second-of-two-hours-of-a-step", "local.time().replace(fold=0)", "local.time().replace(fold=1)"),
     ],
 }

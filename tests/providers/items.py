@@ -1,7 +1,7 @@
 """Build the items that provider tests hand over."""
 
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Marked, Payload
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Marked, Payload
 from tidings.testing import marked_item
 
 PLAIN: Payload = {"subject": "Hello", "body": "Good morning."}

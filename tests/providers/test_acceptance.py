@@ -5,8 +5,8 @@ from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.providers.items import marked, yes
-from tidings.domain.item import Channel, Payload
-from tidings.domain.outcome import Accepted, Rejected
+from tidings.domain.flow.item import Channel, Payload
+from tidings.domain.flow.outcome import Accepted, Rejected
 from tidings.providers.acceptance import refusal_of
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.smtp import SmtpProvider

@@ -17,8 +17,8 @@ import pytest
 from tests.providers.function_server import HangUp, Say, Silence, answer, function_server
 from tests.providers.items import PLAIN, marked, yes
 from tests.providers.test_smtp import Mailbox, mail_server, smtp_provider
-from tidings.domain.attachment import AttachmentReference
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
 from tidings.providers.attachments import AttachmentFetcher
 from tidings.providers.enclosed import Fetched
 from tidings.providers.letter import Letter, Sender, compose

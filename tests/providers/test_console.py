@@ -6,10 +6,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.providers.items import marked, no, yes
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Accepted, RetryLater
-from tidings.domain.provider import CannotTell, Doubtful, Keyed, Provider
-from tidings.domain.readiness import is_printing
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Accepted, RetryLater
+from tidings.domain.flow.provider import CannotTell, Doubtful, Keyed, Provider
+from tidings.domain.flow.readiness import is_printing
 from tidings.providers.console import MOST_LINES, ConsoleProvider
 
 

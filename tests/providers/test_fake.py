@@ -4,9 +4,9 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from tests.providers.items import marked, no, yes
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Absent, Blind, CannotTell, Doubtful, Found, Keyed, Provider
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Absent, Blind, CannotTell, Doubtful, Found, Keyed, Provider
 from tidings.providers.fake import FakeProvider
 
 

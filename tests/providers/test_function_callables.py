@@ -13,9 +13,9 @@ import pytest
 from tests.providers.items import marked, no, yes
 from tests.providers.test_functions import function_item
 from tidings import FunctionRejected, FunctionRetryLater
-from tidings.domain.function import Endpoint
-from tidings.domain.ids import Workspace
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.workflows.function import Endpoint
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 
 BOTH = pytest.mark.parametrize("once", [False, True], ids=["idempotent", "once"])

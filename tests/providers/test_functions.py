@@ -24,11 +24,11 @@ from tests.providers.function_server import (
 )
 from tests.providers.items import marked, no, yes
 from tidings.domain.errors import ConfigInvalid, StorageUnavailable
-from tidings.domain.function import Endpoint
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import CannotTell, Doubtful, Provider
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import CannotTell, Doubtful, Provider
+from tidings.domain.workflows.function import Endpoint
 from tidings.providers.function_answer import DEEPEST_ANSWER, LARGEST_ANSWER
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 

@@ -12,10 +12,10 @@ from tests.providers.items import yes
 from tests.providers.test_functions import function_item
 from tidings import App, Config, open_engine
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Accepted, Rejected
-from tidings.domain.provider import Blind, Keyed
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Accepted, Rejected
+from tidings.domain.flow.provider import Blind, Keyed
 from tidings.engine import Engine, ItemFilter
 from tidings.storage.directory import place_of
 from tidings.storage.functions import upsert_function

@@ -9,8 +9,8 @@ import pytest
 from tests.providers.function_server import function_server
 from tests.providers.items import yes
 from tidings.domain.errors import InputInvalid
-from tidings.domain.function import Endpoint, check_url
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.flow.outcome import Rejected, RetryLater
+from tidings.domain.workflows.function import Endpoint, check_url
 from tidings.providers.function_answer import Answer, Question
 from tidings.providers.function_call import FunctionCaller, Request
 from tidings.providers.guard import AddressRefused, GuardedNetwork, is_public, resolve

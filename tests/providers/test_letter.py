@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.providers.items import marked
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.outcome import Rejected
 from tidings.providers.letter import Letter, Sender, compose, sender_of
 
 NEWS = Sender("news@example.com", "The News")

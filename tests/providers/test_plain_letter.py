@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.providers.items import marked
-from tidings.domain.item import Payload
+from tidings.domain.flow.item import Payload
 from tidings.providers import letter
 from tidings.providers.letter import Letter, Sender, compose
 

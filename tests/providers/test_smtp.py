@@ -20,8 +20,8 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import Say, scripted
-from tidings.domain.outcome import Accepted, Outcome, Rejected, Unavailable
-from tidings.domain.provider import Blind, CannotTell, Doubtful
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, Unavailable
+from tidings.domain.flow.provider import Blind, CannotTell, Doubtful
 from tidings.providers.smtp import SmtpProvider
 
 PASSWORD = "p@ss/wörd:secret"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.kernel.call import call_provider
-from tidings.kernel.patience import Patience
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.kernel.calls.call import call_provider
+from tidings.kernel.calls.call_timer import Patience
 from tidings.providers.smtp import SmtpProvider
 
 READ_ONCE = ssl.create_default_context()

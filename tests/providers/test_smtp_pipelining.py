@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import CLOSE, Say, scripted
 from tests.providers.test_smtp_faults import EXPECTED, FAULTS, provider_for
-from tidings.domain.outcome import Accepted, Rejected
+from tidings.domain.flow.outcome import Accepted, Rejected
 
 OFFER = Say(b"250-scripted\r\n250-PIPELINING\r\n250 SIZE 99999999\r\n")
 NO_RCPT = Say(b"550 5.1.1 nobody\r\n")

@@ -8,7 +8,7 @@ import pytest
 
 from tidings.config import Config, LogFormat
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.providers.fake import FakeProvider
 from tidings.wiring import App, open_engine
 

@@ -16,7 +16,7 @@ from tests.http.conftest import Person
 from tests.requirements.conftest import Json, Sql
 from tests.requirements.rules import Legacy, look, outcomes
 from tidings import App, Channel, Config, Engine, open_engine
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.providers.fake import FakeProvider
 
 LEAD = {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750"}

@@ -15,7 +15,7 @@ from tests.kernel.scenes import until, with_lossy_database
 from tests.requirements.conftest import Sql, in_call
 from tests.requirements.rules import AGENT, LEAD, PARTNER, look, make_rule, outcomes, send, step
 from tidings import Engine
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.providers.fake import FakeProvider
 
 BOOLEANS = (False, True)

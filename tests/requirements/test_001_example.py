@@ -12,7 +12,7 @@ from tests.http.conftest import Person, person
 from tests.providers.scripted_smtp import Say, ScriptedSmtp, scripted
 from tests.requirements.conftest import Json, log_of, show
 from tidings import App, Channel, Config, Engine, open_engine
-from tidings.domain.outcome import RetryLater
+from tidings.domain.flow.outcome import RetryLater
 from tidings.domain.roles import Role
 from tidings.http.app import create_app
 from tidings.providers.fake import FakeProvider

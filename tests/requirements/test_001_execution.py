@@ -29,7 +29,7 @@ from tests.requirements.conftest import (
 )
 from tests.worker.conftest import running, until
 from tidings import Engine
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.providers.fake import FakeProvider
 from tidings.worker.loop import Worker
 

@@ -24,7 +24,7 @@ from tests.requirements.conftest import (
 )
 from tidings import Engine
 from tidings.domain.errors import DefinitionInvalid
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.providers.fake import FakeProvider
 

@@ -14,15 +14,15 @@ import pytest
 from tests.conftest import ManualClock
 from tests.http.conftest import Person
 from tests.kernel.scenes import assert_kept, plan_runs, until
-from tests.products.campaign_scenes import letter
 from tests.requirements.conftest import Json, MakeEngine, Sql
+from tests.resources.campaign_scenes import letter
 from tidings import Engine
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Marked, Reserved
-from tidings.domain.keys import campaign_key
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Keyed, Provider
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Marked, Reserved
+from tidings.domain.flow.keys import campaign_key
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Keyed, Provider
 from tidings.providers.fake import FakeProvider
 
 ANN = Caller(Workspace("acme", "main"), "ann")

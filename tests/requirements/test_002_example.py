@@ -10,7 +10,7 @@ from tests.kernel.scenes import assert_kept, claim, crash_in_call, plan_runs
 from tests.requirements.conftest import Json, MakeEngine, Sql
 from tests.requirements.test_002_contract import deployed, shown, work_on
 from tidings import Engine
-from tidings.domain.queue import Lane
+from tidings.domain.flow.queue import Lane
 from tidings.providers.fake import FakeProvider
 
 TRACE = """

@@ -10,7 +10,7 @@ from tests.conftest import ManualClock
 from tests.http.conftest import OTHER_TENANT, OTHER_WORKSPACE, Person, person
 from tests.requirements.conftest import Json
 from tidings import Engine
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.providers.fake import FakeProvider
 

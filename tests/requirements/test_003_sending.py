@@ -13,7 +13,7 @@ from tests.kernel.scenes import assert_kept
 from tests.requirements.conftest import Json, MakeEngine, Sql, in_call
 from tests.requirements.test_003_enrollment import STEPS, active, batch, contact, enroll
 from tidings import Engine
-from tidings.domain.outcome import Rejected, RetryLater
+from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.providers.fake import FakeProvider
 
 BUSY = RetryLater("421 try again later")

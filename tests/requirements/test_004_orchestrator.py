@@ -341,7 +341,7 @@ async def test_004_flaw_a_worker_that_dies_between_two_steps_repeats_none_and_lo
     async def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidings.kernel.executions.release_executions", dies)
+    monkeypatch.setattr("tidings.kernel.flow.executions.release_executions", dies)
     with pytest.raises(KeyboardInterrupt):
         await flow.engine.work_everything()
     monkeypatch.undo()

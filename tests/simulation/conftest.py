@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import ManualClock
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.queue import Lane
 from tidings.domain.simulation import Simulated
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

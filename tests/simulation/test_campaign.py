@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import ManualClock
 from tests.enrolling import CALLER, ELSEWHERE, HOME, make_contact, make_contacts
 from tests.simulation.conftest import calls_of, really_send, state_of
-from tidings.domain.audience import Audience
 from tidings.domain.errors import CampaignInvalid, InputInvalid, NotFound, ScenarioInvalid
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

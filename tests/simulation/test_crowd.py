@@ -4,10 +4,10 @@ import asyncpg
 import pytest
 
 from tests.simulation.conftest import HOME
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.crowd import copy_crowd, draw_crowd, is_in

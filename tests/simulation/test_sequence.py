@@ -19,8 +19,8 @@ from tests.enrolling import (
     step_ids,
 )
 from tests.simulation.conftest import calls_of, really_send, state_of
-from tidings.domain.audience import Audience
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

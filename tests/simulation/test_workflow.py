@@ -12,7 +12,6 @@ import pytest
 from tests.conftest import ManualClock
 from tests.simulation.conftest import HOME, calls_of, really_send, state_of
 from tests.testing.conftest import ADA, WELCOME
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
 from tidings.domain.errors import (
     Conflict,
@@ -23,6 +22,7 @@ from tidings.domain.errors import (
     ScenarioInvalid,
     SimulationUnavailable,
 )
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.event_scenes import LEAD, ME, make_rule, outcomes, send, step
 from tests.kernel.scenes import work
-from tidings.domain.ids import bucket_of, bucket_of_id
+from tidings.domain.flow.ids import bucket_of, bucket_of_id
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import ManualClock
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.function import BASE, Endpoint
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.workflows.function import BASE, Endpoint
 from tidings.storage.database import Database
 from tidings.storage.directory import KEPT_SECONDS, MOST_KEPT, FunctionDirectory, place_of
 from tidings.storage.functions import delete_function, find_function, list_functions, upsert_function

@@ -20,11 +20,11 @@ import pytest
 from tests.architecture.test_statements import ALL
 from tests.conftest import ManualClock
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace, bucket_of_id, make_id
-from tidings.domain.item import Channel
-from tidings.domain.outcome import Rejected, Unknown
+from tidings.domain.flow.ids import Workspace, bucket_of_id, make_id
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.domain.roles import Role
-from tidings.domain.sequence_form import SequenceStatus
+from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.providers.fake import FakeProvider
 from tidings.storage.statements import Statement

@@ -12,7 +12,7 @@ import pytest
 
 from tests.databases import with_database
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
-from tidings.domain.ids import Bucket, make_id
+from tidings.domain.flow.ids import Bucket, make_id
 from tidings.storage import migrate as module
 from tidings.storage.database import Database
 from tidings.storage.migrate import (

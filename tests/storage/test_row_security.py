@@ -10,8 +10,8 @@ from tests.conftest import ManualClock
 from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
 from tidings.domain.roles import Role
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.wiring import open_engine

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.storage.database import Database
 from tidings.storage.directory import place_of
 from tidings.storage.functions import upsert_function

@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.scenes import delay, email, graph, work
 from tidings.domain.caller import Caller
-from tidings.domain.ids import bucket_of, bucket_of_id, shard_of
-from tidings.domain.item import Channel
-from tidings.domain.template import missing_variables
+from tidings.domain.content.template import missing_variables
+from tidings.domain.flow.ids import bucket_of, bucket_of_id, shard_of
+from tidings.domain.flow.item import Channel
 from tidings.engine import Engine, Trigger, Workspace
 from tidings.kernel.wake import from_payload
 from tidings.providers.fake import FakeProvider

@@ -12,7 +12,7 @@ import pytest
 from tests.testing.conftest import ADA, WELCOME
 from tidings import App, Channel
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.execution import ExecutionStatus
+from tidings.domain.flow.execution import ExecutionStatus
 from tidings.providers.fake import FakeProvider
 from tidings.storage.scratch import drop_scratch_database, make_scratch_database, tables_of
 from tidings.testing import Rejected, RetryLater, Scratch, scratch_engine, scratch_server

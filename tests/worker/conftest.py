@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
+from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
-from tidings.kernel.readiness import declare_routes
-from tidings.kernel.render import Renderer
+from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import DatabaseClock
 from tidings.storage.database import Database, Tx

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 from tidings.worker.agenda import Agenda
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -7,8 +7,8 @@ from structlog.typing import EventDict
 
 from tests.conftest import ManualClock, make_engine
 from tests.worker.conftest import WELCOME
-from tidings.domain.outcome import Rejected, RetryLater, Unknown
-from tidings.domain.queue import Lane
+from tidings.domain.flow.outcome import Rejected, RetryLater, Unknown
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

@@ -12,10 +12,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.worker.conftest import DEADLINE_SECONDS, counted_statements, live_engine, running, until
-from tidings.domain.ids import Shard
-from tidings.domain.item import Fence, Marked
-from tidings.domain.outcome import Accepted, Outcome
-from tidings.domain.queue import Claimed, Kind, Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Fence, Marked
+from tidings.domain.flow.outcome import Accepted, Outcome
+from tidings.domain.flow.queue import Claimed, Kind, Lane
 from tidings.engine import Engine, Trigger
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

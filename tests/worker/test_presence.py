@@ -8,12 +8,12 @@ import asyncpg
 import pytest
 
 from tests.worker.conftest import counted_statements, running, until
-from tidings.domain.item import Channel
-from tidings.domain.queue import Lane
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel import presence
+from tidings.kernel.calls import presence
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.render import Renderer
+from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import DatabaseClock
 from tidings.storage.database import Database

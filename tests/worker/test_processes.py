@@ -25,7 +25,7 @@ HANGING = '''
 import asyncio
 from pathlib import Path
 
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.providers.fake import FakeProvider
 from tidings.wiring import App
 

@@ -8,8 +8,8 @@ import asyncpg
 
 from tests.worker.conftest import DEADLINE_SECONDS, live_engine, running, until
 from tests.worker.test_loop import people
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted
 from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider

@@ -54,11 +54,11 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
     from tidings.http import campaign_shapes, log_shapes, sequence_shapes, shapes, simulation_shapes
-    from tidings.products.access import ShownKey
-    from tidings.products.outbox import ItemDetail, ShownItem
-    from tidings.products.runs import JobEntry
-    from tidings.products.sequences import ShownSequence
-    from tidings.products.shown import LogItem, ShownWorkflow
+    from tidings.resources.access import ShownKey
+    from tidings.resources.outbox import ItemDetail, ShownItem
+    from tidings.resources.runs import JobEntry
+    from tidings.resources.sequences import ShownSequence
+    from tidings.resources.shown import LogItem, ShownWorkflow
 
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,

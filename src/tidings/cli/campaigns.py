@@ -11,13 +11,13 @@ from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.campaigns import ShownCampaign
-    from tidings.products.reach import AudienceCount
-    from tidings.products.runs import ShownRun
+    from tidings.resources.campaigns import ShownCampaign
+    from tidings.resources.reach import AudienceCount
+    from tidings.resources.runs import ShownRun
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 
@@ -180,7 +180,7 @@ def preview(
 ) -> None:
     """Show what a contact would get; exits 1 if it cannot be rendered for them."""
     from tidings.cli.output import print_content, print_json, print_line
-    from tidings.products.campaigns import Previews
+    from tidings.resources.campaigns import Previews
 
     room = Workspace(tenant, workspace)
 

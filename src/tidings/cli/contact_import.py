@@ -11,10 +11,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from tidings.cli.output import errors, print_json, print_line, print_table
 from tidings.domain.caller import Caller
-from tidings.domain.contact_file import Columns, ContactFile, FileFormat, read_columns
 from tidings.domain.errors import InputInvalid
+from tidings.domain.people.contact_file import Columns, ContactFile, FileFormat, read_columns
 from tidings.engine import Engine
-from tidings.products.contacts import Import, ImportReport, Rejected
+from tidings.resources.contacts import Import, ImportReport, Rejected
 
 PIECE = 65_536
 MOST_PRINTED = 20

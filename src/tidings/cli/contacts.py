@@ -9,11 +9,11 @@ from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.trigger import read_data
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.contacts import Change, ShownContact
+    from tidings.resources.contacts import Change, ShownContact
 
 app = typer.Typer(help="The people to write to.", no_args_is_help=True)
 Reference = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
@@ -40,7 +40,7 @@ def list_contacts(
 ) -> None:
     """List contacts, newest first."""
     from tidings.cli.output import print_json, print_table
-    from tidings.products.contacts import ContactFilter
+    from tidings.resources.contacts import ContactFilter
 
     created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)

@@ -9,10 +9,10 @@ from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.executions import OfWorkflow, row
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.products.shown import Replay
+    from tidings.resources.shown import Replay
 
 app = typer.Typer(help="Dead letters: executions that failed for good.", no_args_is_help=True)
 
@@ -68,7 +68,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Start failed executions again where they failed (audited). Name them, choose them by options, or say --all."""
-    from tidings.products.shown import DeadLetterFilter
+    from tidings.resources.shown import DeadLetterFilter
 
     is_chosen = any((ids, workflow, error, node))
     if (everything and is_chosen) or not (everything or is_chosen or dry_run):

@@ -11,13 +11,13 @@ from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller,
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequences_enroll import SequenceReference, find_sequence
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
-from tidings.products.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.resources.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
 
 if TYPE_CHECKING:
     from tidings.domain.paging import Page
     from tidings.engine import Engine
-    from tidings.products.shown_enrollments import ShownEnrollment, StepLog, Why
+    from tidings.resources.shown_enrollments import ShownEnrollment, StepLog, Why
 
 app = typer.Typer(help="Contacts on their way through sequences.", no_args_is_help=True)
 EnrollmentId = Annotated[UUID | None, typer.Argument(metavar="ENROLLMENT", help="Its id.", show_default=False)]

@@ -12,11 +12,11 @@ from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_d
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.worker import AppReference
 from tidings.domain.errors import InputInvalid, TriggerUnknown
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.events import ShownDecision, ShownEvent
+    from tidings.resources.events import ShownDecision, ShownEvent
 
 NO_RULE = "no rule and no fallback knows this trigger"
 app = typer.Typer(help="Events: send them, or see what they would do.", no_args_is_help=True)

@@ -8,12 +8,12 @@ import typer
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.shown import LogLine, ShownExecution
+    from tidings.resources.shown import LogLine, ShownExecution
 
 app = typer.Typer(help="Executions: list, show, watch, stop and repeat them.", no_args_is_help=True)
 

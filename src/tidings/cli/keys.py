@@ -12,7 +12,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.roles import Role
 
 if TYPE_CHECKING:
-    from tidings.products.access import ShownKey
+    from tidings.resources.access import ShownKey
 
 app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
 

@@ -11,7 +11,7 @@ from tidings.cli.options import config_from, run
 from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.names import problem_of_name
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import typer
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, ItemStatus
 
 if TYPE_CHECKING:
-    from tidings.products.outbox import ItemDetail, ShownItem
+    from tidings.resources.outbox import ItemDetail, ShownItem
 
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
 
@@ -41,7 +41,7 @@ def list_items(
 ) -> None:
     """List items, newest first: every message and call, and what became of it."""
     from tidings.cli.output import print_json, print_table
-    from tidings.products.outbox import OutboxFilter
+    from tidings.resources.outbox import OutboxFilter
 
     room, created = Workspace(tenant, workspace), created_in(created_after, created_before)
     where = OutboxFilter(status, channel, in_doubt or None, run, execution, event, contact)
@@ -65,7 +65,7 @@ def in_doubt(
 ) -> None:
     """List the items in doubt, newest first: the process died between the first byte and the answer."""
     from tidings.cli.output import print_json, print_table
-    from tidings.products.outbox import OutboxFilter
+    from tidings.resources.outbox import OutboxFilter
 
     room, where = Workspace(tenant, workspace), OutboxFilter(in_doubt=True)
     page = on_database(database_url, data_dir, lambda engine: engine.outbox.list(room, where, limit=limit))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tidings.cli.answers import answer_of, camel, fields_of
 from tidings.domain.errors import ChannelNotReady
-from tidings.domain.item import in_reading_order
+from tidings.domain.flow.item import in_reading_order
 
 WIDTH_OF_A_PIPE = 160
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)

@@ -6,10 +6,10 @@ import typer
 
 from tidings.cli.opened import Actor, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 
 if TYPE_CHECKING:
-    from tidings.products.providers import ShownProvider, WorkerShare
+    from tidings.resources.providers import ShownProvider, WorkerShare
 
 app = typer.Typer(
     help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True

@@ -11,13 +11,13 @@ from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.cli.definition_files import FileProblem
     from tidings.cli.object_files import Given
     from tidings.engine import Engine
-    from tidings.products.rules import ShownRule
+    from tidings.resources.rules import ShownRule
 
 app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
 
@@ -83,7 +83,7 @@ def list_rules(
 ) -> None:
     """List rules, newest first."""
     from tidings.cli.output import print_json, print_table
-    from tidings.products.rules import RuleFilter
+    from tidings.resources.rules import RuleFilter
 
     created = created_in(created_after, created_before)
     room, where = Workspace(tenant, workspace), RuleFilter(trigger, channel, audience)
@@ -182,7 +182,7 @@ def _checked(files: Sequence[Path], *, as_json: bool) -> "list[Given]":
     """The rules in the files; if anything is wrong, says so and leaves."""
     from tidings.cli.definition_files import FilesInvalid
     from tidings.cli.object_files import read_given
-    from tidings.products.rules import Rules
+    from tidings.resources.rules import Rules
 
     problems: list[FileProblem] = []
     given: list[Given] = []
@@ -212,9 +212,9 @@ def _name(given: "Given") -> str:
 
 
 async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownRule":
-    from tidings.domain.item import Channel
-    from tidings.domain.recipients import Audience
-    from tidings.domain.rule import RuleKey
+    from tidings.domain.flow.item import Channel
+    from tidings.domain.people.recipients import Audience
+    from tidings.domain.rules.rule import RuleKey
 
     try:
         if "/" not in text:

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from tidings.cli.output import json_line
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.products.run_trace import csv_header, csv_lines
-from tidings.products.runs import TraceFilter
+from tidings.resources.run_trace import csv_header, csv_lines
+from tidings.resources.runs import TraceFilter
 
 
 async def run_export(

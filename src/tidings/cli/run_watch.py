@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tidings.cli.output import console
-from tidings.domain.ids import Workspace
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.products.runs import RunCounts, ShownJob, ShownRun
+from tidings.resources.runs import RunCounts, ShownJob, ShownRun
 
 MOST_JOBS = 8
 RATE_OVER_SECONDS = 10.0

@@ -10,12 +10,12 @@ from tidings.cli.campaigns import find_campaign
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.domain.paging import Page
     from tidings.engine import Engine
-    from tidings.products.runs import ShownJob, ShownRun
+    from tidings.resources.runs import ShownJob, ShownRun
 
 app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def list_runs(
 ) -> None:
     """List runs, newest first."""
     from tidings.cli.output import print_json, print_table
-    from tidings.domain.run import RunStatus
+    from tidings.domain.campaigns.run import RunStatus
 
     if status is not None and status not in [*RunStatus]:
         raise typer.BadParameter(f"--status {status!r}: use {', '.join(RunStatus)}")
@@ -70,7 +70,7 @@ def show(
     """Show a run with its counts, its first jobs and its history."""
     from tidings.cli.output import console, print_json, print_table
     from tidings.cli.run_watch import screen
-    from tidings.products.runs import History
+    from tidings.resources.runs import History
 
     room = Workspace(tenant, workspace)
 
@@ -129,7 +129,7 @@ def watch(
     """Show a run live until it has ended; exits 1 unless it completed. With --json: a line for each change."""
     from tidings.cli.output import print_json_line
     from tidings.cli.run_watch import watch_run
-    from tidings.domain.run import RunStatus
+    from tidings.domain.campaigns.run import RunStatus
 
     room = Workspace(tenant, workspace)
 
@@ -211,7 +211,7 @@ def retry(
 ) -> None:
     """Try again what failed, and nothing else, in a new run."""
     from tidings.cli.output import print_json, print_line, print_table
-    from tidings.products.run_retry import RetryFilter, RetryPlan, read_where
+    from tidings.resources.run_retry import RetryFilter, RetryPlan, read_where
 
     chosen = read_where(where) if where else RetryFilter()
     by = caller(tenant, workspace, actor)
@@ -282,8 +282,8 @@ def export(
 ) -> None:
     """Write every item of a run as CSV (with --json: a JSON object on each line)."""
     from tidings.cli.run_export import run_export
-    from tidings.domain.item import ItemStatus
-    from tidings.products.runs import TraceFilter
+    from tidings.domain.flow.item import ItemStatus
+    from tidings.resources.runs import TraceFilter
 
     if status is not None and status not in [*ItemStatus]:
         raise typer.BadParameter(f"--status {status!r}: use {', '.join(ItemStatus)}")

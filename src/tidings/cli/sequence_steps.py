@@ -10,10 +10,10 @@ import typer
 from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.domain.sequence_form import Step
+    from tidings.domain.sequences.form import Step
     from tidings.engine import Engine
 
 app = typer.Typer(help="The steps of a sequence's draft.", no_args_is_help=True)
@@ -189,7 +189,7 @@ async def _step_of(engine: "Engine", room: Workspace, sequence: str, step: str) 
 
 def _print(sequence_id: UUID, found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json
-    from tidings.domain.sequence_form import Step
+    from tidings.domain.sequences.form import Step
 
     steps = [found] if isinstance(found, Step) else found
     if not as_json:

@@ -9,11 +9,11 @@ import typer
 from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, on_database, reference
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.kernel.enroll import Enrolling
+    from tidings.kernel.start.enroll import Enrolling
 
 SequenceReference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
 Contacts = typer.Option(metavar="CONTACT", help="Its id or external id; may be repeated.", show_default=False)

@@ -9,7 +9,7 @@ from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
 from tidings.cli.output import print_line, print_not_ready
 from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
 from tidings.config import Config
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 
 if TYPE_CHECKING:
     from tidings.engine import Engine

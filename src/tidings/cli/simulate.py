@@ -12,7 +12,7 @@ from tidings.cli.opened import Tenant, WorkflowReference, WorkspaceName, on_data
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir, config_from
 from tidings.cli.trigger import read_data, read_json
 from tidings.domain.errors import InputInvalid
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.domain.simulation import Scenario, Simulated
@@ -84,7 +84,7 @@ class Asked:
     async def scenario(self, engine: "Engine", room: Workspace) -> "Scenario":
         """What is asked, with the contacts found whose messages are to be shown."""
         from tidings.domain.simulation import Scenario
-        from tidings.products.crowd import CrowdNames, read_crowd
+        from tidings.resources.crowd import CrowdNames, read_crowd
 
         contacts, messages_of = await read_crowd(
             engine.kernel, room, _audience(self.contacts), self.shown or [], CrowdNames("--contacts", "--contact")

@@ -13,7 +13,7 @@ from rich.text import Text
 from tidings.cli.output import console, print_line, printable
 from tidings.domain.errors import Conflict
 from tidings.engine import Engine, Workspace
-from tidings.products.shown import LogLine, ShownExecution
+from tidings.resources.shown import LogLine, ShownExecution
 
 STYLES = {
     "completed": "green",

@@ -22,7 +22,7 @@ from tidings.domain.json_text import parse_json
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.shown import ShownExecution, Triggered
+    from tidings.resources.shown import ShownExecution, Triggered
 
 
 def trigger(

@@ -10,7 +10,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tidings.products.providers import ListedWorker
+    from tidings.resources.providers import ListedWorker
 
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
 

@@ -29,11 +29,11 @@ from tidings.cli.opened import (
 )
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.products.shown import ShownVersion, ShownWorkflow
+    from tidings.resources.shown import ShownVersion, ShownWorkflow
 
 app = typer.Typer(help="Workflows: apply definitions from files, show and remove them.", no_args_is_help=True)
 
@@ -209,7 +209,7 @@ def delete(
 
 
 def _checked(files: Sequence[Path]) -> tuple[list[Document], list[FileProblem]]:
-    from tidings.products.workflows import Workflows
+    from tidings.resources.workflows import Workflows
 
     documents, problems = read_definitions(files)
     for document in documents:

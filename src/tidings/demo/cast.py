@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.engine import Deployment, Recipient, Trigger
 
 CAMPAIGN_ID = UUID("00000000-0000-4000-8000-0000000000de")

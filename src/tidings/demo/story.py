@@ -18,7 +18,7 @@ from tidings.demo.processes import DemoWorker, Sink, running_sink, running_worke
 from tidings.demo.screen import Screen, Standing
 from tidings.demo.summary import PARTS, Killed, Ledger, Summary, Witnessed, find_problems
 from tidings.demo.trouble import DemoFailed
-from tidings.domain.run import OPEN_RUNS
+from tidings.domain.campaigns.run import OPEN_RUNS
 from tidings.domain.words import ShownStatus
 from tidings.embedded import TemporaryServer
 from tidings.engine import Engine, FoundItem, Resolution, RunView

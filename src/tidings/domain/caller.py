@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Never
 
-from tidings.domain.definition_reader import snake_case
 from tidings.domain.errors import Problem
+from tidings.domain.workflows.definition_reader import snake_case
 
 TWICE = "is there twice; give it once"
 Pairs = list[tuple[str, Any]]

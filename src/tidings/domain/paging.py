@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from tidings.domain.errors import InputInvalid, Problem, ProblemsFound
-from tidings.domain.ids import first_id_at
+from tidings.domain.flow.ids import first_id_at
 from tidings.domain.timing import parse_time
 
 DEFAULT_LIMIT = 50

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.domain.item import SUCCESSES, ItemStatus
+from tidings.domain.flow.item import SUCCESSES, ItemStatus
 
 
 class ShownStatus(StrEnum):

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import FieldsInvalid, Problem
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Permission, may
 from tidings.engine import Engine
 from tidings.http.errors import Forbidden, Unauthorized
@@ -19,7 +19,7 @@ from tidings.http.queries import check_query
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
-from tidings.products.access import Identity
+from tidings.resources.access import Identity
 
 LONGEST_KEY = 500
 

@@ -1,4 +1,4 @@
-"""Campaigns, segments, runs and the outbox, as models: campaigns are described here and read by domain/campaign.py."""
+"""Campaigns, segments, runs and the outbox, as models: domain/campaigns/campaign.py reads what is given."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.run import JobStatus, RunStatus
+from tidings.domain.campaigns.run import JobStatus, RunStatus
+from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.http.lack_shapes import EXAMPLE_LACK, Missing
 from tidings.http.shapes import (
     AT,
@@ -23,7 +23,7 @@ from tidings.http.shapes import (
     Waiting,
     example,
 )
-from tidings.products import outbox
+from tidings.resources import outbox
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
 Label = Annotated[str, Field(min_length=1, max_length=100)]

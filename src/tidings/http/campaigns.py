@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, Visit
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_shapes import (
@@ -27,7 +27,7 @@ from tidings.http.campaign_shapes import (
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
-from tidings.kernel.start import Started
+from tidings.kernel.start.trigger import Started
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {

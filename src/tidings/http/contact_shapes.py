@@ -1,4 +1,4 @@
-"""Contacts and their imports, as models: what goes in is described here and read by domain/contact.py."""
+"""Contacts and their imports, as models: what goes in is described here and read by domain/people/contact.py."""
 
 from datetime import datetime
 from typing import Annotated, Literal

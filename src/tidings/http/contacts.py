@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
-from tidings.domain.contact_file import ContactFile, FileFormat, read_columns
 from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
 from tidings.http.access import ContactKeeper
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
@@ -16,7 +16,7 @@ from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
-from tidings.products.contacts import MOST_CONTACTS, Change, ContactFilter
+from tidings.resources.contacts import MOST_CONTACTS, Change, ContactFilter
 
 router = resource_router("Contacts")
 Word = Annotated[str | None, Query(max_length=500)]

@@ -10,7 +10,7 @@ from tidings.http.executions import id_or_name, show
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Execution, GivenReplay, List, Replay
-from tidings.products.shown import DeadLetterFilter
+from tidings.resources.shown import DeadLetterFilter
 
 router = resource_router("Dead letters")
 

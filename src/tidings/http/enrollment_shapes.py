@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tidings.http.lack_shapes import Missing
 from tidings.http.shapes import AT, CONTACT, ID, ContactName, ContactReference, Given, Json, Shape, example
-from tidings.products.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, Fate, LogStatus
+from tidings.resources.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, Fate, LogStatus
 
 EXAMPLE_ENROLLMENT: Json = {
     "id": ID,

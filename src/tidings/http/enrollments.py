@@ -5,10 +5,10 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.domain.audience import read_audience
-from tidings.domain.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.messages import quoted
+from tidings.domain.people.audience import read_audience
+from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -29,7 +29,7 @@ from tidings.http.enrollment_shapes import (
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
-from tidings.products.enrollments import EnrollmentFilter, EnrollmentStatus
+from tidings.resources.enrollments import EnrollmentFilter, EnrollmentStatus
 
 NAMED = frozenset(["contactIds", "contact_ids", "excludeContactIds", "exclude_contact_ids"])
 """Fields of an audience whose values only the database knows."""

@@ -18,7 +18,7 @@ from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, Execution, List
 from tidings.http.streams import Streams
-from tidings.products.shown import ShownExecution
+from tidings.resources.shown import ShownExecution
 
 router = resource_router("Executions")
 LENGTH_OF_ID = 36

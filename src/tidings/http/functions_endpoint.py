@@ -21,7 +21,7 @@ from tidings.domain.words import WORDS
 from tidings.http.access import Visit, recognise, visit
 from tidings.http.bodies import decode, read_body
 from tidings.http.errors import RETRY_AFTER, Refused, Unauthorized, request_id_of, status_of
-from tidings.products.shown import ShownExecution
+from tidings.resources.shown import ShownExecution
 
 log = structlog.get_logger()
 PATH = "/functions/v1/workflow-enqueue"

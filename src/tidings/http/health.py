@@ -17,7 +17,7 @@ from tidings.http.resource import resource_router
 from tidings.http.shapes import Health
 
 if TYPE_CHECKING:
-    from tidings.products.providers import StoredRest
+    from tidings.resources.providers import StoredRest
 
 router = resource_router("Administration")
 LONGEST_LOOK_SECONDS = 2.0

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.http.access import Administrator, WorkerService
 from tidings.http.resource import resource_router
 from tidings.http.shapes import AT, ID, Everything, Shape, example
-from tidings.products.providers import ListedWorker
+from tidings.resources.providers import ListedWorker
 
 router = resource_router("Administration")
 

@@ -1,4 +1,5 @@
-"""Rules and events, as models: what goes in is described here and read by domain/rule.py and domain/event.py."""
+"""Rules and events, as models: what goes in is described here and read by domain/rules/rule.py and
+domain/rules/event.py."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -6,9 +7,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.domain.item import Channel
-from tidings.domain.recipients import Audience
-from tidings.domain.routing import RouteOutcome
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import Audience
+from tidings.domain.rules.routing import RouteOutcome
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
 RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]

@@ -5,14 +5,14 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.domain.recipients import Audience
+from tidings.domain.people.recipients import Audience
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.rule_shapes import GivenRule, Rule, RuleChannel
 from tidings.http.shapes import List
-from tidings.products.rules import RuleFilter
+from tidings.resources.rules import RuleFilter
 
 router = resource_router("Rules")
 Word = Annotated[str | None, Query(max_length=100)]

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.engine import Resolution
 from tidings.http.access import Operator, Visit, WorkReader
 from tidings.http.bodies import body_of
@@ -33,9 +33,9 @@ from tidings.http.edge import give_time
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
-from tidings.products.outbox import OutboxFilter
-from tidings.products.run_trace import csv_header, csv_lines
-from tidings.products.runs import RetryFilter, TraceFilter
+from tidings.resources.outbox import OutboxFilter
+from tidings.resources.run_trace import csv_header, csv_lines
+from tidings.resources.runs import RetryFilter, TraceFilter
 
 router = resource_router("Runs")
 NDJSON = "application/x-ndjson"

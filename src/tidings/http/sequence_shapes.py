@@ -1,4 +1,4 @@
-"""Sequences and their steps, as models: what goes in is described here and read by domain/sequence_form.py."""
+"""Sequences and their steps, as models: what goes in is described here and read by domain/sequences/form.py."""
 
 from datetime import datetime
 from typing import Literal
@@ -6,13 +6,13 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.domain import sequence_form
-from tidings.domain.graph import OffsetFrom
-from tidings.domain.ids import made_at
-from tidings.domain.item import Channel
-from tidings.domain.sequence_form import InFlightChoice, OnStepFailure, SequenceStatus
+from tidings.domain.flow.graph import OffsetFrom
+from tidings.domain.flow.ids import made_at
+from tidings.domain.flow.item import Channel
+from tidings.domain.sequences import form
+from tidings.domain.sequences.form import InFlightChoice, OnStepFailure, SequenceStatus
 from tidings.http.shapes import AT, ID, Given, Json, Name, NotReady, Shape, example
-from tidings.products.sequence_shown import Published, ShownSequence
+from tidings.resources.sequence_shown import Published, ShownSequence
 
 EXAMPLE_STEP: Json = {
     "dayOffset": 3,
@@ -216,7 +216,7 @@ def show(sequence: ShownSequence) -> Sequence:
     )
 
 
-def show_step(step: sequence_form.Step, sequence_id: UUID) -> Step:
+def show_step(step: form.Step, sequence_id: UUID) -> Step:
     """A step with its optional fields, given or not, and with what its id tells."""
     known = {"sequenceId": sequence_id, "createdAt": made_at(UUID(step.id))}
     return Step.model_validate(dict.fromkeys(["sendHour", "subject", "maxLateness"]) | step.to_json() | known)

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import Depends, Path, Query, Request, Response
 
 from tidings.domain.errors import Problem
-from tidings.domain.sequence_form import SequenceStatus, settings_in, steps_in
+from tidings.domain.sequences.form import SequenceStatus, settings_in, steps_in
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -28,7 +28,7 @@ from tidings.http.sequence_shapes import (
     status_in,
 )
 from tidings.http.shapes import Everything, List
-from tidings.products.sequences import Published, Sequences
+from tidings.resources.sequences import Published, Sequences
 
 router = resource_router("Sequences")
 

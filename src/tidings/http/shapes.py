@@ -8,13 +8,13 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tidings.domain.contact import LONGEST_EXTERNAL_ID
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.domain.names import LONGEST_NAME, problem_of_name
+from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
 from tidings.domain.words import ShownStatus
-from tidings.products.access import ShownKey
-from tidings.products.shown import ShownWorkflow
+from tidings.resources.access import ShownKey
+from tidings.resources.shown import ShownWorkflow
 
 Json = dict[str, Any]
 ContactReference = Annotated[

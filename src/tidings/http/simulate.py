@@ -22,7 +22,7 @@ from tidings.http.simulation_shapes import (
     show,
 )
 from tidings.http.simulator import Simulates, Still
-from tidings.products.crowd import read_crowd
+from tidings.resources.crowd import read_crowd
 
 router = resource_router("Simulation")
 

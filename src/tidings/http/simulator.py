@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 from uuid import UUID
 
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.engine import Engine
 

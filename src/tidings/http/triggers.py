@@ -19,7 +19,7 @@ from tidings.http.access import Visit, let_in
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.executions import id_or_name
 from tidings.http.shapes import ContactName
-from tidings.products.shown import BulkTrigger, ShownExecution, Triggered
+from tidings.resources.shown import BulkTrigger, ShownExecution, Triggered
 
 MOST_TRIGGERS = 10_000
 MOST_PROBLEMS = 100

@@ -23,7 +23,7 @@ from tidings.http.shapes import (
     Workflow,
     show_workflow,
 )
-from tidings.products.workflows import Workflows
+from tidings.resources.workflows import Workflows
 
 router = resource_router("Workflows")
 READ_ONLY = frozenset(

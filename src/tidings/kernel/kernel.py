@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.doubt import DoubtPolicy
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
-from tidings.domain.graph import Doer, Function, Graph
-from tidings.domain.ids import Bucket, Shard, Workspace, id_bits, shard_of
-from tidings.domain.item import Channel
-from tidings.domain.provider import Provider
-from tidings.domain.queue import Lane
-from tidings.domain.readiness import FUNCTIONS
-from tidings.domain.requirements import Requirements
-from tidings.domain.retry import OUTAGE_PATIENCE
-from tidings.domain.rule import RuleKey
-from tidings.kernel.horizon import Horizon
-from tidings.kernel.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.render import Renderer
-from tidings.kernel.shares import Share, Shares
-from tidings.kernel.slots import Pauses, Slots
-from tidings.kernel.statistics import Statistics
-from tidings.kernel.stops import Stops
+from tidings.domain.flow.doubt import DoubtPolicy
+from tidings.domain.flow.graph import Doer, Function, Graph
+from tidings.domain.flow.ids import Bucket, Shard, Workspace, id_bits, shard_of
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.provider import Provider
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.readiness import FUNCTIONS
+from tidings.domain.flow.retry import OUTAGE_PATIENCE
+from tidings.domain.rules.rule import RuleKey
+from tidings.domain.workflows.requirements import Requirements
+from tidings.kernel.calls.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.calls.shares import Share, Shares
+from tidings.kernel.calls.slots import Pauses, Slots
+from tidings.kernel.flow.claim_floor import Horizon
+from tidings.kernel.flow.stops import Stops
+from tidings.kernel.planner import Statistics
+from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database

@@ -11,9 +11,9 @@ from uuid import UUID
 
 import structlog
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
-from tidings.kernel.stops import Stops
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
+from tidings.kernel.flow.stops import Stops
 from tidings.storage import wake
 from tidings.storage.database import Database, TransientFailure
 

@@ -1,6 +1,6 @@
 """Whether the database takes writes, and how long whoever asks waits for one that does not. Reached from the edges."""
 
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.kernel.kernel import Kernel
 from tidings.storage import probe
 from tidings.storage.database import Database

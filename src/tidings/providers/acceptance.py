@@ -6,8 +6,8 @@ with the same reason. The other channels have no check of their own yet.
 
 from datetime import UTC, datetime
 
-from tidings.domain.item import Channel, Marked
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Rejected
 
 _WRITTEN_AT = datetime(2000, 1, 1, tzinfo=UTC)
 

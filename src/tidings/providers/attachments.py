@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from tidings.domain.attachment import AttachmentReference
-from tidings.domain.outcome import Outcome, Rejected, RetryLater
+from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater
 from tidings.providers.enclosed import Fetched
 from tidings.providers.guard import AddressRefused, GuardedNetwork, Resolver, resolve
 

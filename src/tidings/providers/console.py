@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import structlog
 
-from tidings.domain.item import Channel, Marked, in_reading_order
-from tidings.domain.outcome import Accepted, Outcome, RetryLater
-from tidings.domain.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
-from tidings.domain.readiness import PRINTING
+from tidings.domain.flow.item import Channel, Marked, in_reading_order
+from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
+from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
+from tidings.domain.flow.readiness import PRINTING
 from tidings.providers.acceptance import refusal_of
 from tidings.providers.printable import printable
 

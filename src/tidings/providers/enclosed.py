@@ -5,9 +5,9 @@ from tempfile import SpooledTemporaryFile
 
 import msgspec
 
-from tidings.domain.attachment import AttachmentReference, problem_of_reference
-from tidings.domain.item import Payload
-from tidings.domain.outcome import Rejected
+from tidings.domain.content.attachment import AttachmentReference, problem_of_reference
+from tidings.domain.flow.item import Payload
+from tidings.domain.flow.outcome import Rejected
 
 _decode = msgspec.json.Decoder(list[AttachmentReference]).decode
 

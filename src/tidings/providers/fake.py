@@ -5,9 +5,9 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable
-from tidings.domain.provider import Absent, Blind, CannotTell, Doubtful, Evidence, Found, MayStart, ProviderClass
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable
+from tidings.domain.flow.provider import Absent, Blind, CannotTell, Doubtful, Evidence, Found, MayStart, ProviderClass
 
 Answer = Outcome | Callable[[Marked], Outcome | Awaitable[Outcome]]
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.providers.printable import printable
 
 LARGEST_ANSWER = 1_000_000

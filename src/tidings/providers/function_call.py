@@ -14,9 +14,9 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpcore2
 
-from tidings.domain.function import Endpoint
-from tidings.domain.outcome import Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import MayStart
+from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import MayStart
+from tidings.domain.workflows.function import Endpoint
 from tidings.providers.function_answer import LARGEST_ANSWER, Answer, Question
 from tidings.providers.guard import AddressRefused, GuardedNetwork, Resolver, resolve
 

@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tidings.domain.errors import ConfigInvalid, InputInvalid, StorageUnavailable
-from tidings.domain.function import (
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
+from tidings.domain.workflows.function import (
     Directory,
     Endpoint,
     FunctionCallable,
@@ -29,9 +32,6 @@ from tidings.domain.function import (
     FunctionRetryLater,
     check_name,
 )
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
-from tidings.domain.provider import Blind, CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
 from tidings.providers.function_answer import (
     LARGEST_ANSWER,
     LONGEST_ERROR,

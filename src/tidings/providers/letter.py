@@ -14,8 +14,8 @@ from email.utils import format_datetime
 from functools import lru_cache
 from hashlib import sha256
 
-from tidings.domain.item import Marked, Payload
-from tidings.domain.outcome import Rejected
+from tidings.domain.flow.item import Marked, Payload
+from tidings.domain.flow.outcome import Rejected
 from tidings.providers.enclosed import Fetched
 from tidings.providers.plain_letter import ASCII_HEADERS, PlainHead, boundary_of, encoding_of, write_plain
 

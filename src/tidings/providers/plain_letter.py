@@ -15,7 +15,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from typing import cast
 
-from tidings.domain.item import Payload
+from tidings.domain.flow.item import Payload
 
 # Nothing but 7-bit content, so no server has to offer 8BITMIME and none re-encodes on the way.
 ASCII_HEADERS = SMTP.clone(cte_type="7bit")

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Self
 
 from aiosmtplib import SMTPException, SMTPResponse
 
-from tidings.domain.attachment import AttachmentReference
-from tidings.domain.item import Marked
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
+from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable

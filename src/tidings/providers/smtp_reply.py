@@ -28,7 +28,7 @@ from enum import StrEnum
 
 from aiosmtplib import SMTPResponse
 
-from tidings.domain.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.providers.printable import printable
 
 _ENHANCED = re.compile(r"([245])\.([0-9]{1,3})\.([0-9]{1,3})(?![0-9.])")

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Problem, ScenarioInvalid
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground

@@ -10,14 +10,14 @@ from heapq import merge
 from itertools import islice
 from uuid import UUID
 
-from tidings.domain.audience import Audience
-from tidings.domain.contact import ContactChange
+from tidings.domain.content.lacks import Lack, attributes_in, lacking, lacks_of
 from tidings.domain.errors import InputInvalid, NotFound
-from tidings.domain.ids import Workspace
-from tidings.domain.lacks import Lack, attributes_in, lacking, lacks_of
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.audience import Audience
+from tidings.domain.people.contact import ContactChange
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
-from tidings.products import contact_store
+from tidings.resources import contact_store
 from tidings.storage import simulation
 from tidings.storage.contacts import ShownContact
 

@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_workflow
 from tidings.domain.errors import Conflict
-from tidings.domain.ids import Workspace
-from tidings.domain.sequence_form import SequenceStatus, Settings, Step, definition_of
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.audience import Audience
+from tidings.domain.sequences.form import SequenceStatus, Settings, Step, definition_of
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground
 

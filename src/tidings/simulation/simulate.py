@@ -11,12 +11,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ScenarioInvalid
-from tidings.domain.function import FunctionCallable
-from tidings.domain.ids import Shard, Workspace
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Findings, Scenario, Simulated, findings_of, problems_of
+from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from tidings.domain.errors import Conflict, EmbeddedServerFailed, SimulationUnavailable
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.simulation import Scenario, Simulated
 from tidings.engine import Engine
 from tidings.simulation.campaign import SimulatedCampaign

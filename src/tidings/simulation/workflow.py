@@ -4,15 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.audience import Audience
 from tidings.domain.caller import Caller
-from tidings.domain.definition import parse_own_workflow, parse_workflow
 from tidings.domain.errors import Problem, ScenarioInvalid
-from tidings.domain.graph import Function, Graph
-from tidings.domain.ids import Workspace
-from tidings.domain.requirements import templates_in
+from tidings.domain.flow.graph import Function, Graph
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
+from tidings.domain.workflows.definition import parse_own_workflow, parse_workflow
+from tidings.domain.workflows.requirements import templates_in
 from tidings.engine import Engine, Trigger
 from tidings.simulation.crowd import Crowd, Ground
 

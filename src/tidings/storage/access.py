@@ -1,11 +1,11 @@
-"""Keys to the API, and a tenant's history. Reached from products/access.py."""
+"""Keys to the API, and a tenant's history. Reached from resources/access.py."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard, Workspace
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import Span
 from tidings.domain.roles import Role
 from tidings.storage.database import Row, Tx

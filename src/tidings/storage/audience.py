@@ -1,12 +1,12 @@
-"""Find the contacts of an audience, a chunk at a time. Reached from kernel/audience.py."""
+"""Find the contacts of an audience, a chunk at a time. Reached from kernel/people/audience_chunks.py."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.lacks import ATTRIBUTES
+from tidings.domain.content.lacks import ATTRIBUTES
+from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

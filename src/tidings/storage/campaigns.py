@@ -1,4 +1,4 @@
-"""Campaigns and segments as people make and change them. Reached from products/{campaigns,segments}.py."""
+"""Campaigns and segments as people make and change them. Reached from resources/{campaigns,segments}.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from uuid import UUID
 
 import asyncpg
 
-from tidings.domain.audience import Audience, read_audience
-from tidings.domain.campaign import Campaign
+from tidings.domain.campaigns.campaign import Campaign
 from tidings.domain.errors import Conflict
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
+from tidings.domain.people.audience import Audience, read_audience
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,4 +1,4 @@
-"""Lease what is due, and know when the next thing will be. Reached from kernel/claim.py."""
+"""Lease what is due, and know when the next thing will be. Reached from kernel/flow/claim.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import Fence
-from tidings.domain.queue import Claimed, Kind, Lane, Stop
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Fence
+from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

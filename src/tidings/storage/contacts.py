@@ -1,13 +1,13 @@
-"""Contacts as they are stored, changed, listed and erased. Reached from products/contacts.py."""
+"""Contacts as they are stored, changed, listed and erased. Reached from resources/contacts.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.contact import SEPARATOR, ContactChange, Entries
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.domain.paging import Span
+from tidings.domain.people.contact import SEPARATOR, ContactChange, Entries
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

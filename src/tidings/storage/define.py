@@ -1,11 +1,11 @@
-"""Workflows and their frozen versions. Reached from kernel/define.py and kernel/start.py."""
+"""Workflows and their frozen versions. Reached from kernel/start/define.py and kernel/start/trigger.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.queue import Lane
+from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

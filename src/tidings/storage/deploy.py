@@ -1,14 +1,17 @@
-"""Turn a run's people into jobs and items, one chunk in one transaction. Reached from kernel/deploy.py."""
+"""Turn a run's people into jobs and items, one chunk in one transaction.
+
+Reached from kernel/campaigns/plan_audience.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.ids import Shard, counted_from
-from tidings.domain.item import Fence
-from tidings.domain.queue import Lane, Stop
-from tidings.domain.run import Counts, JobStatus
+from tidings.domain.campaigns.run import Counts, JobStatus
+from tidings.domain.flow.ids import Shard, counted_from
+from tidings.domain.flow.item import Fence
+from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -7,8 +7,8 @@ of a base.
 import time
 from collections.abc import Callable, Mapping
 
-from tidings.domain.function import BASE, Endpoint
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.workflows.function import BASE, Endpoint
 from tidings.storage.database import Database
 from tidings.storage.functions import FoundFunction, find_function
 from tidings.storage.vault import Vault

@@ -1,4 +1,4 @@
-"""Write what enrolling does, and what is asked of many enrollments at once. Reached from kernel/enroll.py."""
+"""Write what enrolling does, and what is asked of many enrollments at once. Reached from kernel/start/enroll.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane, Stop
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

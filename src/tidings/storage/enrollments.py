@@ -1,13 +1,13 @@
-"""Enrollments and their steps' items as people read them. Reached from products/enrollments.py. Never writes."""
+"""Enrollments and their steps' items as people read them. Reached from resources/enrollments.py. Never writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.execution import Frontier
-from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus
+from tidings.domain.flow.execution import Frontier
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import ItemStatus
 from tidings.domain.paging import Span
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Row, Tx

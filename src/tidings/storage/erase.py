@@ -1,12 +1,12 @@
-"""Take a person out of the work that was done for it. Reached from kernel/erase.py; safe to repeat."""
+"""Take a person out of the work that was done for it. Reached from kernel/people/erase.py; safe to repeat."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.recipients import Audience
+from tidings.domain.flow.ids import Shard
+from tidings.domain.people.recipients import Audience
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -1,4 +1,7 @@
-"""Store events with their items, route what SQL stored, and show both. Reached from kernel/events.py and products/."""
+"""Store events with their items, route what SQL stored, and show both.
+
+Reached from kernel/start/event.py and resources/.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +11,12 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.ids import Shard, Workspace, workspace_of
-from tidings.domain.item import Channel, Fence, ItemStatus, Payload
+from tidings.domain.flow.ids import Shard, Workspace, workspace_of
+from tidings.domain.flow.item import Channel, Fence, ItemStatus, Payload
 from tidings.domain.paging import Span
-from tidings.domain.recipients import Audience
-from tidings.domain.run import JobStatus
+from tidings.domain.people.recipients import Audience
 from tidings.storage.database import Row, Tx
 from tidings.storage.load import LoadedItem, loaded_item
 from tidings.storage.statements import load

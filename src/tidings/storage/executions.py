@@ -1,11 +1,11 @@
-"""Executions as people list and read them. Reached from products/executions.py. Never writes."""
+"""Executions as people list and read them. Reached from resources/executions.py. Never writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.domain.paging import Span
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Row, Tx

@@ -1,12 +1,12 @@
-"""The fallbacks that host applications have. Reached from kernel/ruling.py, and from who lists them."""
+"""The fallbacks that host applications have. Reached from kernel/start/ruling.py, and from who lists them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidings.domain.item import Channel
-from tidings.domain.recipients import Audience
-from tidings.domain.rule import RuleKey
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import Audience
+from tidings.domain.rules.rule import RuleKey
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,4 +1,7 @@
-"""Record facts by their mark, and doubt by the lease. Reached from kernel/finalize.py and kernel/resolve.py."""
+"""Record facts by their mark, and doubt by the lease.
+
+Reached from kernel/flow/finalize.py and kernel/manage/resolve.py.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,8 +9,8 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import Fence, ItemId, ItemStatus, OwnerId
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Fence, ItemId, ItemStatus, OwnerId
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidings.domain.ids import Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

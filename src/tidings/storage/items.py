@@ -1,14 +1,14 @@
-"""Items as people list and show them. Reached from products/outbox.py and products/runs.py."""
+"""Items as people list and show them. Reached from resources/outbox.py and resources/runs.py."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.flow.readiness import is_printing
 from tidings.domain.paging import Span
-from tidings.domain.readiness import is_printing
 from tidings.storage.database import Row, Tx
 from tidings.storage.names import ContactName
 from tidings.storage.statements import load

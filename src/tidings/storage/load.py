@@ -1,4 +1,4 @@
-"""Read what deciding needs of the work just claimed. Reached from kernel/plan.py."""
+"""Read what deciding needs of the work just claimed. Reached from kernel/flow/plan.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -7,10 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
-from tidings.domain.ids import Shard, Workspace, workspace_of
-from tidings.domain.item import Channel, Fence, ItemStatus, Reserved
-from tidings.domain.run import JobStatus, RunStatus, Source
+from tidings.domain.campaigns.run import JobStatus, RunStatus, Source
+from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
+from tidings.domain.flow.ids import Shard, Workspace, workspace_of
+from tidings.domain.flow.item import Channel, Fence, ItemStatus, Reserved
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,10 +1,10 @@
-"""The names of what answers know by its id. Reached from products/names.py. Never writes."""
+"""The names of what answers know by its id. Reached from resources/names.py. Never writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.execution import ExecutionStatus
-from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus
-from tidings.domain.queue import Lane
-from tidings.domain.run import RunStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.queue import Lane
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Tx
 from tidings.storage.resolve import FoundItem, found_item
@@ -33,7 +33,7 @@ class ItemFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredExecution:
-    """An execution as it is stored, with its place in the queue; products/ has what people see."""
+    """An execution as it is stored, with its place in the queue; resources/ has what people see."""
 
     id: UUID
     tenant: str

@@ -1,4 +1,7 @@
-"""Reserve items, mark them before a call, and take marks back. Reached from kernel/reserve.py and kernel/mark.py."""
+"""Reserve items, mark them before a call, and take marks back.
+
+Reached from kernel/flow/reserve.py and kernel/flow/mark.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,9 +9,9 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
-from tidings.domain.lateness import Appointment
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
+from tidings.domain.flow.lateness import Appointment
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -1,11 +1,11 @@
-"""Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people.py."""
+"""Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people/contacts.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.contact import Person
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
+from tidings.domain.people.contact import Person
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,6 +1,6 @@
 """Find out whether anything can be written, without leaving anything behind. Reached from kernel/writable.py."""
 
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -1,4 +1,4 @@
-"""Move owners on and end their leases, where the fence is still ours. Reached from kernel/release.py."""
+"""Move owners on and end their leases, where the fence is still ours. Reached from kernel/flow/release.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,10 +6,10 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.execution import Execution
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Claimed
-from tidings.domain.run import JobStatus, RunStatus
+from tidings.domain.campaigns.run import JobStatus, RunStatus
+from tidings.domain.flow.execution import Execution
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Claimed
 from tidings.storage.database import Tx
 from tidings.storage.load import frontier_to_json
 from tidings.storage.statements import load

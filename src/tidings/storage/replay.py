@@ -1,13 +1,13 @@
-"""Reopen failed executions, all of it in one transaction of one shard. Reached from kernel/replay.py."""
+"""Reopen failed executions, all of it in one transaction of one shard. Reached from kernel/manage/replay.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import ItemStatus
-from tidings.domain.queue import Lane
-from tidings.domain.replay import FailedExecution, Reopening, TriedItem
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.replay import FailedExecution, Reopening, TriedItem
 from tidings.storage.database import Tx
 from tidings.storage.load import frontier_from_json, frontier_to_json
 from tidings.storage.resolve import fence_above_all

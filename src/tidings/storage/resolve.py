@@ -1,13 +1,16 @@
-"""What people decide: the end of doubt, pause, cancel, resume. Reached from kernel/resolve.py and kernel/stop.py."""
+"""What people decide: the end of doubt, pause, cancel, resume.
+
+Reached from kernel/manage/resolve.py and kernel/stop.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.ids import Shard, counted_from
-from tidings.domain.item import Channel, ItemStatus
-from tidings.domain.queue import Lane, Stop
+from tidings.domain.flow.ids import Shard, counted_from
+from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

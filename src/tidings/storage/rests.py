@@ -1,12 +1,15 @@
-"""Providers that all workers leave alone, and for how long. Reached from kernel/limits.py and kernel/outages.py."""
+"""Providers that all workers leave alone, and for how long.
+
+Reached from kernel/calls/limits.py and kernel/calls/outages.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

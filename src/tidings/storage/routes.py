@@ -1,12 +1,15 @@
-"""Which provider serves a channel. Reached from kernel/readiness.py, which remembers them, and from who lists them."""
+"""Which provider serves a channel.
+
+Reached from kernel/calls/readiness.py, which remembers them, and from who lists them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidings.domain.ids import Workspace, workspace_of
-from tidings.domain.item import Channel
-from tidings.domain.readiness import PRINTING
+from tidings.domain.flow.ids import Workspace, workspace_of
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.readiness import PRINTING
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -1,4 +1,7 @@
-"""Rules as people manage them and as events are routed by them. Reached from products/rules.py and kernel/events.py."""
+"""Rules as people manage them and as events are routed by them.
+
+Reached from resources/rules.py and kernel/start/event.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +11,11 @@ from uuid import UUID
 import asyncpg
 
 from tidings.domain.errors import Conflict
-from tidings.domain.item import Channel
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.readiness import channels_needing_routes
 from tidings.domain.paging import Span
-from tidings.domain.readiness import channels_needing_routes
-from tidings.domain.recipients import Audience
-from tidings.domain.rule import Rule, RuleKey, read_rule
+from tidings.domain.people.recipients import Audience
+from tidings.domain.rules.rule import Rule, RuleKey, read_rule
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,14 +1,14 @@
-"""Runs and their jobs as people list and show them. Reached from products/runs.py."""
+"""Runs and their jobs as people list and show them. Reached from resources/runs.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.item import Channel
+from tidings.domain.campaigns.run import Counts, JobStatus, RunStatus, Source
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
-from tidings.domain.run import Counts, JobStatus, RunStatus, Source
 from tidings.storage.database import Row, Tx
 from tidings.storage.items import ShownItem, shown_item
 from tidings.storage.statements import load

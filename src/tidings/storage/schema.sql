@@ -422,7 +422,7 @@ select id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, deta
 
 -- Starting work from SQL: any language, inside the caller's own transaction.
 
--- Whether data has a dotted path; a null at its end counts. As _has_path in domain/template.py.
+-- Whether data has a dotted path; a null at its end counts. As _has_path in domain/content/template.py.
 create function has_path(data jsonb, path text) returns boolean
     language plpgsql immutable strict parallel safe as
 $$
@@ -440,7 +440,7 @@ begin
 end
 $$;
 
--- An id as domain/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
+-- An id as domain/flow/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
 create function new_id(bucket integer, moment timestamptz) returns uuid
     language sql volatile strict parallel safe
     return (lpad(to_hex(floor(extract(epoch from moment) * 1000)::bigint), 12, '0') || '7'
@@ -452,7 +452,7 @@ create function iso_format(moment timestamptz) returns text
     return replace(to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '.000000', '') || '+00:00';
 
 -- Refuses what could not be stored, or what no worker could read again. As _check_key and _check_data in
--- kernel/start.py; what jsonb refuses by itself is not looked for.
+-- kernel/start/trigger.py; what jsonb refuses by itself is not looked for.
 create function check_trigger(data jsonb, idempotency_key text) returns void
     language plpgsql stable parallel safe as
 $$
@@ -477,7 +477,7 @@ $$;
 
 -- Starts one execution and gives its id: committed with the caller's transaction, or never there. The same key again
 -- gives the same execution, even if the workflow was deactivated since or the data lacks something now. It does what
--- kernel/start.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
+-- kernel/start/trigger.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
 create function trigger(
     workflow text, data jsonb, idempotency_key text, workspace text default 'default', tenant text default 'default',
     contact_id uuid default null
@@ -723,7 +723,7 @@ create table segments (
 create unique index segments_name on segments (tenant_id, workspace_id, name) where deleted_at is null;
 create index segments_listed on segments (tenant_id, workspace_id, id) where deleted_at is null;
 
--- The key of a campaign's item: as campaign_key in domain/keys.py, which makes what stands before and after the recipient
+-- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes what stands before and after the recipient
 -- once for all items of a run.
 create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
     language sql stable strict parallel safe
@@ -776,7 +776,7 @@ alter table functions enable row level security;
 -- People. The bucket of a contact comes from its external id, so the same external id cannot be on two shards.
 
 -- The bucket of a contact: of an external id that is itself an id, the one it carries; else of its hash. A contact made
--- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/contact.py.
+-- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/people/contact.py.
 create function contact_bucket(tenant text, workspace text, external_id text) returns integer
     language sql immutable parallel safe
     return case when external_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
@@ -825,7 +825,7 @@ create index contacts_company on contacts (shard, tenant_id, workspace_id, lower
 
 -- The id of a contact that is named by its id or by its external id, for whoever starts work for it from SQL:
 -- trigger(…, contact_id => contact_id('crm-1815')). What is a contact's id is never taken for an external id. As
--- find_contacts in kernel/references.py; it reads with its owner's rights, and tells nothing but the id.
+-- find_contacts in kernel/people/references.py; it reads with its owner's rights, and tells nothing but the id.
 create function contact_id(contact text, workspace text default 'default', tenant text default 'default') returns uuid
     language plpgsql stable security definer
     set search_path = tidings, pg_temp as
@@ -884,7 +884,7 @@ end
 $$;
 
 -- What is left of people who were deleted and wanted nothing more: no address, only its hash, so that the same address
--- that comes again is known. As suppression_hash in domain/contact.py; the shard comes from the hash.
+-- that comes again is known. As suppression_hash in domain/people/contact.py; the shard comes from the hash.
 create function shard_of_hash(hash bytea) returns smallint
     language sql immutable strict parallel safe
     return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;
@@ -1027,7 +1027,7 @@ select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send
  where event_id is not null;
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
--- The same key again gives the same event. As read_event in domain/event.py and check_event in domain/routing.py, but
+-- The same key again gives the same event. As read_event in domain/rules/event.py and check_event in domain/rules/routing.py, but
 -- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact, by its
 -- id or its external id, is one of the workspace, and templates see what the contact has where the event gives nothing.
 create function event(
@@ -1219,7 +1219,7 @@ $$;
 -- Enrollments: contacts on their way through a sequence. Each is an execution with a contact, in the contact's bucket.
 
 -- The id of a contact's n-th enrollment, as one call makes it: milliseconds, the version, the contact's bucket, the variant
--- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/ids.py.
+-- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/flow/ids.py.
 create function enrollment_id(milliseconds bigint, contact_id uuid, number text, salt text) returns uuid
     language sql immutable strict parallel safe
     return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'
@@ -1319,7 +1319,7 @@ $$;
 -- The names of 004, so that whoever knows its tables finds definitions and executions under them.
 
 -- What 004 calls the context of an execution: the caller's data, and of steps what each has given, by its number and, as
--- far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in domain/graph.py.
+-- far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in domain/flow/graph.py.
 create function execution_context(definition jsonb, input jsonb, vars jsonb) returns jsonb
     language sql immutable parallel safe
     return (

@@ -8,8 +8,8 @@ from datetime import datetime
 from hashlib import sha256
 from urllib.parse import urlsplit, urlunsplit
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Database, Tx
 from tidings.storage.migrate import migrate, migrations
 from tidings.storage.statements import load

@@ -1,4 +1,7 @@
-"""Sequences: their drafts, who is in flight, and moving them. Reached from products/ and kernel/moving.py."""
+"""Sequences: their drafts, who is in flight, and moving them.
+
+Reached from resources/ and kernel/manage/change_version.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +10,12 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.execution import Frontier
-from tidings.domain.ids import Shard
-from tidings.domain.item import Channel
-from tidings.domain.moving import Moved
+from tidings.domain.flow.execution import Frontier
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
-from tidings.domain.sequence_form import Settings, Step, read_settings
+from tidings.domain.sequences.change_version import Moved
+from tidings.domain.sequences.form import Settings, Step, read_settings
 from tidings.storage.database import Row, Tx
 from tidings.storage.define import Version
 from tidings.storage.load import frontier_from_json, frontier_to_json

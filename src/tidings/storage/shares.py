@@ -1,4 +1,7 @@
-"""What each worker holds of the providers whose limit all share. Reached from kernel/shares.py and who lists them."""
+"""What each worker holds of the providers whose limit all share.
+
+Reached from kernel/calls/shares.py and who lists them.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

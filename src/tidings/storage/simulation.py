@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from tidings.domain.audience import Audience
-from tidings.domain.ids import Shard, Workspace
-from tidings.domain.item import Channel, ItemStatus
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Outgoing, Walk
 from tidings.storage.contacts import ShownContact, shown_contact
 from tidings.storage.database import Tx

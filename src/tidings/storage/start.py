@@ -1,12 +1,12 @@
-"""Write what starts work: executions, runs and the people of a run. Reached from kernel/start.py."""
+"""Write what starts work: executions, runs and the people of a run. Reached from kernel/start/trigger.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

@@ -1,11 +1,11 @@
-"""What the planner believes of the queue, and what is so. Reached from kernel/statistics.py."""
+"""What the planner believes of the queue, and what is so. Reached from kernel/planner.py."""
 
 from datetime import datetime
 
 import asyncpg
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 from tidings.storage.database import TransientFailure, Tx
 from tidings.storage.statements import load
 

@@ -1,10 +1,10 @@
-"""Addresses of deleted people that want nothing more, as hashes. Reached from products/suppressions.py."""
+"""Addresses of deleted people that want nothing more, as hashes. Reached from resources/suppressions.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from tidings.domain.ids import Shard
+from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 

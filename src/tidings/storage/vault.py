@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidings.domain.errors import ConfigInvalid
-from tidings.domain.ids import length_prefixed
+from tidings.domain.flow.ids import length_prefixed
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"

@@ -1,11 +1,11 @@
-"""The checks behind `tidings verify`, one statement for each promise. Reached from kernel/observe.py."""
+"""The checks behind `tidings verify`, one statement for each promise. Reached from kernel/manage/observe.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.ids import Shard, Workspace
-from tidings.domain.run import Counts, JobStatus, RunStatus
+from tidings.domain.campaigns.run import Counts, JobStatus, RunStatus
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

@@ -1,13 +1,13 @@
-"""The workers that live, and what each can call. Reached from kernel/presence.py and from who lists them."""
+"""The workers that live, and what each can call. Reached from kernel/calls/presence.py and from who lists them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.item import Channel
-from tidings.domain.queue import Lane
-from tidings.domain.readiness import Service
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.readiness import Service
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 

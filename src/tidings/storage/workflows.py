@@ -1,4 +1,4 @@
-"""Workflows as people list, show and change them. Reached from products/workflows.py."""
+"""Workflows as people list, show and change them. Reached from resources/workflows.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 
 from tidings.domain.errors import Conflict
-from tidings.domain.ids import Shard
-from tidings.domain.item import Channel
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load

@@ -3,7 +3,7 @@
 The kernel and the SQL are the real ones; only the time and the way out are not. docs/testing.md shows it with pytest.
 """
 
-from tidings.domain.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.testing.clock import VirtualClock
 from tidings.testing.marked import marked_item
 from tidings.testing.recorder import Message, Recorder

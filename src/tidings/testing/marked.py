@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from uuid import uuid4
 
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Fence, ItemId, Marked, OwnerId
-from tidings.kernel.marking import make_marked
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Fence, ItemId, Marked, OwnerId
+from tidings.kernel.flow.marking import make_marked
 
 PLAIN: Mapping[str, str] = {"subject": "Hello", "body": "Good morning."}
 

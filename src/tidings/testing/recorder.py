@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidings.domain.ids import Workspace
-from tidings.domain.item import Channel, Marked, Payload
-from tidings.domain.outcome import Accepted, Outcome
-from tidings.domain.provider import Keyed, MayStart
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, Marked, Payload
+from tidings.domain.flow.outcome import Accepted, Outcome
+from tidings.domain.flow.provider import Keyed, MayStart
 from tidings.providers.acceptance import refusal_of
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import Clock

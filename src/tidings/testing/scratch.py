@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.ids import Shard, Workspace
-from tidings.domain.item import Channel
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.storage.scratch import drop_scratch_database, make_scratch_database, next_run_due
 from tidings.testing.clock import MONDAY_MORNING, VirtualClock

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from tidings.domain.ids import Shard
-from tidings.domain.queue import Lane
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Lane
 
 Place = tuple[Shard, Lane]
 

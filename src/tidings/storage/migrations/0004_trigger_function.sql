@@ -1,6 +1,6 @@
 -- Starting work from SQL: any language, inside the caller's own transaction.
 
--- Whether data has a dotted path; a null at its end counts. As _has_path in domain/template.py.
+-- Whether data has a dotted path; a null at its end counts. As _has_path in domain/content/template.py.
 create function has_path(data jsonb, path text) returns boolean
     language plpgsql immutable strict parallel safe as
 $$
@@ -18,7 +18,7 @@ begin
 end
 $$;
 
--- An id as domain/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
+-- An id as domain/flow/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
 create function new_id(bucket integer, moment timestamptz) returns uuid
     language sql volatile strict parallel safe
     return (lpad(to_hex(floor(extract(epoch from moment) * 1000)::bigint), 12, '0') || '7'
@@ -30,7 +30,7 @@ create function iso_format(moment timestamptz) returns text
     return replace(to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '.000000', '') || '+00:00';
 
 -- Refuses what could not be stored, or what no worker could read again. As _check_key and _check_data in
--- kernel/start.py; what jsonb refuses by itself is not looked for.
+-- kernel/start/trigger.py; what jsonb refuses by itself is not looked for.
 create function check_trigger(data jsonb, idempotency_key text) returns void
     language plpgsql stable parallel safe as
 $$
@@ -55,7 +55,7 @@ $$;
 
 -- Starts one execution and gives its id: committed with the caller's transaction, or never there. The same key again
 -- gives the same execution, even if the workflow was deactivated since or the data lacks something now. It does what
--- kernel/start.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
+-- kernel/start/trigger.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
 create function trigger(
     workflow text, data jsonb, idempotency_key text, workspace text default 'default', tenant text default 'default'
 ) returns uuid

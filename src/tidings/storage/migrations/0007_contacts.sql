@@ -1,7 +1,7 @@
 -- People. The bucket of a contact comes from its external id, so the same external id cannot be on two shards.
 
 -- The bucket of a contact: of an external id that is itself an id, the one it carries; else of its hash. A contact made
--- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/contact.py.
+-- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/people/contact.py.
 create function contact_bucket(tenant text, workspace text, external_id text) returns integer
     language sql immutable parallel safe
     return case when external_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'

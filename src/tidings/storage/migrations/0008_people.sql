@@ -9,7 +9,7 @@ create index executions_enrolled on executions (shard, workflow_id, id) where co
 create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
 
 -- What is left of people who were deleted and wanted nothing more: no address, only its hash, so that the same address
--- that comes again is known. As suppression_hash in domain/contact.py; the shard comes from the hash.
+-- that comes again is known. As suppression_hash in domain/people/contact.py; the shard comes from the hash.
 create function shard_of_hash(hash bytea) returns smallint
     language sql immutable strict parallel safe
     return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;

@@ -54,7 +54,7 @@ $$;
 -- Nothing triggers a sequence.
 -- Starts one execution and gives its id: committed with the caller's transaction, or never there. The same key again
 -- gives the same execution, even if the workflow was deactivated since or the data lacks something now. It does what
--- kernel/start.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
+-- kernel/start/trigger.py does, with its owner's rights: whoever may execute it can start work, and read or write nothing else.
 create or replace function trigger(
     workflow text, data jsonb, idempotency_key text, workspace text default 'default', tenant text default 'default',
     contact_id uuid default null

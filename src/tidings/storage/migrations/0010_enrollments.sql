@@ -1,7 +1,7 @@
 -- Enrollments: contacts on their way through a sequence. Each is an execution with a contact, in the contact's bucket.
 
 -- The id of a contact's n-th enrollment, as one call makes it: milliseconds, the version, the contact's bucket, the variant
--- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/ids.py.
+-- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/flow/ids.py.
 create function enrollment_id(milliseconds bigint, contact_id uuid, number text, salt text) returns uuid
     language sql immutable strict parallel safe
     return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'

@@ -55,7 +55,7 @@ create index jobs_run on jobs (shard, run_id, id);
 alter table run_parts add column cursor_id uuid;
 alter table run_parts add column paced_until timestamptz;
 
--- The key of a campaign's item: as campaign_key in domain/keys.py, which makes what stands before and after the recipient
+-- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes what stands before and after the recipient
 -- once for all items of a run.
 create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
     language sql immutable strict parallel safe

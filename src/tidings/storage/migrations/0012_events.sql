@@ -78,7 +78,7 @@ select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send
  where event_id is not null;
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
--- The same key again gives the same event. As read_event in domain/event.py and problems_of in domain/routing.py, but
+-- The same key again gives the same event. As read_event in domain/rules/event.py and problems_of in domain/rules/routing.py, but
 -- for addresses: one that is none is skipped with the reason when the event is routed.
 create function event(
     trigger text,

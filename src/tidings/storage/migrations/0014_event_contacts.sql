@@ -15,7 +15,7 @@ create table event_contacts (
 alter table event_contacts enable row level security;
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
--- The same key again gives the same event. As read_event in domain/event.py and problems_of in domain/routing.py, but
+-- The same key again gives the same event. As read_event in domain/rules/event.py and problems_of in domain/rules/routing.py, but
 -- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact is one
 -- of the workspace, and templates see what the contact has where the event gives nothing.
 create or replace function event(

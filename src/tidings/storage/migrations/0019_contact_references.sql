@@ -2,7 +2,7 @@
 
 -- The id of a contact that is named by its id or by its external id, for whoever starts work for it from SQL:
 -- trigger(…, contact_id => contact_id('crm-1815')). What is a contact's id is never taken for an external id. As
--- find_contacts in kernel/references.py; it reads with its owner's rights, and tells nothing but the id.
+-- find_contacts in kernel/people/references.py; it reads with its owner's rights, and tells nothing but the id.
 create function contact_id(contact text, workspace text default 'default', tenant text default 'default') returns uuid
     language plpgsql stable security definer
     set search_path = tidings, pg_temp as

@@ -24,7 +24,7 @@ create unique index executions_correlated on executions (shard, tenant_id, works
 -- The names of 004, so that whoever knows its tables finds definitions and executions under them.
 
 -- What 004 calls the context of an execution: the caller's data, and of steps what each has given, by its number and, as
--- far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in domain/graph.py.
+-- far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in domain/flow/graph.py.
 create function execution_context(definition jsonb, input jsonb, vars jsonb) returns jsonb
     language sql immutable parallel safe
     return (

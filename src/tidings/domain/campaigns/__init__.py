@@ -1,0 +1,1 @@
+"""Campaigns as users write them, and the runs they become."""

@@ -1,0 +1,1 @@
+"""Liquid as LiquidJS reads it, under limits."""

@@ -1,0 +1,388 @@
+"""Liquid templates under limits: what they need, whether they are valid, and what they render to.
+
+A template is untrusted. Here every limit that Liquid knows is set, and filters may not grow a value without bound;
+environment.py and filters.py do that, and kernel/render/renderer.py adds the hard limits of a process. Rendering is
+deterministic: the time is passed in. Everything prints what LiquidJS prints but for the differences in
+docs/templates.md; tests/domain/liquidjs has the facts.
+
+`liquid` takes a third of a second to import, so it is imported by the first template that has Liquid in it.
+"""
+# ruff: noqa: PLC0415
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tidings.domain.errors import TemplateInvalid
+
+if TYPE_CHECKING:
+    from liquid import BoundTemplate, Node
+    from liquid.builtin.expressions import Path
+    from liquid.exceptions import LiquidError
+    from liquid.expression import Expression
+
+MAX_SOURCE_CHARS = 200_000
+MAX_TAGS = 5_000
+MAX_TAG_SPACES = 200
+MAX_TAG_BRACKETS = 200
+MAX_REASON_CHARS = 500
+CACHED_TEMPLATES = 256
+TOO_DEEP = "nested too deeply"
+
+_OPENING = re.compile(r"\{[{%]")
+_VERBATIM = re.compile(r"\{%-?\s*(raw|doc)\s*-?%\}")
+_END_VERBATIM = {name: re.compile(rf"\{{%-?\s*end{name}\s*-?%\}}") for name in ("raw", "doc")}
+_LONG_SPACE = re.compile(rf"\s{{{MAX_TAG_SPACES},}}")
+
+_OF_A_STEP = re.compile(r"step_(\d{1,9})_(?:result|error)", re.ASCII)
+# Names that are no property of the data: Liquid computes them.
+_COMPUTED = frozenset({"size", "first", "last", "length"})
+
+
+@dataclass(frozen=True, slots=True)
+class RenderFailed:
+    """A template that cannot be rendered with this data: the reason names the variable, the place or the limit."""
+
+    reason: str
+
+
+def has_liquid(source: str) -> bool:
+    """Whether rendering could change the source."""
+    return "{{" in source or "{%" in source
+
+
+def check(source: str, *, html: bool) -> None:
+    """Raise TemplateInvalid, with line and column, unless the template parses and nothing in it must fail."""
+    if not has_liquid(source):
+        return
+    from tidings.domain.content.liquid.checks import mistakes_in
+
+    template = parse(source, html=html)
+    with _depth_limited():
+        mistake = next(mistakes_in(template), None)
+    if mistake:
+        raise _invalid(mistake.message, source, mistake.index)
+
+
+def parse(source: str, *, html: bool) -> "BoundTemplate":
+    """Parse a template, or return it from the cache; raise TemplateInvalid if it cannot be parsed."""
+    return _parsed(source, html)
+
+
+def forget_parsed() -> None:
+    """Give back the memory of the parsed templates."""
+    _parsed.cache_clear()
+
+
+def required_variables(source: str) -> frozenset[str]:
+    """Return the dotted paths that the data must have: every global that is output without `default`.
+
+    Full paths (`contact.name`), cut before an index or a computed name (`items[0].x` and `items.size` need `items`).
+    Not what is only tested, assigned or looped over, nor `step_*`, `vars.*`, `now`, `today`, nor the fallback given to
+    `default`. A variable that is output inside an `if` is required: null is a value, and will do.
+    """
+    if not has_liquid(source):
+        return frozenset()
+    template = parse(source, html=False)
+    with _depth_limited():
+        return frozenset(_required(template))
+
+
+def fixed_text(source: str) -> str:
+    """Return what every rendering of a template has in it, whatever the data: the text outside of its tags."""
+    if not has_liquid(source):
+        return source
+    from liquid.builtin.content import ContentNode
+
+    return "".join(node.text for node in parse(source, html=False).nodes if isinstance(node, ContentNode))
+
+
+@dataclass(frozen=True, slots=True)
+class WalkVariable:
+    """A name that only a workflow gives, `vars.<node>` or `step_N_result`, and where in a template it is used."""
+
+    name: str
+    line: int | None = None
+    column: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Its place as a message tells it; nothing of what stands in no template."""
+        return "" if self.line is None else f" (line {self.line}, column {self.column})"
+
+    @property
+    def node(self) -> str | None:
+        """The node whose result it is, if it says so."""
+        root, _, node = self.name.partition(".")
+        return node if root == "vars" else None
+
+    @property
+    def step(self) -> int | None:
+        """The place of the step whose result or error it is."""
+        found = _OF_A_STEP.fullmatch(self.name)
+        return int(found[1]) if found else None
+
+
+def walk_variables(source: str) -> list[WalkVariable]:
+    """Return every use of what a walk through a workflow gives, be it printed, tested or looped over."""
+    if "vars" not in source and "step_" not in source:
+        return []
+    template = parse(source, html=False)
+    with _depth_limited():
+        paths = list(_global_paths(template, _every_path))
+    named = [(path, _name_in_walk(path)) for path in paths]
+    return [WalkVariable(name, *_place(source, path.token.start_index)) for path, name in named if name]
+
+
+def walk_variable_in(path: Sequence[str]) -> WalkVariable | None:
+    """Return what a path wants of a walk through a workflow, if it does."""
+    name = f"vars.{path[1]}" if path[0] == "vars" and len(path) > 1 else path[0]
+    found = WalkVariable(name)
+    return None if found.node is None and found.step is None else found
+
+
+def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> frozenset[str]:
+    """Return the paths that the data does not have; a null at the end of a path counts as present."""
+    return frozenset(path for path in required if not has_path(data, path))
+
+
+def render(source: str, data: Mapping[str, object], *, html: bool, now: datetime) -> str | RenderFailed:
+    """Render a template; values are escaped when `html`, and `now` is the only time it can see.
+
+    MemoryError is not a result: whoever limits the memory must handle it.
+    """
+    if not has_liquid(source):
+        return source
+    try:
+        return _render(parse(source, html=html), data, now)
+    except MemoryError:
+        raise
+    except TemplateInvalid as error:
+        return RenderFailed(f"{error} (line {error.line}, column {error.column})")
+    except Exception as error:  # a template is untrusted: whatever it makes Liquid raise is its own failure
+        return RenderFailed(_reason(error))
+
+
+def _render(template: "BoundTemplate", data: Mapping[str, object], now: datetime) -> str:
+    from liquid.output import LimitedStringIO
+
+    from tidings.domain.content.liquid.environment import MAX_OUTPUT_BYTES, Context
+
+    context = Context(template, globals={"now": now, "today": now.date(), **data})
+    context.tag_namespace["now"] = now
+    buffer = LimitedStringIO(limit=MAX_OUTPUT_BYTES)
+    template.render_with_context(context, buffer)
+    return buffer.getvalue()
+
+
+def _reason(error: Exception) -> str:
+    from liquid.exceptions import LiquidError
+
+    from tidings.domain.content.liquid.values import TooLarge
+
+    if not isinstance(error, LiquidError):
+        named = str(error) if isinstance(error, TooLarge) else f"{type(error).__name__}: {error}"
+        return named[:MAX_REASON_CHARS]
+    message = str(error.message)[:MAX_REASON_CHARS]
+    if error.token is None or error.token.start_index < 0:
+        return message
+    line, column = _place(error.token.source, error.token.start_index)
+    return f"{message} (line {line}, column {column})"
+
+
+@lru_cache(maxsize=CACHED_TEMPLATES)
+def _parsed(source: str, html: bool) -> "BoundTemplate":
+    from liquid.exceptions import LiquidError
+
+    from tidings.domain.content.liquid.environment import environment_for
+
+    _check_markup(source)
+    try:
+        return environment_for(html).from_string(source)
+    except LiquidError as error:
+        if isinstance(error.__cause__, MemoryError):
+            raise error.__cause__ from None
+        reason = TOO_DEEP if isinstance(error.__cause__, RecursionError) else str(error.message)
+        raise _invalid(reason, source, _index_of(error, source, html)) from None
+
+
+def _index_of(error: "LiquidError", source: str, html: bool) -> int:
+    """Where an error is. An expression that ends too early does not know its place: then it is the first tag that is
+    wrong by itself in the same way, or else the end, where something is still open."""
+    if error.token is not None and error.token.start_index >= 0:
+        return error.token.start_index
+    for start, end in _tags(source):
+        if _error_in(source[start : end + 2], html) == error.message:
+            return start
+    return len(source)
+
+
+def _error_in(tag: str, html: bool) -> str | None:
+    """What is wrong with a tag by itself; that it is not closed by itself is nothing wrong."""
+    from liquid.exceptions import LiquidError
+
+    from tidings.domain.content.liquid.environment import environment_for
+
+    try:
+        environment_for(html).from_string(tag)
+    except LiquidError as error:
+        return None if str(error.message).startswith("expected tag end") else str(error.message)
+    return None
+
+
+def _check_markup(source: str) -> None:
+    """Refuse what makes the lexer quadratic: unclosed tags, long blanks or many brackets in a tag, very many tags, or a
+    huge source."""
+    if len(source) > MAX_SOURCE_CHARS:
+        raise _invalid(f"the template has {len(source)} characters; the most is {MAX_SOURCE_CHARS}", source, 0)
+    for count, (start, end) in enumerate(_tags(source)):
+        if count >= MAX_TAGS:
+            raise _invalid(f"more than {MAX_TAGS} tags", source, start)
+        if _LONG_SPACE.search(source, start, end):
+            raise _invalid(f"more than {MAX_TAG_SPACES} blanks in a row inside a tag", source, start)
+        # At each of them the lexer looks ahead to the end of the tag: for the dots of a range, for a closing quote.
+        if source.count("(", start, end) + source.count("[", start, end) > MAX_TAG_BRACKETS:
+            raise _invalid(f"more than {MAX_TAG_BRACKETS} brackets inside a tag", source, start)
+
+
+def _tags(source: str) -> Iterator[tuple[int, int]]:
+    """Yield where each tag starts and ends, skipping what `raw` and `doc` enclose."""
+    position = 0
+    while opening := _OPENING.search(source, position):
+        start = opening.start()
+        closing = "}}" if opening[0] == "{{" else "%}"
+        end = source.find(closing, start + 2)
+        if end < 0:
+            raise _invalid(f"{opening[0]!r} is never closed: expected {closing!r}", source, start)
+        yield start, end
+        position = _after_verbatim(source, start) or end + 2
+
+
+def _after_verbatim(source: str, start: int) -> int | None:
+    tag = _VERBATIM.match(source, start)
+    if tag is None:
+        return None
+    end = _END_VERBATIM[tag[1]].search(source, tag.end())
+    if end is None:
+        raise _invalid(f"{tag[1]!r} is never closed", source, start)
+    return end.end()
+
+
+def _invalid(message: str, source: str, index: int) -> TemplateInvalid:
+    line, column = _place(source, index)
+    return TemplateInvalid(message, line, column)
+
+
+def _place(source: str, index: int) -> tuple[int, int]:
+    """Line and column of an index, both counted from one."""
+    index = max(index, 0)
+    return source.count("\n", 0, index) + 1, index - source.rfind("\n", 0, index)
+
+
+@contextmanager
+def _depth_limited() -> Iterator[None]:
+    """Walking a template may need a deeper stack than parsing it did."""
+    try:
+        yield
+    except RecursionError:
+        raise TemplateInvalid(TOO_DEEP, 1, 1) from None
+
+
+def _required(template: "BoundTemplate") -> Iterator[str]:
+    return (_dotted(path) for path in _global_paths(template, _output_paths) if not _is_given(str(path.head())))
+
+
+def _global_paths(template: "BoundTemplate", paths_of: Callable[["Node"], Iterator["Path"]]) -> Iterator["Path"]:
+    """Yield the paths that lead into the data, not to what the template itself has named."""
+    from liquid import RenderContext
+
+    static_context = RenderContext(template)
+    assigned: set[str] = set()
+
+    def visit(node: "Node", enclosing: frozenset[str]) -> Iterator["Path"]:
+        for path in paths_of(node):
+            root = str(path.head())
+            if root not in enclosing and root not in assigned:
+                yield path
+        assigned.update(map(str, node.template_scope()))
+        inner = enclosing.union(map(str, node.block_scope()))
+        for child in node.children(static_context, include_partials=False):
+            yield from visit(child, inner)
+
+    for node in template.nodes:
+        yield from visit(node, frozenset())
+
+
+def _is_given(root: str) -> bool:
+    """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path, and is let be."""
+    return root in {"vars", "now", "today"} or "." in root or _OF_A_STEP.fullmatch(root) is not None
+
+
+def _name_in_walk(path: "Path") -> str | None:
+    root, *names = path.path
+    if root == "vars" and names and isinstance(names[0], str | int):
+        return f"vars.{names[0]}"
+    return root if isinstance(root, str) and _OF_A_STEP.fullmatch(root) else None
+
+
+def _output_paths(node: "Node") -> Iterator["Path"]:
+    from liquid.builtin.output import OutputNode
+    from liquid.builtin.tags.cycle_tag import CycleNode
+
+    if isinstance(node, OutputNode | CycleNode):
+        for expression in node.expressions():
+            yield from _paths(expression)
+
+
+def _every_path(node: "Node") -> Iterator["Path"]:
+    for expression in node.expressions():
+        yield from _paths_in(expression)
+
+
+def _paths_in(expression: "Expression") -> Iterator["Path"]:
+    from liquid.builtin.expressions import Path
+
+    if isinstance(expression, Path):
+        yield expression
+    for child in expression.children():
+        yield from _paths_in(child)
+
+
+def _paths(expression: "Expression") -> Iterator["Path"]:
+    from liquid.builtin.expressions import FilteredExpression, Path
+
+    if isinstance(expression, FilteredExpression):
+        filters = expression.filters or []
+        if not any(each.name == "default" for each in filters):
+            yield from _paths(expression.left)
+        for each in filters:
+            if each.name != "default":
+                for argument in each.children():
+                    yield from _paths(argument)
+        return
+    if isinstance(expression, Path) and isinstance(expression.head(), str):
+        yield expression
+    for child in expression.children():
+        yield from _paths(child)
+
+
+def _dotted(path: "Path") -> str:
+    names: list[str] = []
+    for segment in path.path:
+        if not isinstance(segment, str) or (names and (segment in _COMPUTED or "." in segment)):
+            break
+        names.append(segment)
+    return ".".join(names)
+
+
+def has_path(data: object, path: str) -> bool:
+    """Whether data has a dotted path; a null at its end counts."""
+    for name in path.split("."):
+        if not isinstance(data, Mapping) or name not in data:
+            return False
+        data = data[name]
+    return True

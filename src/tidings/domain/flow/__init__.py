@@ -1,0 +1,1 @@
+"""What moves: ids, executions, items, and every decision about them."""

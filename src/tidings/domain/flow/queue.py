@@ -1,0 +1,54 @@
+"""The queue's words: kinds of work, lanes, and what a claim gives."""
+
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.flow.item import Fence
+
+
+class Kind(StrEnum):
+    """What a worker can claim."""
+
+    EXECUTION = "execution"
+    JOB = "job"
+    RUN = "run"
+
+
+class Lane(IntEnum):
+    """What waits apart from what: bulk never stands in front of somebody's password reset."""
+
+    TRANSACTIONAL = 0
+    SEQUENCES = 1
+    CAMPAIGNS = 2
+    RUNS = 3
+
+    @property
+    def is_bulk(self) -> bool:
+        """Whether work here yields to transactional work."""
+        return self is Lane.SEQUENCES or self is Lane.CAMPAIGNS
+
+
+class Stop(StrEnum):
+    """What somebody asked of work under way."""
+
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """A lease on one row of the queue; `fence` proves it to every later move."""
+
+    id: UUID
+    kind: Kind
+    fence: Fence
+    crashes: int
+    stop: Stop | None
+    until: datetime
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody ever held it before: fences begin at 0, each lease adds one, and none is used again."""
+        return self.fence == 1

@@ -1,0 +1,80 @@
+"""Which provider serves a channel, and why work waits although it is due. Pure; kernel/calls/readiness.py reads the
+facts.
+
+Whether a channel is ready is configuration, never liveness: a route to a provider's name. Whether its work is done
+now depends on the workers that live.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.queue import Lane
+
+FUNCTIONS = "functions"
+"""The provider of functions: it comes with every worker, so its channel needs no route."""
+PRINTING = "console-"
+"""How the names of providers begin that print messages instead of sending them; no other provider may be named so."""
+LIVE_FOR = timedelta(seconds=30)
+"""How long after it was last seen a worker counts as live: several heartbeats, and a pause of a busy machine."""
+NO_WORKER = "no worker is running"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a worker can call through one provider."""
+
+    provider_class: str
+    channels: tuple[Channel, ...]
+    concurrency: int
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """Of the workers that live: which lanes are worked on, and which providers are served on which of them."""
+
+    lanes: frozenset[Lane]
+    serving: frozenset[tuple[Lane, str]]
+
+    def serves(self, provider: str, lane: Lane | None = None) -> bool:
+        """Whether somebody can call a provider for work of a lane, or of any."""
+        return any(name == provider and lane in (None, its_lane) for its_lane, name in self.serving)
+
+    def lack_of_lane(self, *lanes: Lane) -> str | None:
+        """Why nobody does the work of these lanes, if so."""
+        if not self.lanes:
+            return NO_WORKER
+        missing = sorted(set(lanes) - self.lanes)
+        return f"no worker works on the lane {missing[0].name.lower()}" if missing else None
+
+    def lack_of(self, provider: str, lane: Lane | None = None) -> str | None:
+        """Why nobody can call a provider for work of a lane, or of any, if so."""
+        if not self.lanes:
+            return NO_WORKER
+        if not self.serves(provider):
+            return f"no worker serves {provider}"
+        if lane is not None and not self.serves(provider, lane):
+            return f"no worker serves {provider} on the lane {lane.name.lower()}"
+        return None
+
+
+def is_printing(provider: str) -> bool:
+    """Whether what goes through this provider is only printed."""
+    return provider.startswith(PRINTING)
+
+
+def channels_needing_routes(channels: Iterable[Channel]) -> list[Channel]:
+    """Those of some channels that need a route, each once, in the order in which channels are listed."""
+    wanted = set(channels) - {Channel.FUNCTION}
+    return [channel for channel in Channel if channel in wanted]
+
+
+def find_route(
+    routes: Mapping[tuple[Workspace | None, Channel], str], workspace: Workspace, channel: Channel
+) -> str | None:
+    """The provider that serves a channel in a workspace: its own, or else every workspace's."""
+    own = FUNCTIONS if channel is Channel.FUNCTION else None
+    return routes.get((workspace, channel)) or routes.get((None, channel)) or own

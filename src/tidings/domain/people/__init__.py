@@ -1,0 +1,1 @@
+"""Contacts, their addresses, and audiences made of them."""

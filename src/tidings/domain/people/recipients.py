@@ -1,0 +1,258 @@
+"""Whom a step is for: people of the event and addresses of its own, each once, in order (000's recipient matrix).
+
+Pure: an event's people come in as they were read, and whoever cannot be reached goes out with the reason.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from uuid import UUID
+
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.address import read_email, read_phone
+from tidings.domain.people.contact import Person as Contact
+from tidings.domain.people.contact import addresses_of
+from tidings.domain.workflows.definition_reader import snake_case
+
+LONGEST_TOKEN = 4_096
+MOST_TOKENS = 20
+PERSON_FIELDS = ("pushTokens", "contactId")
+"""What is read of a person and can be written in two spellings."""
+CONTACT_ID = "contactId"
+"""The field by which one of an event's people says which contact they are."""
+_NOTHING: tuple[object, ...] = (None, "", [])
+
+
+class Audience(StrEnum):
+    """The people an event is about; a rule is for one of them."""
+
+    LEAD = "lead"
+    PARTNER = "partner"
+    AGENT = "agent"
+
+
+RULE_CHANNELS = (Channel.EMAIL, Channel.WHATSAPP, Channel.SMS, Channel.PUSH, Channel.VOICE)
+"""The channels that reach a person; `social` has no recipient, and `function` is no message."""
+
+ADDRESS_FIELDS: Mapping[Channel, tuple[str, ...]] = {
+    Channel.EMAIL: ("email",),
+    Channel.SMS: ("phone",),
+    Channel.VOICE: ("phone",),
+    Channel.WHATSAPP: ("whatsapp", "phone"),
+    Channel.PUSH: ("pushTokens",),
+}
+"""Where a person is reached by each channel; the first field that is there."""
+
+ADDRESS_NAMES = {
+    Channel.EMAIL: "e-mail address",
+    Channel.SMS: "phone number",
+    Channel.VOICE: "phone number",
+    Channel.WHATSAPP: "WhatsApp or phone number",
+    Channel.PUSH: "push token",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientConfig:
+    """Whom a step writes to, as 000 has it; `include_agent` is for the third of an event's people."""
+
+    include_lead_contact: bool = False
+    include_partner: bool = False
+    include_agent: bool = False
+    custom_phones: tuple[str, ...] = ()
+    custom_emails: tuple[str, ...] = ()
+
+    @property
+    def people(self) -> list[Audience]:
+        """The people who are included, in the order in which they are written to."""
+        included = (self.include_lead_contact, self.include_partner, self.include_agent)
+        return [one for one, is_included in zip(Audience, included, strict=True) if is_included]
+
+    def custom(self, channel: Channel) -> list[tuple[str, str]]:
+        """The addresses of its own that this channel can reach, each with its place."""
+        if channel is Channel.EMAIL:
+            return [(f"customEmails[{place}]", one) for place, one in enumerate(self.custom_emails)]
+        if channel is Channel.PUSH:
+            return []
+        return [(f"customPhones[{place}]", one) for place, one in enumerate(self.custom_phones)]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One of an event's people: as the event gives them, and the addresses in their normal form."""
+
+    given: Mapping[str, object]
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    """By field, what is wrong with an address that was given."""
+    contact_id: UUID | None = None
+    """The contact that the event says this is."""
+    contact: Contact | None = None
+    """That contact as it is now, once somebody has looked."""
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        """What templates see: what the event gives, and what the contact has where the event gives nothing."""
+        if self.contact is None:
+            return self.given
+        known = {name: value for name, value in self.contact.data.items() if _is_missing(self.given, name)}
+        return {**self.given, **known}
+
+    def refusal(self, channel: Channel) -> str | None:
+        """Why nothing may be sent to this person over a channel (rule 14); whoever is no contact refuses nothing."""
+        return self.contact.refusal(channel) if self.contact else None
+
+    def has_address(self, address: str, channel: Channel) -> bool:
+        """Whether an address is this person's, in the event or as a contact."""
+        given = [one for name in ADDRESS_FIELDS[channel] for one in self.addresses.get(name, ())]
+        known = addresses_of(self.contact.data, channel) if self.contact else []
+        return address.casefold() in {one.casefold() for one in (*given, *known)}
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Somebody a step reaches, and where the address comes from; with a refusal, somebody it must not reach."""
+
+    source: str
+    address: str
+    contact_id: UUID | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Somebody a step was to reach and cannot; `place` is what is malformed, if that is why."""
+
+    source: str
+    reason: str
+    place: str | None = None
+    contact_id: UUID | None = None
+
+
+def read_person(raw: Mapping[str, object]) -> Person:
+    """A person as an event gives one; an address that is null or empty is not there."""
+    addresses: dict[str, tuple[str, ...]] = {}
+    wrong: dict[str, str] = {}
+    for name, read in _READERS.items():
+        given = _given(raw, name)
+        if given is None:
+            continue
+        try:
+            addresses[name] = read(given)
+        except ValueError as error:
+            wrong[name] = str(error)
+    return Person(raw, addresses, wrong, _contact_id(raw))
+
+
+def problem_of_contact(raw: Mapping[str, object]) -> str | None:
+    """What is wrong with the contact that a person says to be."""
+    given = _given(raw, CONTACT_ID)
+    if given is None or isinstance(given, str):
+        return None
+    return f"{given!r} names no contact: give its id or its externalId as a string, or leave it out"
+
+
+def named_contact(raw: Mapping[str, object]) -> str | None:
+    """What names the contact that a person says to be: an id or an external id."""
+    given = _given(raw, CONTACT_ID)
+    return given if isinstance(given, str) else None
+
+
+def introduce(person: Person, contact: Contact) -> Person:
+    """The same person with the contact they are: its addresses stand in where the event gives none."""
+    missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
+    return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})
+
+
+def resolve_recipients(
+    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, Person]
+) -> list[Addressee | Unreachable]:
+    """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
+
+    Without a configuration it is whoever the rule is for. The case of letters makes no difference between addresses.
+    """
+    wanted = [audience] if config is None else config.people
+    found: list[Addressee | Unreachable] = []
+    for one in wanted:
+        found += _addresses_of(one, channel, people.get(one))
+    found += [Addressee(place, address) for place, address in (config.custom(channel) if config else [])]
+    seen: set[str] = set()
+    distinct: list[Addressee | Unreachable] = []
+    for one_found in found:
+        same = one_found.address.casefold() if isinstance(one_found, Addressee) else None
+        if same is None or same not in seen:
+            distinct.append(_recognised(one_found, channel, people))
+        if same is not None:
+            seen.add(same)
+    return distinct
+
+
+def _recognised(
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, Person]
+) -> Addressee | Unreachable:
+    """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
+    if isinstance(found, Unreachable) or found.contact_id:
+        return found
+    owners = [one for one in people.values() if one.contact_id and one.has_address(found.address, channel)]
+    if not owners:
+        return found
+    return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
+
+
+def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
+    if person is None:
+        return [Unreachable(who, f"the event has no {who}")]
+    contact_id, refusal = person.contact_id, person.refusal(channel)
+    for name in ADDRESS_FIELDS[channel]:
+        if name in person.wrong:
+            return [Unreachable(who, person.wrong[name], f"{who}.{name}", contact_id)]
+        if name in person.addresses:
+            return [Addressee(who, address, contact_id, refusal) for address in person.addresses[name]]
+    return [Unreachable(who, refusal or f"the {who} has no {ADDRESS_NAMES[channel]}", contact_id=contact_id)]
+
+
+def _given(raw: Mapping[str, object], name: str) -> object:
+    """What is given under a name in either spelling, or None."""
+    return next((raw[one] for one in (name, snake_case(name)) if raw.get(one) not in _NOTHING), None)
+
+
+def _is_missing(raw: Mapping[str, object], name: str) -> bool:
+    return _given(raw, name) is None
+
+
+def _contact_id(raw: Mapping[str, object]) -> UUID | None:
+    given = _given(raw, CONTACT_ID)
+    if not isinstance(given, str):
+        return None
+    try:
+        return UUID(given)
+    except ValueError:
+        return None
+
+
+def _one(read: Callable[[str], str]) -> Callable[[object], tuple[str, ...]]:
+    def read_one(given: object) -> tuple[str, ...]:
+        if not isinstance(given, str):
+            raise ValueError(f"{given!r} is not a text")  # noqa: TRY004 – whoever reads takes ValueErrors
+        return (read(given),)
+
+    return read_one
+
+
+def _tokens(given: object) -> tuple[str, ...]:
+    tokens = [given] if isinstance(given, str) else given
+    if not isinstance(tokens, list | tuple) or len(tokens) > MOST_TOKENS or not all(map(_is_token, tokens)):
+        raise ValueError(f"use a list of at most {MOST_TOKENS} texts of 1 to {LONGEST_TOKEN} characters")
+    return tuple(dict.fromkeys(str(one) for one in tokens))
+
+
+def _is_token(given: object) -> bool:
+    return isinstance(given, str) and 0 < len(given) <= LONGEST_TOKEN
+
+
+_READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
+    "email": _one(read_email),
+    "phone": _one(read_phone),
+    "whatsapp": _one(read_phone),
+    "pushTokens": _tokens,
+}

@@ -1,0 +1,1 @@
+"""Event rules: what is sent when something happens."""

@@ -1,0 +1,181 @@
+"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing (000).
+
+Pure, so that explaining an event and sending one are the same decision. kernel/start/event.py renders and stores.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tidings.domain.content.template import has_path
+from tidings.domain.errors import EventInvalid, Problem
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.recipients import RULE_CHANNELS, Addressee, Audience, Unreachable, resolve_recipients
+from tidings.domain.rules.event import Event
+from tidings.domain.rules.rule import TIME, Rule, RuleKey, Step
+from tidings.domain.timing import parse_time
+
+FALLBACK_ACTION = "fallback"
+
+
+class RouteOutcome(StrEnum):
+    """What becomes of one channel and audience."""
+
+    ENQUEUED = "enqueued"
+    SUPPRESSED = "suppressed"
+    FALLBACK = "fallback"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A decision and why."""
+
+    outcome: RouteOutcome
+    reason: str
+
+
+def decide_route(
+    key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None, refusal: str | None = None
+) -> Route:
+    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+
+    `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
+    """
+    if rule and not rule.enabled:
+        return Route(RouteOutcome.SUPPRESSED, f"the rule for {key} is disabled")
+    if rule and failure is None:
+        return Route(RouteOutcome.ENQUEUED, f"the rule for {key} is enabled")
+    if has_fallback and refusal:
+        return Route(RouteOutcome.NONE, f"the registered fallback for {key} is not called: {refusal}")
+    if has_fallback:
+        failed = f"enqueueing failed, so the registered fallback is called: {failure}"
+        no_rule = f"there is no rule for {key}: the registered fallback is called"
+        return Route(RouteOutcome.FALLBACK, failed if rule else no_rule)
+    failed = f"enqueueing failed, and there is no fallback for {key}: {failure}"
+    return Route(RouteOutcome.NONE, failed if rule else f"there is neither a rule nor a fallback for {key}")
+
+
+def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> list[RuleKey]:
+    """Every channel and audience that a trigger decides about: all the channels it uses for all those it is for.
+
+    A trigger that no rule and no fallback knows has none.
+    """
+    known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
+    channels = [channel for channel in RULE_CHANNELS if any(key.channel is channel for key in known)]
+    audiences = [audience for audience in Audience if any(key.audience is audience for key in known)]
+    return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What one step of a rule means to do for one event: whom it reaches, whom it cannot."""
+
+    rule: Rule
+    step: Step
+    recipients: Sequence[Addressee | Unreachable]
+
+
+def intents_of(event: Event, rule: Rule) -> list[Intent]:
+    """The enabled steps of a rule in their order, each with its recipients."""
+    return [
+        Intent(rule, step, resolve_recipients(step.recipients, rule.key.audience, step.channel, event.people))
+        for step in rule.enabled_steps
+    ]
+
+
+def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
+    """Recipients that are no addresses: whoever sends the event must mend it."""
+    found = {
+        one.place: one.reason
+        for intent in intents
+        for one in intent.recipients
+        if isinstance(one, Unreachable) and one.place
+    }
+    return [Problem(place, reason) for place, reason in found.items()]
+
+
+def missing_for(event: Event, rule: Rule) -> list[Problem]:
+    """The variables that a rule's templates print and the event lacks; they concern that rule's decision alone."""
+    return [
+        Problem(_place_of(path), f"is missing: the template of a step prints {path!r}; null will do")
+        for path in sorted(rule.required)
+        if not has_path(event.data, path)
+    ]
+
+
+def check_event(event: Event, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> None:
+    """Raise EventInvalid with everything that keeps the event from being taken.
+
+    A variable that is missing does so only where nothing else would come of the event: then nothing is stored, and it
+    may be sent again under its key.
+    """
+    intents = {key: intents_of(event, rule) for key, rule in rules.items() if rule.enabled}
+    problems = malformed_in([intent for share in intents.values() for intent in share])
+    missing = {key: found for key in intents if (found := missing_for(event, rules[key]))}
+    is_of_use = any(key not in missing and _reaches_somebody(intents[key]) for key in intents) or any(
+        _may_fall_back(event, rules, key) for key in fallbacks if key.trigger == event.trigger
+    )
+    if problems or (missing and not is_of_use):
+        raise EventInvalid([*problems, *dict.fromkeys(one for found in missing.values() for one in found)])
+
+
+def _reaches_somebody(intents: Sequence[Intent]) -> bool:
+    return any(isinstance(one, Addressee) and not one.refusal for intent in intents for one in intent.recipients)
+
+
+def _may_fall_back(event: Event, rules: Mapping[RuleKey, Rule], key: RuleKey) -> bool:
+    rule, person = rules.get(key), event.people.get(key.audience)
+    is_refused = person is not None and person.refusal(key.channel) is not None
+    return not is_refused and (rule is None or rule.enabled)
+
+
+def _place_of(path: str) -> str:
+    root = path.partition(".")[0]
+    return path if root in {*Audience, "trigger"} else f"variables.{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a message is to be sent; `skip` says why it is not, if that time is over."""
+
+    at: datetime
+    skip: str | None = None
+
+
+def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
+    """When a step is due: after its delay, or so long before a time; ValueError if that is no time.
+
+    A reminder whose moment has passed when the event comes is not sent late: it would say something that is not so.
+    """
+    if step.before is None:
+        return Timing(now + step.delay)
+    at = parse_time(fields[TIME]) - step.before
+    if at < now:
+        return Timing(at, f"its time, {at.isoformat()}, was past when the event came")
+    return Timing(at)
+
+
+def fallback_name(key: RuleKey) -> str:
+    """The name under which a fallback is called like a function; no function can have it by accident."""
+    return f"fallback:{key}"
+
+
+def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
+    """What a fallback is told: the whole event, and what it stands in for."""
+    missing: dict[str, object] = dict.fromkeys(Audience)
+    return {
+        "trigger": key.trigger,
+        "channel": key.channel,
+        "audience": key.audience,
+        "idempotencyKey": event.idempotency_key,
+        **missing,
+        **event.stored,
+        **event.seen_people,
+    }
+
+
+def template_of(channel: Channel) -> str:
+    """000's name for what sends an item of this kind."""
+    return f"{channel}_send"

@@ -1,0 +1,430 @@
+"""A rule: what is sent when something happens, over one channel, to one audience (000).
+
+Keyed by (trigger, channel, audience). Its steps are read, checked and put in order here; what an event makes of them
+is in routing.py.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.content.attachment import AttachmentReference, problem_of_reference, problem_of_template
+from tidings.domain.content.template import has_liquid, required_variables
+from tidings.domain.errors import DefinitionInvalid, Problem
+from tidings.domain.flow.item import Channel, Payload
+from tidings.domain.flow.retry import RULE, RetryPolicy
+from tidings.domain.messages import quoted, unfit
+from tidings.domain.people.address import read_email, read_phone
+from tidings.domain.people.recipients import RULE_CHANNELS, Audience, RecipientConfig
+from tidings.domain.storable import UNSTORABLE, unstorable_places
+from tidings.domain.timing import parse_duration, parse_time
+from tidings.domain.workflows.definition_reader import CONTENT_FIELDS, Raw, Reader
+
+MOST_STEPS = 100
+MOST_CUSTOM = 100
+MOST_ATTACHMENTS = 10
+MOST_ATTEMPTS = 20
+LARGEST_ORDER = 1_000_000
+
+_TRIGGER = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+_CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
+_RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
+_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
+"""What an answer says and a body may repeat, so that what was read can be changed and written back."""
+_STEP_FIELDS = (
+    *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),
+    *("maxAttempts", "attachments", "createdAt"),
+)
+_CONFIG_FIELDS = ("includeLeadContact", "includePartner", "includeAgent", "customPhones", "customEmails")
+_ATTACHMENT_FIELDS = ("url", "filename", "contentType")
+_OWN_ADDRESSES: Mapping[Channel, str] = {Channel.EMAIL: "customEmails"} | dict.fromkeys(
+    (Channel.SMS, Channel.WHATSAPP, Channel.VOICE), "customPhones"
+)
+"""Where a step names addresses of its own that its channel can write to."""
+
+TIME = "sendBefore.time"
+"""The name under which the time a step is sent before is rendered with its templates."""
+
+
+class RuleKey(NamedTuple):
+    """What a rule is known by in its workspace."""
+
+    trigger: str
+    channel: Channel
+    audience: Audience
+
+    def __str__(self) -> str:
+        return f"{self.trigger}/{self.channel}/{self.audience}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file to go with an e-mail, by reference: templates of its address and of the name it is shown under."""
+
+    url: str
+    filename: str
+    content_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One message of a rule; `id` and `created_at` are given when it is stored."""
+
+    channel: Channel
+    templates: Mapping[str, str]
+    step_order: int = 1
+    enabled: bool = True
+    recipients: RecipientConfig | None = None
+    delay: timedelta = timedelta()
+    before: timedelta | None = None
+    """How long before `time` it is sent, instead of after a delay."""
+    time: str | None = None
+    max_attempts: int | None = None
+    attachments: tuple[Attachment, ...] = ()
+    id: UUID | None = None
+    created_at: datetime | None = None
+
+    @cached_property
+    def every_template(self) -> Mapping[str, str]:
+        """What is rendered for one event: the message, the time, and the references of its attachments."""
+        found = {**self.templates, **({TIME: self.time} if self.time else {})}
+        for place, one in enumerate(self.attachments):
+            found |= {f"attachments[{place}].url": one.url, f"attachments[{place}].filename": one.filename}
+        return found
+
+    def payload(self, fields: Mapping[str, str]) -> Payload:
+        """The message as it is stored, made of what was rendered; a file is only named in it."""
+        message = {name: fields[name] for name in self.templates}
+        if not self.attachments:
+            return message
+        return message | {"attachments": msgspec.json.encode(self._references(fields)).decode()}
+
+    def problem(self, fields: Mapping[str, str]) -> str | None:
+        """Why what was rendered cannot be sent, if it is known already."""
+        problems = map(problem_of_reference, self._references(fields))
+        return next((problem for problem in problems if problem), None)
+
+    def _references(self, fields: Mapping[str, str]) -> list[AttachmentReference]:
+        return [
+            AttachmentReference(
+                fields[f"attachments[{place}].url"].strip(),
+                fields[f"attachments[{place}].filename"].strip(),
+                one.content_type,
+            )
+            for place, one in enumerate(self.attachments)
+        ]
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """000's waits, for as many attempts as the step allows."""
+        return retry_policy(self.max_attempts)
+
+
+def retry_policy(max_attempts: int | None) -> RetryPolicy:
+    """1, 2, 4, 8 minutes and so on, an hour at most; five attempts unless the maximum was raised."""
+    return RULE if max_attempts is None else replace(RULE, attempts=max_attempts)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Steps under one key."""
+
+    key: RuleKey
+    enabled: bool
+    steps: tuple[Step, ...]
+    id: UUID | None = None
+
+    @property
+    def enabled_steps(self) -> list[Step]:
+        """The steps that are sent, in their order: `stepOrder`, then the older one, then as they were written."""
+        newest = datetime.max.replace(tzinfo=UTC)
+        enabled = [step for step in self.steps if step.enabled]
+        return sorted(enabled, key=lambda step: (step.step_order, step.created_at or newest))
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The dotted paths that every event must give for what would be sent now."""
+        sources = [source for step in self.enabled_steps for source in step.every_template.values()]
+        return frozenset(path for source in sources for path in required_variables(source))
+
+
+def check_trigger(raw: object) -> str:
+    """A trigger's name, or ValueError."""
+    if not isinstance(raw, str) or not _TRIGGER.fullmatch(raw):
+        what = unfit(raw, "is no trigger")
+        raise ValueError(f"{what}: use 1 to 100 letters, digits, dots, colons, dashes and underscores")
+    return raw
+
+
+def read_rule(raw: object, *, is_stored: bool = False) -> Rule:
+    """A rule as users write it, or DefinitionInvalid with everything that is wrong with it."""
+    if not isinstance(raw, Mapping):
+        raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
+    reader = _RuleReader(is_stored=is_stored)
+    try:
+        for place in unstorable_places(raw):
+            reader.add(place, UNSTORABLE)
+        rule = reader.rule(raw)
+    except RecursionError:
+        raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
+    reader.raise_if_any()
+    return rule
+
+
+def keep_steps(steps: Sequence[Step], before: Sequence[Step], now: datetime, new_id: Callable[[], UUID]) -> list[Step]:
+    """Steps as they are stored: one that was there before keeps its id and its time, whether it was named or not."""
+    known = {step.id: step for step in before}
+    named = {step.id for step in steps}
+    free = [step for step in before if step.id not in named]
+    kept: list[Step] = []
+    for step in steps:
+        same = known.get(step.id) if step.id else next((one for one in free if _says(one) == _says(step)), None)
+        if same in free:
+            free.remove(same)
+        made = same.created_at if same else step.created_at
+        kept.append(replace(step, id=same.id if same else step.id or new_id(), created_at=made or now))
+    return kept
+
+
+def _says(step: Step) -> Step:
+    return replace(step, id=None, created_at=None)
+
+
+def step_to_json(step: Step) -> dict[str, object]:
+    """A step as it is stored and shown; read_rule takes it back."""
+    return {
+        "id": str(step.id),
+        "stepOrder": step.step_order,
+        "enabled": step.enabled,
+        "template": dict(step.templates),
+        "recipientConfig": None if step.recipients is None else _config_to_json(step.recipients),
+        "delay": _duration_to_json(step.delay),
+        "sendBefore": None
+        if step.before is None
+        else {"time": step.time, "by": _duration_to_json(step.before) or "PT0S"},
+        "maxAttempts": step.max_attempts,
+        "attachments": [
+            {"url": one.url, "filename": one.filename, "contentType": one.content_type} for one in step.attachments
+        ],
+        "createdAt": step.created_at.isoformat() if step.created_at else None,
+    }
+
+
+def _config_to_json(config: RecipientConfig) -> dict[str, object]:
+    return {
+        "includeLeadContact": config.include_lead_contact,
+        "includePartner": config.include_partner,
+        "includeAgent": config.include_agent,
+        "customPhones": list(config.custom_phones),
+        "customEmails": list(config.custom_emails),
+    }
+
+
+def _duration_to_json(duration: timedelta) -> str | None:
+    return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else None
+
+
+class _RuleReader(Reader):
+    """Reads one rule and keeps every problem with its place."""
+
+    def rule(self, raw: Raw) -> Rule:
+        self.known_fields({name: one for name, one in raw.items() if name not in _READ_ONLY}, _RULE_FIELDS, "")
+        key = self.key(raw)
+        enabled = raw.get("enabled", True)
+        if not isinstance(enabled, bool):
+            self.add("enabled", f"{quoted(enabled)} is not true or false")
+            enabled = True
+        given = raw.get("steps", ())
+        if not isinstance(given, list | tuple) or len(given) > MOST_STEPS:
+            self.add("steps", f"give a list of at most {MOST_STEPS} steps")
+            given = ()
+        elif not given and enabled:
+            self.add("steps", "give at least one step; a rule that is disabled may have none")
+        found = [self.step(one, key.channel, place) for place, one in enumerate(given)]
+        steps = tuple(step for step in found if step)
+        if len({step.id for step in steps if step.id}) < len([step for step in steps if step.id]):
+            self.add("steps", "two steps have the same id; leave it out of the newer one")
+        return Rule(key, enabled, steps)
+
+    def key(self, raw: Raw) -> RuleKey:
+        trigger = ""
+        try:
+            trigger = check_trigger(raw.get("trigger"))
+        except ValueError as error:
+            self.add("trigger", str(error))
+        channel, audience = raw.get("channel"), raw.get("audience")
+        if channel not in RULE_CHANNELS:
+            self.add("channel", f"{unfit(channel, 'is no channel')}: use one of {', '.join(RULE_CHANNELS)}")
+            channel = Channel.EMAIL
+        if audience not in list(Audience):
+            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
+            audience = Audience.LEAD
+        return RuleKey(trigger, Channel(str(channel)), Audience(str(audience)))
+
+    def step(self, raw: object, channel: Channel, number: int) -> Step | None:
+        place = f"steps[{number}]"
+        if not isinstance(raw, Mapping):
+            self.add(place, "a step is an object with a template")
+            return None
+        self.known_fields(raw, _STEP_FIELDS, place)
+        if raw.get("channel") not in (None, channel):
+            self.add(
+                f"{place}.channel",
+                f"{quoted(raw['channel'])} is not the rule's channel, {channel}: a step has its rule's",
+            )
+        order = self.number(raw, "stepOrder", least=0, most=LARGEST_ORDER, place=place, whole=True)
+        attempts = self.number(raw, "maxAttempts", least=1, most=MOST_ATTEMPTS, place=place, whole=True)
+        before, time = self.send_before(self.get(raw, "sendBefore"), f"{place}.sendBefore")
+        delay = self.wait(raw.get("delay"), f"{place}.delay")
+        if delay and before is not None:
+            self.add(f"{place}.sendBefore", "give either delay or sendBefore")
+        return Step(
+            channel,
+            self.template(raw.get("template"), channel, f"{place}.template"),
+            number + 1 if order is None else int(order),
+            self.flag(raw, "enabled", True, place),
+            self.config(self.get(raw, "recipientConfig"), channel, f"{place}.recipientConfig"),
+            delay,
+            before,
+            time,
+            None if attempts is None else int(attempts),
+            self.attachments(raw.get("attachments"), channel, f"{place}.attachments"),
+            self.step_id(raw.get("id"), f"{place}.id"),
+            self.created_at(self.get(raw, "createdAt"), f"{place}.createdAt"),
+        )
+
+    def template(self, raw: object, channel: Channel, place: str) -> Mapping[str, str]:
+        if not isinstance(raw, Mapping):
+            self.add(place, f"give an object with {', '.join(CONTENT_FIELDS[channel])}")
+            return {}
+        self.known_fields(raw, CONTENT_FIELDS[channel], place)
+        return self.templates(raw, channel, place)
+
+    def config(self, raw: object, channel: Channel, place: str) -> RecipientConfig | None:
+        """Without one, or with one that says nothing, a step is for its rule's audience."""
+        if raw is None or raw == {}:
+            return None
+        if not isinstance(raw, Mapping):
+            self.add(place, f"{quoted(raw)} is not an object with some of {', '.join(_CONFIG_FIELDS)}")
+            return None
+        self.known_fields(raw, _CONFIG_FIELDS, place)
+        self.check_reachable(raw, channel, place)
+        return RecipientConfig(
+            self.flag(raw, "includeLeadContact", False, place),
+            self.flag(raw, "includePartner", False, place),
+            self.flag(raw, "includeAgent", False, place),
+            self.custom(raw, "customPhones", read_phone, place),
+            self.custom(raw, "customEmails", read_email, place),
+        )
+
+    def check_reachable(self, raw: Raw, channel: Channel, place: str) -> None:
+        """Refuse addresses that the step's channel cannot write to: nobody would ever notice."""
+        own = _OWN_ADDRESSES.get(channel)
+        for name in () if self.is_stored else ("customPhones", "customEmails"):
+            if self.get(raw, name) and name != own:
+                remedy = f"use {own}" if own else "name people of the event"
+                self.add(f"{place}.{name}", f"a message over {channel} cannot reach these; {remedy}, or leave it out")
+
+    def custom(self, raw: Raw, name: str, read: Callable[[str], str], place: str) -> tuple[str, ...]:
+        given = self.get(raw, name)
+        where = f"{place}.{name}"
+        if given is None:
+            return ()
+        if not isinstance(given, list | tuple) or len(given) > MOST_CUSTOM:
+            self.add(where, f"give a list of at most {MOST_CUSTOM} texts")
+            return ()
+        found: list[str] = []
+        for number, one in enumerate(given):
+            try:
+                found.append(read(one if isinstance(one, str) else repr(one)))
+            except ValueError as error:
+                self.add(f"{where}[{number}]", str(error))
+        return tuple(found)
+
+    def wait(self, raw: object, place: str) -> timedelta:
+        if raw is None:
+            return timedelta()
+        try:
+            return parse_duration(raw, or_seconds=True)
+        except ValueError as error:
+            self.add(place, str(error))
+            return timedelta()
+
+    def send_before(self, raw: object, place: str) -> tuple[timedelta | None, str | None]:
+        if raw is None:
+            return None, None
+        if not isinstance(raw, Mapping):
+            self.add(place, "write it like {time: '{{ appointment.startsAt }}', by: PT24H}")
+            return None, None
+        self.known_fields(raw, ("time", "by"), place)
+        time = raw.get("time")
+        if not isinstance(time, str) or not self.is_time(time):
+            self.add(
+                f"{place}.time",
+                f"{unfit(time, 'is no time')}: give one, or one variable like {{{{ appointment.startsAt }}}}",
+            )
+            time = None
+        return self.wait(raw.get("by", 0), f"{place}.by"), time
+
+    def is_time(self, text: str) -> bool:
+        if has_liquid(text):
+            return self.is_plain_variable(text)
+        try:
+            parse_time(text)
+        except ValueError:
+            return False
+        return True
+
+    def attachments(self, raw: object, channel: Channel, place: str) -> tuple[Attachment, ...]:
+        if raw is None or raw in ([], ()):
+            return ()
+        if channel is not Channel.EMAIL:
+            self.add(place, f"an {channel} has no attachments; only an email has")
+            return ()
+        if not isinstance(raw, list | tuple) or len(raw) > MOST_ATTACHMENTS:
+            self.add(place, f"give a list of at most {MOST_ATTACHMENTS} objects with url and filename")
+            return ()
+        found = [self.attachment(one, f"{place}[{number}]") for number, one in enumerate(raw)]
+        return tuple(one for one in found if one)
+
+    def attachment(self, raw: object, place: str) -> Attachment | None:
+        if not isinstance(raw, Mapping):
+            self.add(place, "an attachment is an object with url and filename")
+            return None
+        self.known_fields(raw, _ATTACHMENT_FIELDS, place)
+        url, filename, kind = raw.get("url"), raw.get("filename"), self.get(raw, "contentType")
+        for name, given in (("url", url), ("filename", filename)):
+            if not isinstance(given, str) or not given.strip():
+                what = unfit(given, "is not a string with something in it")
+                self.add(f"{place}.{name}", f"{what}; it may be a template like {{{{ quote.{name} }}}}")
+            else:
+                self.check_template(given, f"{place}.{name}", html=False)
+                if not self.is_stored and (wrong := problem_of_template(name, given)):
+                    self.add(f"{place}.{name}", wrong)
+        if kind is not None and not (isinstance(kind, str) and _CONTENT_TYPE.fullmatch(kind)):
+            self.add(f"{place}.contentType", f"{quoted(kind)} is no content type: write it like application/pdf")
+        return Attachment(str(url), str(filename), kind if isinstance(kind, str) else None)
+
+    def step_id(self, raw: object, place: str) -> UUID | None:
+        if raw is None:
+            return None
+        try:
+            return UUID(str(raw))
+        except ValueError:
+            self.add(place, f"{quoted(raw)} is not the id of a step; leave it out for a new one")
+            return None
+
+    def created_at(self, raw: object, place: str) -> datetime | None:
+        if raw is None:
+            return None
+        try:
+            return parse_time(str(raw))
+        except ValueError as error:
+            self.add(place, str(error))
+            return None

@@ -1,0 +1,1 @@
+"""Sequences as users write them, and when their steps are due."""

@@ -1,0 +1,373 @@
+"""A sequence as people write it: settings and steps, read with every problem's place, and compiled to the one graph.
+
+Each step becomes a wait by its schedule and a send to the contact, in a line. Publishing freezes the same settings and
+steps as a version in this form, so parse_workflow reads a sequence like any other workflow.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from itertools import pairwise
+
+from tidings.domain.content.template import required_variables, walk_variables
+from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
+from tidings.domain.flow.graph import (
+    CONTACT_ZONE,
+    Delay,
+    Edge,
+    Form,
+    Graph,
+    Node,
+    OffsetFrom,
+    OnFailure,
+    Schedule,
+    Send,
+)
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.retry import RULE
+from tidings.domain.messages import quoted, unfit
+from tidings.domain.people.address import read_time_zone
+from tidings.domain.people.contact import CHANNELS
+from tidings.domain.sequences.step_time import LONGEST_OFFSET
+from tidings.domain.timing import format_duration, parse_duration
+from tidings.domain.workflows.definition_reader import Raw, Reader, below, snake_case
+
+MAX_STEPS = 1_000
+MAX_ORDER = 1_000_000
+WAIT = "wait_"
+"""Before a step's id: the node that waits for the step's time."""
+_WAIT_OF_STEP = re.compile(rf"{WAIT}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
+SETTINGS = ("offsetFrom", "timezone", "onStepFailure", "allowReentry")
+STEP_FIELDS = ("id", "dayOffset", "stepOrder", "sendHour", "channel", "subject", "content", "maxLateness")
+CONTACT_FIELDS = frozenset(
+    [
+        *("id", "externalId", "name", "email", "phone", "whatsapp", "pushTokens", "company", "status", "timeZone"),
+        *("locale", "tags", "attributes"),
+    ]
+)
+"""What a template sees of a contact."""
+
+_SUBJECT: Mapping[Channel, str] = {Channel.EMAIL: "subject", Channel.PUSH: "title"}
+"""Where a step's subject goes; the other channels have none."""
+
+
+class SequenceStatus(StrEnum):
+    """What a sequence is: being written, taking contacts in, or standing still."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    PAUSED = "paused"
+
+
+def is_wait_of_step(node: str) -> bool:
+    """Whether a node only waits for a step of a sequence: people count steps, not the nodes they are made of."""
+    return _WAIT_OF_STEP.fullmatch(node) is not None
+
+
+class InFlightChoice(StrEnum):
+    """What becomes of those on the way when a new version is published."""
+
+    LEAVE = "leave"
+    MOVE = "move"
+
+
+class OnStepFailure(StrEnum):
+    """What becomes of an enrollment when a step has failed for good."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for every step of a sequence."""
+
+    offset_from: OffsetFrom = OffsetFrom.ENROLLMENT
+    timezone: str = "UTC"
+    on_step_failure: OnStepFailure = OnStepFailure.CONTINUE
+    allow_reentry: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """As they are stored and shown."""
+        return {
+            "offsetFrom": self.offset_from.value,
+            "timezone": self.timezone,
+            "onStepFailure": self.on_step_failure.value,
+            "allowReentry": self.allow_reentry,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One message of a sequence; its id is the same in every version."""
+
+    id: str
+    day_offset: int
+    order: int
+    send_hour: int | None
+    channel: Channel
+    subject: str | None
+    content: str
+    max_lateness: timedelta | None
+
+    def to_json(self) -> dict[str, object]:
+        """As it is stored and shown; what is not given is left out."""
+        lateness = None if self.max_lateness is None else format_duration(self.max_lateness)
+        shown = {
+            "id": self.id,
+            "dayOffset": self.day_offset,
+            "stepOrder": self.order,
+            "sendHour": self.send_hour,
+            "channel": self.channel.value,
+            "subject": self.subject,
+            "content": self.content,
+            "maxLateness": lateness,
+        }
+        return {name: value for name, value in shown.items() if value is not None}
+
+
+def definition_of(settings: Settings, steps: Sequence[Step], name: str | None = None) -> dict[str, object]:
+    """What publishing freezes: parse_workflow reads it. The name is the subject of e-mails that are given none."""
+    ordered = sorted(steps, key=lambda step: step.order)
+    named = {} if name is None else {"name": name}
+    return {"sequence": settings.to_json(), "steps": [step.to_json() for step in ordered], **named}
+
+
+def settings_in(definition: Raw) -> Settings:
+    """The settings of a frozen definition."""
+    return SequenceForm(definition, is_stored=True).settings()
+
+
+def steps_in(definition: Raw) -> list[Step]:
+    """The steps of a frozen definition, in their order."""
+    return list(SequenceForm(definition, is_stored=True).steps().values())
+
+
+def read_settings(raw: Raw, before: Settings | None = None) -> Settings:
+    """Settings with what is given changed, or DefinitionInvalid."""
+    reader = SequenceForm({"sequence": {**(before or Settings()).to_json(), **_spelled(raw, SETTINGS)}})
+    reader.once(raw, SETTINGS, "")
+    settings = reader.settings(place="")
+    reader.raise_if_any()
+    return settings
+
+
+def read_step(raw: Raw, before: Step | None = None) -> Step:
+    """One step with what is given changed, or DefinitionInvalid; null takes an optional field away."""
+    given = {**(before.to_json() if before else {}), **_spelled(raw, STEP_FIELDS)}
+    reader = SequenceForm({})
+    reader.once(raw, STEP_FIELDS, "")
+    step = reader.step(given, "")
+    reader.raise_if_any()
+    if step is None:
+        raise DefinitionInvalid([Problem("", "a step is an object with dayOffset, stepOrder, channel and content")])
+    return step
+
+
+def read_steps(raw: Sequence[Raw]) -> list[Step]:
+    """Steps that are given together, or DefinitionInvalid with every problem of each."""
+    reader = SequenceForm({})
+    for place, one in enumerate(raw):
+        reader.once(one, STEP_FIELDS, f"steps[{place}]")
+    steps = [reader.step(_spelled(one, STEP_FIELDS), f"steps[{place}]") for place, one in enumerate(raw)]
+    reader.raise_if_any()
+    return [step for step in steps if step]
+
+
+def _spelled(raw: Raw, names: Sequence[str]) -> dict[str, object]:
+    """What is given under one spelling of each name."""
+    spellings = {snake_case(name): name for name in names}
+    return {spellings.get(name, name): value for name, value in raw.items()}
+
+
+class SequenceForm(Reader):
+    """Reads settings and steps, and draws the graph of them."""
+
+    def __init__(self, raw: Raw, *, is_stored: bool = False) -> None:
+        super().__init__(is_stored=is_stored)
+        self.raw = raw
+
+    def graph(self) -> Graph:
+        """The graph, or DefinitionInvalid with everything that is wrong."""
+        self.known_fields(self.raw, ("sequence", "steps", "name"), "")
+        settings, steps = self.settings(), self.steps()
+        if not self.problems:
+            self.check_line(settings, list(steps.items()))
+        self.raise_if_any()
+        name = self.raw.get("name")
+        subject = _literal(name) if isinstance(name, str) else None
+        nodes = {node.id: node for step in steps.values() for node in _nodes(settings, step, subject)}
+        edges = tuple(Edge(one, other) for one, other in pairwise(nodes))
+        return Graph(next(iter(nodes)), nodes, edges, form=Form.SEQUENCE)
+
+    def settings(self, place: str = "sequence") -> Settings:
+        """What holds for every step."""
+        raw = self.raw.get("sequence")
+        if not isinstance(raw, Mapping):
+            self.add(place, f"{quoted(raw)} is not an object with {', '.join(SETTINGS)}")
+            return Settings()
+        self.known_fields(raw, SETTINGS, place)
+        return Settings(
+            self.choice(raw, "offsetFrom", OffsetFrom, OffsetFrom.ENROLLMENT, place),
+            self.timezone(self.get(raw, "timezone", "UTC"), below(place, "timezone")),
+            self.choice(raw, "onStepFailure", OnStepFailure, OnStepFailure.CONTINUE, place),
+            self.flag(raw, "allowReentry", False, place),
+        )
+
+    def timezone(self, raw: object, place: str) -> str:
+        """The name of a time zone, or `contact`."""
+        if raw == CONTACT_ZONE:
+            return CONTACT_ZONE
+        try:
+            return read_time_zone(raw if isinstance(raw, str) else repr(raw))
+        except ValueError as error:
+            self.add(place, f"{error}, or contact for each contact's own")
+            return "UTC"
+
+    def steps(self) -> dict[int, Step]:
+        """The steps that could be read, by their places, in their order."""
+        raw = self.raw.get("steps")
+        if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
+            self.add("steps", "give at least one step")
+            return {}
+        if len(raw) > MAX_STEPS:
+            self.add("steps", f"{len(raw)} steps are more than the {MAX_STEPS} a sequence may have")
+            return {}
+        read = {place: self.step(one, f"steps[{place}]") for place, one in enumerate(raw)}
+        steps = {place: step for place, step in read.items() if step}
+        return dict(sorted(steps.items(), key=lambda item: item[1].order))
+
+    def step(self, raw: object, place: str) -> Step | None:
+        """One step, unless what it lacks makes it none."""
+        if not isinstance(raw, Mapping):
+            self.add(place, "a step is an object with dayOffset, stepOrder, channel and content")
+            return None
+        found = self.found
+        self.known_fields(raw, STEP_FIELDS, place)
+        id = self.name(raw, "id", place)
+        day, order, hour = self.times(raw, place)
+        lateness = self.lateness(self.get(raw, "maxLateness"), below(place, "maxLateness"))
+        channel = self.channel(raw.get("channel"), below(place, "channel"))
+        subject, content = self.texts(raw, channel, place)
+        if self.found > found or channel is None:
+            return None
+        return Step(id, day, order, hour, channel, subject, content, lateness)
+
+    def times(self, raw: Raw, place: str) -> tuple[int, int, int | None]:
+        """On which day, in which place, at which hour."""
+        for name in ("dayOffset", "stepOrder"):
+            if self.get(raw, name) is None:
+                self.add(below(place, name), "is missing: use a whole number from 0 on")
+        day = self.number(raw, "dayOffset", least=0, most=LONGEST_OFFSET, place=place, whole=True)
+        order = self.number(raw, "stepOrder", least=0, most=MAX_ORDER, place=place, whole=True)
+        hour = self.number(raw, "sendHour", least=0, most=23, place=place, whole=True)
+        return int(day or 0), int(order or 0), None if hour is None else int(hour)
+
+    def lateness(self, raw: object, place: str) -> timedelta | None:
+        """How late a message may leave: in seconds, or as ISO 8601 writes a span of time."""
+        if raw is None:
+            return None
+        try:
+            return timedelta(seconds=int(parse_duration(raw, or_seconds=True).total_seconds()))
+        except ValueError as error:
+            self.add(place, str(error))
+            return None
+
+    def channel(self, raw: object, place: str) -> Channel | None:
+        """How the message reaches the contact."""
+        if isinstance(raw, str) and raw in CHANNELS:
+            return Channel(raw)
+        self.add(place, f"{unfit(raw, 'is no channel')}: use one of {', '.join(CHANNELS)}")
+        return None
+
+    def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str]:
+        """What the message says."""
+        subject, content = raw.get("subject"), raw.get("content")
+        if subject is not None and channel and channel not in _SUBJECT:
+            self.add(below(place, "subject"), f"a message over {channel} has no subject; leave it out")
+        elif subject is not None:
+            self.text(subject, below(place, "subject"))
+            if channel is Channel.EMAIL and isinstance(subject, str):
+                self.check_subject(subject, below(place, "subject"))
+        if content is None or (isinstance(content, str) and not content.strip()):
+            what = unfit(content, "says nothing")
+            self.add(below(place, "content"), f"{what}: write what the message says")
+        else:
+            self.text(content, below(place, "content"))
+        return str(subject) if isinstance(subject, str) and subject else None, str(content)
+
+    def text(self, raw: object, place: str) -> None:
+        """A template that names nothing but the contact."""
+        if not isinstance(raw, str):
+            self.add(place, f"{quoted(raw)} is not a string")
+            return
+        self.check_template(raw, place, html=False)
+        if self.is_stored:
+            return
+        try:
+            named = required_variables(raw) | {one.name for one in walk_variables(raw)}
+            unknown = sorted(path for path in named if not _is_of_contact(path))
+        except TemplateInvalid:
+            return  # said already
+        for path in unknown:
+            self.add(
+                place,
+                f"{{{{ {path} }}}} is nothing a contact has; use contact.name, contact.email … or contact.attributes.*",
+            )
+
+    def check_line(self, settings: Settings, steps: Sequence[tuple[int, Step]]) -> None:
+        """The steps as a whole: no order and no id twice, and no step before the one in front of it."""
+        ids: dict[str, int] = {}
+        for place, step in steps:
+            if step.id in ids or step.id.startswith(WAIT):
+                self.add(f"steps[{place}].id", f"{step.id!r} is used twice, or begins with {WAIT}")
+            ids[step.id] = place
+        for (before, one), (place, other) in pairwise(steps):
+            if one.order == other.order:
+                self.add(f"steps[{place}].stepOrder", f"{other.order} is the order of steps[{before}] as well")
+            elif settings.offset_from is OffsetFrom.ENROLLMENT and _goes_back(one, other):
+                self.add(
+                    f"steps[{place}].dayOffset",
+                    f"{_time(other)} is before {_time(one)} of steps[{before}], which is sent first",
+                )
+
+
+def _goes_back(one: Step, other: Step) -> bool:
+    if one.day_offset != other.day_offset:
+        return other.day_offset < one.day_offset
+    return one.send_hour is not None and other.send_hour is not None and other.send_hour < one.send_hour
+
+
+def _time(step: Step) -> str:
+    return f"day {step.day_offset}" + ("" if step.send_hour is None else f" at {step.send_hour}:00")
+
+
+def _is_of_contact(path: str) -> bool:
+    root, _, rest = path.partition(".")
+    return root == "contact" and (not rest or rest.partition(".")[0] in CONTACT_FIELDS)
+
+
+def _literal(name: str) -> str:
+    """A name as a template that renders to it, whatever it holds."""
+    return name.replace("{{", "{ {").replace("{%", "{ %")
+
+
+def _nodes(settings: Settings, step: Step, default_subject: str | None) -> tuple[Node, Node]:
+    schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
+    templates = {"script" if step.channel is Channel.VOICE else "body": step.content}
+    subject = default_subject if step.subject is None and step.channel is Channel.EMAIL else step.subject
+    if subject is not None:
+        templates[_SUBJECT[step.channel]] = subject
+    stops = settings.on_step_failure is OnStepFailure.STOP
+    send = Send(
+        step.id,
+        step.channel,
+        (),
+        templates,
+        retry=RULE,
+        on_failure=OnFailure.ABORT if stops else OnFailure.CONTINUE,
+        max_lateness=step.max_lateness,
+    )
+    return Delay(f"{WAIT}{step.id}", schedule=schedule), send

@@ -1,0 +1,1 @@
+"""Who may call a provider now, and the call itself."""

@@ -1,0 +1,47 @@
+"""One call of a provider, within the time it has. Reached from deliver.py, which says when it may begin."""
+
+import asyncio
+from datetime import datetime
+
+import structlog
+
+from tidings.domain.flow.item import Channel, Marked
+from tidings.domain.flow.outcome import Outcome, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import MayStart, Provider
+from tidings.kernel.calls.call_timer import Patience, is_task_cancelled
+from tidings.kernel.calls.provider_queue import Limit
+from tidings.storage.database import assert_no_transaction
+
+log = structlog.get_logger()
+
+
+async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
+    """Make one call within its deadline; whatever is not a clear answer is Unknown."""
+    assert_no_transaction()
+    try:
+        with patience:
+            outcome = await provider.send(item, may_start)
+    except TimeoutError:
+        return Unknown(f"no answer within {patience.seconds:g} s")
+    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
+        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
+            raise
+        log.exception("provider_raised", item=str(item.id), provider=provider.name)
+        return Unknown(f"{type(error).__name__}: {error}")
+    # Behind the one name of functions are many services: one that is away is away for its own items, by their attempts.
+    if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
+        return RetryLater(outcome.reason)
+    return outcome
+
+
+async def call_in_time(
+    provider: Provider, item: Marked, may_start: MayStart, patience: Patience, limit: Limit | None, now: datetime
+) -> tuple[Outcome, bool]:
+    """Make one call; tell what came of it, and whether it was cut because its owner's time was over."""
+    if limit is None:
+        return await call_provider(provider, item, may_start, patience), False
+    if limit.at <= now:
+        return RetryLater(limit.reason, uses_attempt=False), False  # whoever claims its owner next ends it
+    patience.at_most((limit.at - now).total_seconds())
+    outcome = await call_provider(provider, item, may_start, patience)
+    return (Unknown(limit.reason), True) if patience.is_cut else (outcome, False)

@@ -1,0 +1,91 @@
+"""What this process knows of the others, as last read from the database: routes, who lives, and what is theirs to do.
+
+readiness.py reads; kernel.py holds one of each.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.readiness import Staff, find_route
+
+
+class RouteTable:
+    """Which provider serves a channel in which workspace."""
+
+    STALE_AFTER = timedelta(seconds=1)
+
+    def __init__(self) -> None:
+        self._providers: Mapping[tuple[Workspace | None, Channel], str] = {}
+        self._read_at: datetime | None = None
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is time to read it again; a clock that was set back must not stop that."""
+        return self._read_at is None or not timedelta() <= now - self._read_at < self.STALE_AFTER
+
+    def update(self, providers: Mapping[tuple[Workspace | None, Channel], str], now: datetime) -> None:
+        """Take over what was read."""
+        self._providers, self._read_at = providers, now
+
+    def forget(self) -> None:
+        """Read it before it is used again: something has changed."""
+        self._read_at = None
+
+    def find(self, workspace: Workspace, channel: Channel) -> str | None:
+        """The provider that serves a channel in a workspace, if any does."""
+        return find_route(self._providers, workspace, channel)
+
+
+class Roster:
+    """What the workers that live can do."""
+
+    STALE_AFTER = timedelta(seconds=2)
+
+    def __init__(self) -> None:
+        self.staff = Staff(frozenset(), frozenset())
+        self._read_at: datetime | None = None
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is time to read it again."""
+        return self._read_at is None or not timedelta() <= now - self._read_at < self.STALE_AFTER
+
+    def update(self, staff: Staff, now: datetime) -> None:
+        """Take over what was read."""
+        self.staff, self._read_at = staff, now
+
+
+class Elsewhere:
+    """Work that this process has given back for a worker that serves its provider.
+
+    The row is due at once, and this process passes it over until somebody has held it or a while has passed: it neither
+    keeps the other waiting nor claims the same row again and again. A row is known by its id and its fence, which every
+    holder changes.
+    """
+
+    MOST = 500
+    """Each is compared with each row that a claim looks at."""
+    FOR = timedelta(seconds=30)
+
+    def __init__(self) -> None:
+        self._notes: dict[UUID, tuple[int, datetime]] = {}  # fence, and until when
+
+    def note(self, given_back: Iterable[tuple[UUID, int]], now: datetime) -> None:
+        """Pass these over for a while, as long as nobody changes their fence; the oldest notes give way to new ones."""
+        for id, fence in given_back:
+            self._notes.pop(id, None)
+            self._notes[id] = fence, now + self.FOR
+        for oldest in list(self._notes)[: -self.MOST]:
+            del self._notes[oldest]
+
+    def notes(self, now: datetime) -> dict[UUID, int]:
+        """What a claim passes over now, each while it has this fence."""
+        if self._notes:
+            self._notes = {id: one for id, one in self._notes.items() if now < one[1] <= now + self.FOR}
+        return {id: fence for id, (fence, _) in self._notes.items()}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is more than can be noted."""
+        return len(self._notes) >= self.MOST

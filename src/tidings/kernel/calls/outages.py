@@ -1,0 +1,238 @@
+"""A provider that cannot be used is left alone by all workers, then tried with a few calls (rule 17).
+
+Reached from deliver.py around its calls, from finalize.py for what becomes of an item, and from jobs.py, which does not
+even read the items of a job that could send nothing. The pauses grow in the database, so that they grow for all; an
+answer to any call that began after the last of them ends the outage for all.
+"""
+
+from collections.abc import Collection, Mapping, MutableSequence, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar, assert_never
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from tidings.domain.flow.ids import Shard, made_at
+from tidings.domain.flow.item import Delivered, ItemStatus, Reserved
+from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.queue import Claimed, Lane
+from tidings.domain.flow.retry import RetryPolicy, outlasted, rests_for
+from tidings.domain.storable import storable
+from tidings.kernel.calls.limits import read_rests
+from tidings.kernel.calls.slots import FORGOTTEN_AFTER
+from tidings.kernel.flow.settle import settle_waiting
+from tidings.kernel.kernel import Kernel
+from tidings.storage import rests
+from tidings.storage.database import Tx
+from tidings.storage.finalize import Fact
+from tidings.storage.load import LoadedRun
+from tidings.storage.rests import StoredRest
+
+log = structlog.get_logger()
+
+TRIALS = 3
+"""Calls that try whether a provider is back: one of them may be refused for reasons of its own."""
+LONGEST_LOOK = timedelta(seconds=30)
+"""How long others wait for a trial that takes its time, before they look again."""
+
+Parcel = TypeVar("Parcel")
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """A call that could not begin."""
+
+    outcome: Unavailable
+    started_at: datetime
+    ended_at: datetime
+
+
+class Outages:
+    """What one batch learns of providers that cannot be used, and the trials that it has taken on."""
+
+    def __init__(self, kernel: Kernel, shard: Shard, lane: Lane) -> None:
+        self._kernel, self._shard, self._lane = kernel, shard, lane
+        self._troubles: dict[str, Trouble] = {}
+        self._back: dict[str, datetime] = {}  # provider → when the call began that proves it
+        self._trials: dict[str, int] = {}  # provider → calls left that try whether it is back
+        self.given_up: dict[UUID, str] = {}  # item → why it waits no longer
+
+    def is_out(self, provider: str, now: datetime | None = None) -> bool:
+        """Whether a provider cannot be used as far as is known; with a time, whether it rests for that then."""
+        outage = self._kernel.pauses.outage(provider)
+        return outage is not None and (now is None or outage.until > now)
+
+    def note(self, call: Delivered) -> None:
+        """Use a provider again once it has answered, and leave it alone when a call could not begin."""
+        provider, pauses = call.item.provider, self._kernel.pauses
+        match call.outcome:
+            case Accepted() | Rejected() | RetryLater():
+                if proof := pauses.answered(provider, call.started_at):
+                    self._back[provider] = proof
+            case Unavailable(reason) as outcome:
+                rest = rests_for(outcome).shortest
+                if pauses.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
+                    self._troubles[provider] = Trouble(outcome, call.started_at, call.ended_at)
+            case Unknown():
+                pass  # nobody knows whether it was reached
+            case _:
+                assert_never(call.outcome)
+
+    async def tell(self, now: datetime) -> None:
+        """Tell all workers what was noted: which providers cannot be used, and which can be again."""
+        troubles, self._troubles, back, self._back = self._troubles, {}, self._back, {}
+        for provider, started_at in back.items():
+            await _tell_back(self._kernel, provider, started_at, now)
+        for provider, trouble in troubles.items():
+            await _tell(self._kernel, provider, trouble)
+
+    def waits(self, calls: Sequence[Delivered], facts: Sequence[Fact]) -> Mapping[UUID, datetime]:
+        """How long items wait that could not be called for: as long as the provider rests; more each time by itself."""
+        waits: dict[UUID, datetime] = {}
+        for call, fact in zip(calls, facts, strict=True):
+            if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
+                own = call.ended_at + rests_for(call.outcome).after(call.item.attempt)
+                waits[fact.id] = max(own, self._kernel.pauses.until(call.item.provider, call.ended_at) or own)
+        return waits
+
+    async def face(self, items: Sequence[Reserved], calling: Collection[str], now: datetime) -> Collection[UUID]:
+        """Give up, and return, what has waited too long; where a rest is over, take it on to try the provider."""
+        reasons = {item.id: reason for item in items if (reason := self._given_up_waiting(item, now))}
+        settled = await settle_waiting(self._kernel, self._shard, ItemStatus.FAILED, reasons, now)
+        self.given_up.update(settled)
+        for provider in {item.provider for item in items}:
+            if proof := self._kernel.pauses.end_outage(provider):
+                await _tell_back(self._kernel, provider, proof, now)
+            if (
+                provider not in calling
+                and not self._trials.get(provider)
+                and await _may_try(self._kernel, provider, now)
+            ):
+                self._trials[provider] = TRIALS
+        return reasons.keys()
+
+    def not_before(self, provider: str, is_calling: bool, now: datetime) -> datetime | None:
+        """When to look again, if somebody else tries the provider."""
+        return None if is_calling or self._trials.get(provider) else unusable_until(self._kernel, provider, now)
+
+    def choose(self, provider: str, parcels: MutableSequence[Parcel]) -> int:
+        """How many of the parcels may be called for: all, or a few that chance has put in front."""
+        if not self.is_out(provider):
+            return len(parcels)
+        first = int(self._kernel.spread() * len(parcels))
+        parcels[:] = [*parcels[first:], *parcels[:first]]  # or else the same one would try again and again
+        return min(self._trials.get(provider, 0), len(parcels))
+
+    def spend(self, provider: str, calls: int) -> None:
+        """Count calls that try a provider."""
+        if provider in self._trials:
+            self._trials[provider] -= calls
+
+    def _given_up_waiting(self, item: Reserved, now: datetime) -> str | None:
+        outage = self._kernel.pauses.outage(item.provider)
+        if outage is None or outage.until <= now or item.in_doubt:
+            return None  # only while it is known to be out of use: a rest that is over says nothing any more
+        return outlasted(_waited(outage, item, now), self._kernel.limits.outage_patience[self._lane], outage.reason)
+
+
+def _waited(outage: StoredRest | None, item: Reserved, now: datetime) -> timedelta:
+    """How long an item has waited in this outage, from when it was made or from its own time."""
+    begun = [at for at in (outage and outage.since, item.retry_at, made_at(item.id)) if at]
+    return now - max(begun) if outage else timedelta()
+
+
+def outlasted_outage(
+    kernel: Kernel, item: Reserved, lane: Lane, retry: RetryPolicy, reason: str, now: datetime
+) -> str | None:
+    """Why an item is given up whose call could not begin, or None while it goes on waiting."""
+    patience = kernel.limits.outage_patience[lane]
+    waited = _waited(kernel.pauses.outage(item.provider), item, now)
+    # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
+    in_all, longest = now - (item.first_marked_at or now), retry.patience + patience
+    return outlasted(waited, patience, reason) or outlasted(in_all, longest, reason)
+
+
+def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: datetime) -> datetime | None:
+    """Until when a run's job may be let go without a look at its items, which could not be sent anyway."""
+    outage = kernel.pauses.outage(run.provider)
+    if outage is None or outage.since is None or lease.stop or lease.crashes or run.max_lateness:
+        return None
+    if now - outage.since >= kernel.limits.outage_patience[lane]:
+        return None
+    return unusable_until(kernel, run.provider, now)
+
+
+def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
+    """When to look again, while a provider that cannot be used rests or is tried by somebody; None when it may be."""
+    outage = kernel.pauses.outage(provider)
+    if outage is None:
+        return None
+    if outage.until > now:
+        return outage.until
+    if provider not in kernel.providers or not _is_tried(kernel, outage, now):
+        return None
+    age = now - (outage.tried_at or now)  # so that whoever waits looks less and less often at a trial that hangs
+    return now + min(max(age, kernel.limits.slot_wait), LONGEST_LOOK)
+
+
+async def _may_try(kernel: Kernel, provider: str, now: datetime) -> bool:
+    """Whether this process is the one to try a provider whose rest is over."""
+    outage = kernel.pauses.outage(provider)
+    if outage is None or outage.until > now or provider not in kernel.providers or _is_tried(kernel, outage, now):
+        return False
+    lost_before = now - _longest_trial(kernel, provider)
+    take = partial(rests.try_unavailable, provider=provider, now=now, lost_before=lost_before)
+    is_ours = await kernel.db.persist(take, alone=True)
+    await read_rests(kernel, now)
+    return is_ours
+
+
+def _is_tried(kernel: Kernel, outage: StoredRest, now: datetime) -> bool:
+    return outage.tried_at is not None and now - outage.tried_at < _longest_trial(kernel, outage.provider)
+
+
+def _longest_trial(kernel: Kernel, provider: str) -> timedelta:
+    return kernel.providers[provider].call_deadline + kernel.limits.lease_margin
+
+
+async def _tell(kernel: Kernel, provider: str, trouble: Trouble) -> None:
+    """Let the provider rest for all; its table is no part of any shard, so it has a transaction of its own."""
+
+    async def write(tx: Tx) -> StoredRest | None:
+        known = await rests.lock_rest(tx, provider=provider)
+        if known and known.rested_at and trouble.started_at <= known.rested_at:
+            return None  # it was under way when the rest began: the same trouble, not more of it
+        rest = _next_rest(provider, known, trouble)
+        await rests.rest_unavailable(tx, rest=rest, started_at=trouble.started_at)
+        return rest
+
+    rest = await kernel.db.persist(write)
+    kernel.pauses.told(provider)
+    await read_rests(kernel, trouble.ended_at)
+    if rest:
+        log.warning("provider_unavailable", provider=provider, since=rest.since, until=rest.until, reason=rest.reason)
+
+
+def _next_rest(provider: str, known: StoredRest | None, trouble: Trouble) -> StoredRest:
+    """The rest after one more failure, longer than the last; what nobody has tried for long is a new trouble."""
+    now, outcome = trouble.ended_at, trouble.outcome
+    is_same = known is not None and known.rested_at is not None and now - known.rested_at <= FORGOTTEN_AFTER
+    times = known.times + 1 if known and is_same else 1
+    since = known.since if known and is_same else now
+    until = max(now + rests_for(outcome).after(times), known.until if known else now)
+    return StoredRest(provider, until, storable(outcome.reason) or "", since, times, outcome.is_refused, now)
+
+
+async def _tell_back(kernel: Kernel, provider: str, started_at: datetime, now: datetime) -> None:
+    """Let everybody use a provider again, also those who wait for the end of a rest that is over early."""
+    rested_until = await kernel.db.persist(
+        lambda tx: rests.end_outage(tx, provider=provider, started_at=started_at), alone=True
+    )
+    if rested_until is None:
+        return  # somebody else was first, or it has failed again since
+    log.info("provider_back", provider=provider)
+    for shard in kernel.every_shard() if rested_until > now else ():
+        wake = partial(rests.wake_resting, shard=shard, lanes=list(Lane), rested_until=rested_until, now=now)
+        for lane in await kernel.db.persist(wake, alone=True):
+            kernel.notifier.tell(shard, lane)

@@ -1,0 +1,187 @@
+"""Share a provider's limit with all other workers, through PostgreSQL.
+
+Each worker holds a number of slots under a lease, and renews it on a beat: nothing is asked or counted for a call.
+deliver.py starts a call only if the lease outlasts it, so that a worker which is dead, frozen or cut off has nothing in
+the air when its slots go to others. `beat_share` in storage/schema.sql decides who gets how many; without a limit
+nothing here does anything.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from uuid import UUID, uuid4
+
+import structlog
+
+from tidings.domain.flow.provider import KeepsConnections, Provider
+from tidings.kernel.calls.slots import Slots
+from tidings.storage import shares
+from tidings.storage.clock import Clock
+from tidings.storage.database import Database, TransientFailure, Tx
+from tidings.storage.shares import Granted
+
+log = structlog.get_logger()
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+BEATS_OF_GRACE = 15
+"""Beats that may fail in a row before a worker starts no more calls."""
+BEATS_OF_A_TURN = 10
+"""How long one worker has the odd slot that cannot be divided."""
+QUICK, OWED, IDLE = 0.1, 0.25, 3.0
+"""Parts of a beat: to give or to ask for slots; until others have given what is ours; for somebody without work."""
+LONGEST_FAREWELL_SECONDS = 5.0
+
+
+class Share:
+    """What this process holds of one provider's limit."""
+
+    def __init__(self, provider: Provider, limit: int, slots: Slots, margin: timedelta, beat: timedelta) -> None:
+        self.provider, self.limit, self.slots, self._beat = provider, limit, slots, beat
+        self.lease = provider.call_deadline + margin + BEATS_OF_GRACE * beat
+        self.until = NEVER
+        self.beat_at = self._faded_at = NEVER
+        self.is_beating = False
+        self.is_lost = False  # whether the last beat failed
+        self._held = self._fair = self._wished = 0
+
+    @property
+    def kept(self) -> int:
+        """The calls that are in the air or may start before the next beat."""
+        return max(self.slots.size, self.slots.in_air)
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether it is time for a beat; a clock that was set back must not stop them."""
+        return not self.is_beating and not timedelta() <= now - self.beat_at < self._beat * self._pause
+
+    @property
+    def _pause(self) -> float:
+        if self.is_lost:
+            return 1.0
+        if self._held > self.kept or (self.slots.is_short and self._wished < self.slots.concurrency):
+            return QUICK
+        if self.slots.size < self._fair:
+            return OWED
+        return 1.0 if self._wished else IDLE
+
+    def wish(self, now: datetime) -> int:
+        """The calls that this process would make at once; what it did counts for less with time, not with beats."""
+        wished = self.slots.wish
+        if not timedelta() <= now - self._faded_at < self._beat:
+            self._faded_at = now
+            self.slots.fade()
+        return wished
+
+    def take(self, granted: Granted, wished: int) -> None:
+        """Work with what was granted; what is more than fair is given back as its calls end."""
+        self._held, self._fair, self._wished, self.until = granted.slots, granted.fair, wished, granted.until
+        self.resize(min(granted.slots, granted.fair))
+
+    def forget(self) -> None:
+        """Hold nothing any more."""
+        self._held, self.until, self.beat_at = 0, NEVER, NEVER
+        self.resize(0)
+
+    def resize(self, size: int) -> None:
+        """Keep to so many calls, and to so many connections, before the rest is offered to others."""
+        self.slots.resize(size)
+        if isinstance(self.provider, KeepsConnections):
+            self.provider.keep_connections(size)
+
+
+class Shares:
+    """What this process holds of every provider whose limit is shared."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        draining: asyncio.Event,
+        shares: Mapping[str, Share],
+        *,
+        beat: timedelta,
+        margin: timedelta,
+    ) -> None:
+        self._db, self._clock, self._draining = db, clock, draining
+        self._shares, self._beat_seconds, self._margin = shares, beat.total_seconds(), margin
+        self._keeping: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        self.worker_id: UUID = uuid4()
+
+    def last(self, provider: str, until: datetime) -> bool:
+        """Whether this process may call the provider until then, with a margin."""
+        share = self._shares.get(provider)
+        return share is None or until + self._margin < share.until
+
+    def start(self) -> None:
+        """Beat by itself from now on, until everything is given back."""
+        if self._shares and self._keeping is None:
+            self._ended.clear()
+            self._keeping = asyncio.create_task(self._keep())
+
+    async def refresh(self, now: datetime) -> None:
+        """Beat for what is due; called before each window too, for engines that have no worker."""
+        for share in self._shares.values():
+            if share.is_due(now):
+                await self._beat(share, now)
+
+    async def give_back(self) -> None:
+        """Let all slots go at once, when nothing is in the air any more."""
+        if self._keeping is None and all(share.until == NEVER for share in self._shares.values()):
+            return
+        try:
+            async with asyncio.timeout(LONGEST_FAREWELL_SECONDS):
+                await self._stop_keeping()
+                await self._db.persist(partial(shares.drop_shares, worker_id=self.worker_id), alone=True)
+        except (TimeoutError, TransientFailure):
+            log.warning("slots_not_given_back", worker_id=str(self.worker_id), remedy="they come free by themselves")
+        for share in self._shares.values():
+            share.forget()
+
+    async def _stop_keeping(self) -> None:
+        """A beat that is under way is waited for: it must not come after the farewell."""
+        self._ended.set()
+        keeping, self._keeping = self._keeping, None
+        if keeping:
+            await keeping
+
+    async def _keep(self) -> None:
+        while not self._ended.is_set():
+            try:
+                await self.refresh(await self._clock.now())
+            except Exception:
+                log.exception("beat_failed", worker_id=str(self.worker_id))
+            try:
+                async with asyncio.timeout(QUICK * self._beat_seconds):
+                    await self._ended.wait()
+            except TimeoutError:
+                continue
+
+    async def _beat(self, share: Share, now: datetime) -> None:
+        share.is_beating = True
+        if self._draining.is_set():
+            share.resize(0)  # nothing starts any more: what ends is given back
+        wished = 0 if self._draining.is_set() else share.wish(now)
+        try:
+            async with self._db.autocommit() as tx:
+                share.take(await self._renew(tx, share, wished, now), wished)
+            share.is_lost = False
+        except TransientFailure as failure:
+            share.is_lost = True
+            log.warning("beat_lost", provider=share.provider.name, slots_until=share.until, reason=str(failure))
+        finally:
+            share.beat_at = now
+            share.is_beating = False
+
+    async def _renew(self, tx: Tx, share: Share, wished: int, now: datetime) -> Granted:
+        return await shares.beat_share(
+            tx,
+            provider=share.provider.name,
+            worker_id=self.worker_id,
+            provider_limit=share.limit,
+            kept=share.kept,
+            wanted=wished,
+            turn=str(int(now.timestamp() / (BEATS_OF_A_TURN * self._beat_seconds))),
+            now=now,
+            lease_until=now + share.lease,
+        )

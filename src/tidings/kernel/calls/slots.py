@@ -1,0 +1,286 @@
+"""Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12).
+
+How many slots this process has is fixed, or else changed on a beat by shares.py where all workers share a limit.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.queue import Lane
+from tidings.storage.rests import StoredRest
+
+WINDOW_SECONDS = 0.1
+"""A window is what will start within this time at the provider's current pace: twice the time between two commits."""
+
+TRANSACTIONAL_SHARE = 0.25
+BULK_MINIMUM = 0.1
+UNKNOWNS_BEFORE_REST = 5
+_IS_BULK = {lane: lane.is_bulk for lane in Lane}  # asked several times for each call, where a property is dear
+SHORTEST_REST = timedelta(seconds=5)
+LONGEST_REST = timedelta(minutes=5)
+FORGOTTEN_AFTER = timedelta(minutes=15)
+"""An outage that nobody has tried for so long says nothing about now: no worker ran, or nothing waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """How long a provider is left alone, and why."""
+
+    until: datetime
+    reason: str
+
+
+class Slots:
+    """The calls to one provider that may be in the air at once in this process; `size` of at most `concurrency`."""
+
+    def __init__(self, concurrency: int, size: int | None = None) -> None:
+        self.concurrency = concurrency
+        self.size = concurrency if size is None else size
+        self._limit = _limits(self.size)
+        self.in_air = 0
+        self._in_air = {True: 0, False: 0}
+        self._queues: dict[bool, deque[_Turn]] = {True: deque(), False: deque()}
+        self._numbers = count()
+        self._taken = {True: 0, False: 0}
+        self.is_short = True  # whether somebody found no slot of late; nobody knows yet, so better ask for many
+        self._peak = 0
+        self._seconds_per_call = WINDOW_SECONDS  # unknown yet: a crash of a fresh worker must leave few in doubt
+        self._unknowns = 0
+        self._rested_at = datetime.min.replace(tzinfo=UTC)
+
+    def room(self, lane: Lane) -> int:
+        """How many more calls would start within a fraction of a second; only who wants to call asks."""
+        room = self._room(_IS_BULK[lane])
+        if room > 0:
+            return room
+        self.is_short = True
+        return 0
+
+    def _room(self, bulk: bool) -> int:
+        pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
+        return int(self._limit[bulk] * pace) - self._taken[bulk]
+
+    def promise(self, lane: Lane, wanted: int = 1) -> int:
+        """Take room for calls that are about to be marked, so that no other batch takes it too; give for how many."""
+        promised = min(self.room(lane), wanted)
+        if promised < wanted:
+            self.is_short = True
+        self._taken[_IS_BULK[lane]] += promised
+        return promised
+
+    def redeem(self, lane: Lane) -> None:
+        """A promised call has ended, or was not marked after all."""
+        self._taken[_IS_BULK[lane]] -= 1
+
+    def limit(self, lane: Lane) -> int:
+        """The most who may try to call for a lane's class at once: without a slot still one, to learn of it."""
+        return self._limit[_IS_BULK[lane]] or 1
+
+    def resize(self, size: int) -> None:
+        """Have more or fewer slots from now on. Calls in the air go on; whoever waits in vain is sent away."""
+        self.size, self._limit = size, _limits(size)
+        self._admit()
+        for bulk, queue in self._queues.items():
+            if size == 0 or self._room(bulk) < 0:  # more is marked than would start soon
+                while queue:
+                    queue.popleft().answer(False)
+
+    @property
+    def wish(self) -> int:
+        """How many calls this process would have in the air if it could; nothing when it has been idle for a while."""
+        return self.concurrency if self.is_short else min(self.concurrency, 2 * self._peak)
+
+    def fade(self) -> None:
+        """Let what was seen so far count half: a pause between two batches is not yet idleness."""
+        self._peak = max(self.in_air, (self.concurrency if self.is_short else self._peak) // 2)
+        self.is_short = False
+
+    def take(self, lane: Lane) -> bool:
+        """Take a slot for one call if one is free and nobody of the lane's class waits for it."""
+        bulk = _IS_BULK[lane]
+        if self._queues[bulk] or self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]:
+            return False
+        self._board(bulk)
+        return True
+
+    async def wait(self, lane: Lane) -> bool:
+        """Wait for a slot in the order of coming; False when waiting has become vain."""
+        bulk = _IS_BULK[lane]
+        self.is_short = True
+        if self.size < max(1, self.in_air):  # there are fewer slots than there were: none comes free soon
+            return False
+        turn = _Turn(next(self._numbers), asyncio.get_running_loop().create_future())
+        self._queues[bulk].append(turn)
+        try:
+            return await turn.answered
+        except asyncio.CancelledError:
+            if turn.has_slot:
+                self.leave(lane)
+            raise
+
+    def leave(self, lane: Lane) -> None:
+        """Give a slot back; the next in line takes it."""
+        self._in_air[_IS_BULK[lane]] -= 1
+        self.in_air -= 1
+        if self._queues[True] or self._queues[False]:
+            self._admit()
+
+    def _board(self, bulk: bool) -> None:
+        self._in_air[bulk] += 1
+        self.in_air += 1
+        self._peak = max(self._peak, self.in_air)
+
+    def _admit(self) -> None:
+        """Let in whoever waits and may, the longest waiting first."""
+        while self.in_air < self.size:
+            bulk, other = self._next(True), self._next(False)
+            if bulk is None and other is None:
+                return
+            is_bulk = other is None or (bulk is not None and bulk.number < other.number)
+            self._board(is_bulk)
+            self._queues[is_bulk].popleft().answer(True)
+
+    def _next(self, bulk: bool) -> "_Turn | None":
+        """Who of a class waits longest, if there is a slot for it; those who have given up are forgotten."""
+        queue = self._queues[bulk]
+        while queue and queue[0].answered.done():
+            queue.popleft()
+        return queue[0] if queue and self._in_air[bulk] < self._limit[bulk] else None
+
+    def observe(self, duration: timedelta) -> None:
+        """Learn the provider's pace from a call that was made."""
+        self._seconds_per_call += (duration.total_seconds() - self._seconds_per_call) * 0.1
+
+    def rest_after(self, outcome: Outcome, started_at: datetime, ended_at: datetime) -> timedelta | None:
+        """How long everyone should leave the provider alone after this answer."""
+        match outcome:
+            case Accepted() | Rejected():
+                self._unknowns = 0
+                return None
+            case RetryLater(delay=delay, uses_attempt=uses_attempt):
+                return min(delay, LONGEST_REST) if delay and not uses_attempt else None
+            case Unavailable():
+                return None  # its rests grow for all workers together: outages.py
+            case Unknown():
+                if started_at < self._rested_at:
+                    return None  # in the air when the rest began: the same trouble, not more of it
+                self._unknowns += 1
+                if self._unknowns % UNKNOWNS_BEFORE_REST:
+                    return None
+                self._rested_at = ended_at
+                times = self._unknowns // UNKNOWNS_BEFORE_REST
+                return min(SHORTEST_REST * 2.0 ** min(times - 1, 10), LONGEST_REST)
+            case _:
+                assert_never(outcome)
+
+
+def _limits(size: int) -> dict[bool, int]:
+    """The most calls of each class (bulk or not): each leaves some to the other, unless there is only one."""
+    kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0
+    minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0
+    return {True: size - kept, False: size - minimum}
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """Somebody's place in the queue for a slot."""
+
+    number: int
+    answered: asyncio.Future[bool]
+
+    def answer(self, has_slot: bool) -> None:
+        if not self.answered.done():
+            self.answered.set_result(has_slot)
+
+    @property
+    def has_slot(self) -> bool:
+        return self.answered.done() and not self.answered.cancelled() and self.answered.result()
+
+
+class Pauses:
+    """The rests in force and the outages not known to be over, as last read from the database or seen here."""
+
+    STALE_AFTER = timedelta(seconds=1)
+
+    def __init__(self) -> None:
+        self._rests: dict[str, StoredRest] = {}
+        self._untold: dict[str, StoredRest] = {}  # outages that this process has met, and others do not know of yet
+        self._answered: dict[str, datetime] = {}  # provider → when the last call began that was answered here
+        self._read_at: datetime | None = None
+
+    @property
+    def has_outages(self) -> bool:
+        """Whether any provider cannot be used."""
+        return any(rest.since for rest in self._rests.values())
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is time to read them again; in an outage always, or what was woken at its end would sleep on."""
+        if self._read_at is None or self.has_outages:
+            return self._read_at != now
+        return now - self._read_at >= self.STALE_AFTER
+
+    def update(self, rests: Mapping[str, StoredRest], now: datetime) -> None:
+        """Take over what was read; what was met here since counts too, but not for ever if nobody could be told."""
+        self._untold = {name: rest for name, rest in self._untold.items() if rest.until > now}
+        self._rests, self._read_at = {**rests, **self._untold}, now
+
+    def extend(self, rests: Mapping[str, Rest]) -> None:
+        """Add rests that this process has just asked for; the later end of two wins."""
+        for name, rest in rests.items():
+            known = self._rests.get(name)
+            if known is None:
+                self._rests[name] = StoredRest(name, rest.until, rest.reason)
+            elif known.until < rest.until:
+                self._rests[name] = replace(known, until=rest.until, reason=rest.reason)
+
+    def until(self, provider: str, now: datetime) -> datetime | None:
+        """When the provider may be called again, if not now."""
+        rest = self._rests.get(provider)
+        return rest.until if rest and rest.until > now else None
+
+    def outage(self, provider: str) -> StoredRest | None:
+        """What is known of a provider that cannot be used, as far as anybody knows."""
+        rest = self._rests.get(provider)
+        return rest if rest and rest.since else None
+
+    def begin_outage(
+        self, provider: str, reason: str, started_at: datetime, ended_at: datetime, rest: timedelta
+    ) -> bool:
+        """Leave a provider alone at once; False when the call was under way already as its last rest began."""
+        known = self.outage(provider)
+        if known and known.rested_at and started_at <= known.rested_at:
+            return False
+        is_same = known and known.rested_at and ended_at - known.rested_at <= FORGOTTEN_AFTER
+        since = known.since if known and is_same else ended_at
+        untold = StoredRest(provider, ended_at + rest, reason, since, rested_at=ended_at)
+        self._rests[provider] = self._untold[provider] = untold
+        return True
+
+    def told(self, provider: str) -> None:
+        """Everybody knows by now what was met here."""
+        self._untold.pop(provider, None)
+
+    def answered(self, provider: str, started_at: datetime) -> datetime | None:
+        """Note that a call was answered; if it began after the provider's last rest did, use the provider again."""
+        self._answered[provider] = started_at
+        return self.end_outage(provider) if self._rests else None
+
+    def end_outage(self, provider: str) -> datetime | None:
+        """Use a provider again if a call was answered here that began after its last rest did; return when it began.
+
+        Asked again for each outage that is read: it may have been answered here while others met the trouble.
+        """
+        known, started_at = self.outage(provider), self._answered.get(provider)
+        if known is None or known.rested_at is None or started_at is None or started_at <= known.rested_at:
+            return None
+        del self._rests[provider]
+        self.told(provider)
+        return started_at

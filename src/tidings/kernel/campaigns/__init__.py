@@ -1,0 +1,1 @@
+"""Runs: start them, plan their audience, keep their rate, roll them up."""

@@ -1,0 +1,207 @@
+"""Turn a run's people into jobs and items, chunk by chunk; each chunk commits with its cursor (rule 10).
+
+Reached from rollup.py under the run's lease. The cursor is moved from where it was read, so a worker that lost its
+lease half-way plans nobody twice. contact_chunks.py and retry_chunks.py write the chunks that are not of a plain list.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+from uuid import UUID
+
+from tidings.domain.campaigns.campaign import JOB_TYPES, spread
+from tidings.domain.campaigns.run import Source
+from tidings.domain.flow.ids import Shard, part_bucket
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.keys import campaign_key
+from tidings.domain.flow.queue import Lane, Stop
+from tidings.kernel import crash_points
+from tidings.kernel.campaigns import contact_chunks, retry_chunks
+from tidings.kernel.flow.job_history import Change, entry_of
+from tidings.kernel.kernel import Kernel
+from tidings.storage import deploy, resolve
+from tidings.storage.database import Tx
+from tidings.storage.deploy import NewItem, NewJob, Part, Person
+from tidings.storage.load import LoadedRun
+
+SHARDS_AT_ONCE = 4
+"""How many chunks of a run are written at the same time: a deploy must leave connections to those who send."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ListChunk:
+    """Some of a plain list, and how far that goes."""
+
+    people: list[Person]
+    cursor: int
+    cursor_id: UUID | None
+    finished: bool
+
+    async def write(
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+    ) -> list[NewJob]:
+        """Write the items; give their job."""
+        bucket = part_bucket(run.id, shard, kernel.shards)
+        job_id = kernel.new_id(bucket, now)
+        items = [
+            NewItem(
+                id=kernel.new_id(bucket, now),
+                job_id=job_id,
+                ordinal=person.ordinal,
+                recipient=person.recipient,
+                contact_id=None,
+                error=None,
+                key=_key(run, person),
+                retry_at=time_of(kernel, run, shard, part.planned + place),
+            )
+            for place, person in enumerate(self.people)
+        ]
+        if not items:
+            return []
+        written = await deploy.insert_job_items(
+            tx,
+            shard=shard,
+            run_id=run.id,
+            tenant=run.tenant,
+            workspace=run.workspace,
+            channel=run.channel,
+            provider=run.provider,
+            items=items,
+            now=now,
+        )
+        new = [item for item in items if item.id in written]  # a list may name a post and its account twice
+        return [NewJob(job_id, len(new), 0, max(now, new[0].retry_at or now))] if new else []
+
+
+async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | None:
+    """Plan chunks until then, in several shards at once; give the number planned once nobody is left, else None."""
+    room = asyncio.Semaphore(SHARDS_AT_ONCE)
+
+    async def deploy_part(shard: Shard) -> int | None:
+        async with room:
+            return await _deploy_part(kernel, shard, run, until)
+
+    # Whatever fails in one shard, the others are waited for: nothing of this claim goes on after it.
+    parts = await asyncio.gather(*map(deploy_part, kernel.every_shard()), return_exceptions=True)
+    planned = 0
+    for part in parts:
+        if isinstance(part, BaseException):
+            raise part
+        planned += part or 0
+    return None if None in parts else planned
+
+
+async def _deploy_part(kernel: Kernel, shard: Shard, run: LoadedRun, until: datetime) -> int | None:
+    part = await _load_part(kernel, shard, run.id)
+    while not part.finished:
+        if await kernel.clock.now() >= until or kernel.draining.is_set():
+            return None
+        await _deploy_chunk(kernel, shard, run, part)
+        part = await _load_part(kernel, shard, run.id)
+    return part.planned
+
+
+async def _load_part(kernel: Kernel, shard: Shard, run_id: UUID) -> Part:
+    part = await kernel.db.persist(lambda tx: deploy.load_part(tx, shard=shard, run_id=run_id), alone=True)
+    return part or Part(0, None, 0, finished=True)
+
+
+async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> None:
+    now = await kernel.clock.now()
+    chunk = await _read_chunk(kernel, shard, run, part)
+
+    async def write(tx: Tx) -> None:
+        held = await deploy.lock_part(tx, shard=shard, run_id=run.id, cursor=part.cursor, cursor_id=part.cursor_id)
+        if held:
+            jobs = await chunk.write(kernel, tx, shard, run, part, now)
+            # Read now that the part is held: whoever pauses the run asks its jobs after this commit, or has said so.
+            stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run.id), id=run.id)
+            await _write_jobs(kernel, tx, shard, run, jobs, stop, now)
+            await _advance(kernel, tx, shard, run, part, chunk, sum(job.planned for job in jobs))
+        crash_points.reach("before_deploy_commit")
+
+    await kernel.db.persist(write)
+    kernel.notifier.tell(shard, Lane.CAMPAIGNS)
+    crash_points.reach("after_deploy_chunk")
+
+
+_Chunk = _ListChunk | contact_chunks.ContactChunk | retry_chunks.RetryChunk
+
+
+async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _Chunk:
+    """The next people; of a cancelled run as well, whose jobs skip them."""
+    match run.source:
+        case Source.LIST:
+            return await _read_list(kernel, shard, run, part)
+        case Source.CONTACTS:
+            return await contact_chunks.read_chunk(kernel, shard, run, part)
+        case Source.RETRY:
+            return await retry_chunks.read_chunk(kernel, shard, run, part)
+        case _:
+            assert_never(run.source)
+
+
+async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _ListChunk:
+    size = kernel.limits.job_size
+    people = await kernel.db.persist(
+        lambda tx: deploy.read_audience(tx, shard=shard, run_id=run.id, after=part.cursor, limit=size), alone=True
+    )
+    cursor = people[-1].ordinal if people else part.cursor
+    return _ListChunk(people, cursor, None, finished=len(people) < size)
+
+
+async def _write_jobs(
+    kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, jobs: list[NewJob], stop: Stop | None, now: datetime
+) -> None:
+    if not jobs:
+        return
+    await deploy.insert_jobs(
+        tx,
+        shard=shard,
+        run_id=run.id,
+        tenant=run.tenant,
+        workspace=run.workspace,
+        job_type=JOB_TYPES[run.channel],
+        jobs=jobs,
+        stop=stop,
+        entries=[entry_of(kernel, job.id, Change.QUEUED, now) for job in jobs],
+        now=now,
+    )
+    if stop is Stop.CANCEL:
+        jobs = [replace(job, due_at=now) for job in jobs]  # nobody need wait for a rate to be skipped
+    await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
+
+
+async def _advance(kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, chunk: _Chunk, added: int) -> None:
+    """Move the cursor; whoever misses their time is given one after the last of these."""
+    last = time_of(kernel, run, shard, part.planned + added)
+    await deploy.advance_part(
+        tx,
+        shard=shard,
+        run_id=run.id,
+        next_cursor=chunk.cursor,
+        next_cursor_id=chunk.cursor_id,
+        added=added,
+        finished=chunk.finished,
+        paced_until=last and last + (DAY if run.send_hour is not None else timedelta()),
+    )
+
+
+DAY = timedelta(days=1)
+"""An hour is at most so long after the run begins, wherever the contact lives."""
+
+
+def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datetime | None:
+    """When a run with a rate calls for its so-manieth item in a shard (0 is the first); None without a rate."""
+    if run.rate_per_minute is None:
+        return None
+    return run.begins_at + spread(ordinal, shard, kernel.shards, run.rate_per_minute)
+
+
+def _key(run: LoadedRun, person: Person) -> bytes:
+    """As 002 prints it; whoever is on a plain list has no id but their place in it."""
+    scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
+    if run.channel is Channel.SOCIAL and person.post:
+        return campaign_key(run.channel, run.id, person.post, person.recipient, scheduled_for)
+    return campaign_key(run.channel, run.id, str(person.ordinal), run.content_id, scheduled_for)

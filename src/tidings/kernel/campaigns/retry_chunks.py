@@ -1,0 +1,119 @@
+"""A chunk of a retry: what failed in another run is tried again under a key of its own, once and for all.
+
+Reached from plan_audience.py. Only items that failed are read, never one that was sent or is in doubt; the key names
+the failed item, so no two retries send the same one. Whoever is a contact gets it where they are reached now.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.campaigns.campaign import spread
+from tidings.domain.flow.ids import Shard, part_bucket
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.keys import retry_key
+from tidings.domain.people.contact import Person as Contact
+from tidings.domain.people.contact import addresses_of, lack_of
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.people.contacts import load_people
+from tidings.storage import deploy
+from tidings.storage.database import Tx
+from tidings.storage.deploy import FailedItem, NewItem, NewJob, Part
+from tidings.storage.load import LoadedRun
+
+
+@dataclass(frozen=True, slots=True)
+class RetryChunk:
+    """Some failed items, the contacts they were for, and how far that goes."""
+
+    items: list[FailedItem]
+    people: Mapping[UUID, Contact]
+    cursor: int
+    cursor_id: UUID | None
+    finished: bool
+
+    async def write(
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+    ) -> list[NewJob]:
+        """Write an item for each that nobody has tried again yet; give their job."""
+        if not self.items or run.retry_of is None:
+            return []
+        bucket = part_bucket(run.id, shard, kernel.shards)
+        job_id = kernel.new_id(bucket, now)
+        wanted = [self._again(kernel, shard, run, part, place, job_id, now) for place in range(len(self.items))]
+        written = await deploy.insert_job_items(
+            tx,
+            shard=shard,
+            run_id=run.id,
+            tenant=run.tenant,
+            workspace=run.workspace,
+            channel=run.channel,
+            provider=run.provider,
+            items=wanted,
+            now=now,
+        )
+        new = [item for item in wanted if item.id in written]
+        if not new:
+            return []
+        await self._copy_data(tx, shard, run, run.retry_of)
+        skipped = sum(1 for item in new if item.error)
+        due_at = min((item.retry_at or now for item in new if not item.error), default=now)
+        return [NewJob(job_id, len(new), skipped, max(now, due_at))]
+
+    def _again(
+        self, kernel: Kernel, shard: Shard, run: LoadedRun, part: Part, place: int, job_id: UUID, now: datetime
+    ) -> NewItem:
+        failed = self.items[place]
+        address, error = self._address(run.channel, failed)
+        rate = run.rate_per_minute
+        return NewItem(
+            id=kernel.new_id(part_bucket(run.id, shard, kernel.shards), now),
+            job_id=job_id,
+            ordinal=failed.ordinal,
+            recipient=address,
+            contact_id=failed.contact_id,
+            error=error,
+            key=retry_key(failed.id),
+            retry_at=run.begins_at + spread(part.planned + place, shard, kernel.shards, rate) if rate else None,
+        )
+
+    def _address(self, channel: Channel, failed: FailedItem) -> tuple[str, str | None]:
+        """Where it goes now, or why it does not: what failed may have been the address."""
+        if failed.contact_id is None:
+            return failed.recipient, None
+        person = self.people.get(failed.contact_id)
+        addresses = addresses_of(person.data, channel) if person else []
+        if failed.recipient in addresses:
+            return failed.recipient, None
+        # Of several addresses each had an item of its own, which is tried again by itself.
+        return (addresses[0], None) if addresses and channel is not Channel.PUSH else ("", lack_of(channel))
+
+    async def _copy_data(self, tx: Tx, shard: Shard, run: LoadedRun, retry_of: UUID) -> None:
+        ordinals = [item.ordinal for item in self.items if item.contact_id is None]
+        if ordinals:
+            people = await deploy.read_people(tx, shard=shard, run_id=retry_of, ordinals=ordinals)
+            await deploy.copy_audience(tx, shard=shard, run_id=run.id, people=people)
+
+
+async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> RetryChunk:
+    """The next items of another run that failed."""
+    where, of, size = run.retry_where or {}, run.retry_of, kernel.limits.job_size
+    if of is None:
+        raise AssertionError(f"run {run.id} is a retry of no run")
+    error, ids = where.get("error"), where.get("ids")
+    items = await kernel.db.persist(
+        lambda tx: deploy.read_failed_items(
+            tx,
+            shard=shard,
+            run_id=of,
+            after=part.cursor_id,
+            error=error if isinstance(error, str) else None,
+            ids=[UUID(str(id)) for id in ids] if isinstance(ids, list) else None,
+            limit=size,
+        ),
+        alone=True,
+    )
+    people = await load_people(kernel, [item.contact_id for item in items if item.contact_id])
+    cursor = items[-1].id if items else part.cursor_id
+    return RetryChunk(items, people, part.cursor, cursor, finished=len(items) < size)

@@ -1,0 +1,1 @@
+"""From claim to release: one module for each arrow."""

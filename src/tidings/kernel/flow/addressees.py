@@ -1,0 +1,67 @@
+"""Whom the items of a node are for: the recipients it names, or else the contact that its execution walks for.
+
+Reached from plan.py. What goes to a contact says so, since it is sent only while the contact allows it (rule 14).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from tidings.domain.flow.graph import Doer, Function, Send
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.contact import CONTACT, Person, addresses_of, lack_of
+
+_NAMES_CONTACT = re.compile(rf"\{{\{{-?\s*{CONTACT}\s*[.\[]")
+
+
+class Addressee(NamedTuple):
+    """One recipient of a node."""
+
+    ordinal: int
+    address: str
+    contact_id: UUID | None = None
+    skip: str | None = None
+
+
+def addressees_of(
+    node: Doer, fields: Mapping[str, str], data: Mapping[str, object], person: Person | None
+) -> list[Addressee]:
+    """One for each item, by ordinal; without repeats, whatever the case of their letters.
+
+    `fields` are the node's rendered templates, `data` is what they saw.
+    """
+    if isinstance(node, Function):
+        return [Addressee(0, node.function)]
+    if not node.to:
+        return _addresses(node.channel, data.get(CONTACT), person)
+    named = [Addressee(place, fields.get(f"to.{place}", source).strip()) for place, source in enumerate(node.to)]
+    if len(named) > 1:
+        seen: dict[str, Addressee] = {}
+        for one in named:
+            seen.setdefault(one.address.casefold(), one)
+        named = list(seen.values())
+    return named if person is None else _known(node, named, person)
+
+
+def _addresses(channel: Channel, contact: object, person: Person | None) -> list[Addressee]:
+    """Every address of the contact for a channel; where there is none, or none may be used, one to be skipped."""
+    id = person.id if person else None
+    addresses = addresses_of(contact, channel) if isinstance(contact, Mapping) else []
+    skip = (person.refusal(channel) if person else None) or (None if addresses else lack_of(channel))
+    if skip:
+        return [Addressee(0, addresses[0] if addresses else "", id, skip)]
+    return [Addressee(place, address, id) for place, address in enumerate(addresses)]
+
+
+def _known(node: Send, named: list[Addressee], person: Person) -> list[Addressee]:
+    """The same, where what goes to the contact is told from what goes to others."""
+    own = {address.casefold() for address in addresses_of(person.data, node.channel)}
+
+    def known(one: Addressee) -> Addressee:
+        if one.address.casefold() not in own and not _NAMES_CONTACT.search(node.to[one.ordinal]):
+            return one
+        skip = person.refusal(node.channel) or (None if one.address else lack_of(node.channel))
+        return Addressee(one.ordinal, one.address, person.id, skip)
+
+    return [known(one) for one in named]

@@ -1,0 +1,34 @@
+"""The short rows of attempts that did not succeed. Reached from mark.py; finalize.py makes facts of the same calls."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from tidings.domain.flow.item import Delivered
+from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.storable import storable
+from tidings.kernel.flow.finalize import Landed
+from tidings.storage.finalize import FailedAttempt
+
+
+def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
+    """The short rows of the attempts that did not succeed; what could not begin was none."""
+    return [
+        _failed_attempt(one.delivered, said)
+        for one in landed
+        if not isinstance(said := one.delivered.outcome, Accepted | Unavailable)
+    ]
+
+
+def _failed_attempt(delivered: Delivered, said: Rejected | RetryLater | Unknown) -> FailedAttempt:
+    item = delivered.item
+    match said:
+        case Rejected():
+            kind = "rejected"
+        case RetryLater():
+            kind = "retry_later"
+        case Unknown():
+            kind = "unknown"
+        case _:
+            assert_never(said)
+    error = storable(said.reason) or ""
+    return FailedAttempt(item.id, item.attempt, kind, error, delivered.started_at, delivered.ended_at)

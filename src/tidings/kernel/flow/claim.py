@@ -1,0 +1,64 @@
+"""Lease what is due in one shard and lane. Commits alone, so nothing else can hold it up or undo it.
+
+Reached from engine.py; hands over to plan.py (executions), jobs.py and rollup.py (runs).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.queue import Claimed, Lane
+from tidings.kernel import crash_points
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.planner import correct_statistics
+from tidings.storage import claim
+from tidings.storage.database import TransientFailure
+
+UNABLE = timedelta(seconds=30)
+"""How long work waits that a worker had to give back."""
+
+
+async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
+    """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
+    now = await kernel.clock.now()
+    # A random part of a second makes the expiry the name of this very claim.
+    until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
+    since = kernel.horizon.to_claim((shard, lane), now)
+    noted = kernel.elsewhere.notes(now)
+    try:
+        async with kernel.db.autocommit() as tx:
+            claimed = await claim.claim_due(
+                tx, shard=shard, lane=lane, since=since, now=now, lease_until=until, limit=limit, without=noted
+            )
+    except TransientFailure:
+        leases = await kernel.db.persist(
+            lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
+        )
+        claimed = claim.Claim(leases, reached=None)
+    if claimed.suspect_due_at:
+        kernel.horizon.suspected((shard, lane), claimed.suspect_due_at, now)
+    elif claimed.reached:
+        kernel.horizon.took((shard, lane), claimed.reached, now)
+    crash_points.reach("after_claim")
+    if len(claimed.leases) == limit:
+        await correct_statistics(kernel, shard, lane)
+    return claimed.leases
+
+
+async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], wait: timedelta = UNABLE) -> None:
+    """Let leases go because this worker cannot work on them just now; it is nobody's crash."""
+    due_at = await kernel.clock.now() + wait
+    ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
+    await kernel.db.persist(
+        lambda tx: claim.give_back_leases(tx, shard=shard, ids=ids, fences=fences, due_at=due_at), alone=True
+    )
+
+
+async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:
+    """When each lane of a shard has work next; lanes without any are left out."""
+    now = await kernel.clock.now()
+    since = {lane: kernel.horizon.to_look((shard, lane), now) for lane in Lane}
+    due = await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard, since=since), alone=True)
+    for lane, due_at in due.items():
+        kernel.horizon.found((shard, lane), due_at)
+    return due

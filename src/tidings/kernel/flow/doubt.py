@@ -1,0 +1,246 @@
+"""Face what a crash left behind: marks without an answer. The provider's class decides (rules 4 and 9).
+
+Reached from executions.py and jobs.py before deliver.py; what may be called again is handed on to it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Reserved
+from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.retry import tried_in_vain
+from tidings.domain.storable import storable
+from tidings.kernel.calls.call_timer import is_task_cancelled
+from tidings.kernel.calls.limits import others_may_call_at
+from tidings.kernel.calls.readiness import know_others
+from tidings.kernel.flow.held import Hand
+from tidings.kernel.kernel import Kernel
+from tidings.storage import finalize
+from tidings.storage.database import Tx, assert_no_transaction
+from tidings.storage.finalize import Fact, FailedAttempt, Lost
+
+log = structlog.get_logger()
+
+ASK_AGAIN = timedelta(minutes=1)
+ASK_FOR = timedelta(hours=1)
+"""How long a provider that cannot answer is asked again before the item is left to a person."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    hand: Hand
+    id: UUID
+
+    @property
+    def item(self) -> Reserved:
+        return self.hand.open[self.id]
+
+    @property
+    def is_overdue_call(self) -> bool:
+        """Whether it is a function's, and its owner has no time for another call."""
+        return self.item.channel is Channel.FUNCTION and self.hand.overdue is not None
+
+    @property
+    def cause(self) -> str:
+        """Why it failed although nobody knows whether it arrived."""
+        error = self.hand.states[self.id].error or "no answer"
+        return self.hand.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
+
+    @property
+    def lost(self) -> Lost:
+        return Lost(self.item.id, self.item.owner, self.hand.lease.fence, self.item.marked_attempt)
+
+
+async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> set[UUID]:
+    """Put orphaned marks in doubt, then do about each item in doubt what may be done.
+
+    Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
+    again and need no mention.
+    """
+    held = [_Held(hand, item.id) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
+    if not held:
+        return set()
+    orphaned = [one for one in held if one.item.marked_at]
+    changed = await _admit(kernel, shard, orphaned)
+    await know_others(kernel, {one.item.provider for one in held}, now)
+    held = [one for one in held if one not in changed]
+    again: set[UUID] = set()
+    to_ask: dict[_Held, AskProvider] = {}
+    to_hold: list[_Held] = []
+    facts: dict[_Held, Fact] = {}
+    for one in _ours(kernel, lane, held, orphaned, now):
+        # Whoever made a call that has no answer yet may still have one: that would be a fact, and ends the doubt.
+        verdict = Hold() if one.is_overdue_call and one in orphaned else _judge(kernel, one, now)
+        match verdict:
+            case CallAgain():
+                again.add(one.item.id)
+                one.hand.doubt(one.item.id, now)  # due, not held: its owner must not walk on past it
+            case AskProvider():
+                to_ask[one] = verdict
+            case Hold():
+                to_hold.append(one)
+            case GiveUp():
+                facts[one] = _fact(one, ItemStatus.FAILED, error="given up: nobody knows whether it arrived")
+            case Spent():
+                facts[one] = _fact(one, ItemStatus.FAILED, error=one.cause)
+            case _:
+                assert_never(verdict)
+    await _record(kernel, shard, facts, now)
+    await _ask(kernel, shard, to_ask, now)
+    await _schedule(kernel, shard, {one: None for one in to_hold if one.item.retry_at})
+    return again
+
+
+def _ours(kernel: Kernel, lane: Lane, held: Sequence[_Held], orphaned: Sequence[_Held], now: datetime) -> list[_Held]:
+    """What is to be judged now and by us. The rest waits for a worker that has the provider.
+
+    The owner of such an item must not walk on past it before that worker has looked.
+    """
+    due = [one for one in held if one.is_overdue_call or not (one.item.retry_at and one.item.retry_at > now)]
+    for one in due:
+        if one.item.provider not in kernel.providers and (one.item.retry_at or one in orphaned):
+            one.hand.doubt(one.id, now)
+            one.hand.postponed[one.id] = others_may_call_at(kernel, one.item.provider, lane, now)
+    return [one for one in due if one.item.provider in kernel.providers]
+
+
+async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> set[_Held]:
+    """A mark whose lease is gone: the call may have happened. Gives those whose mark is no longer as we read it.
+
+    Their worker has taken it back or had its answer since: they are not in doubt, and their owner must not walk past.
+    """
+    if not orphaned:
+        return set()
+    attempts = [
+        FailedAttempt(one.item.id, one.item.marked_attempt, "crashed", "the worker was gone before the answer", at, at)
+        for one in orphaned
+        if (at := one.item.marked_at)
+    ]
+
+    async def write(tx: Tx) -> set[UUID]:
+        doubted = set(await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned]))
+        await finalize.insert_attempts(tx, shard=shard, attempts=[one for one in attempts if one.item_id in doubted])
+        return doubted
+
+    doubted = await kernel.db.persist(write)
+    for one in (one for one in orphaned if one.id in doubted):
+        log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
+        one.hand.orphan(one.id)
+    return {one for one in orphaned if one.id not in doubted}
+
+
+def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
+    item = one.item
+    return judge(
+        kernel.providers[item.provider].provider_class,
+        kernel.limits.doubt_policy,
+        attempts_left=_attempts_left(one),
+        resends_left=item.marked_attempt < one.hand.retry_for(item).attempts,
+        first_marked_at=item.first_marked_at or now,
+        now=now,
+        is_function=item.channel is Channel.FUNCTION,
+    )
+
+
+def _attempts_left(one: _Held) -> bool:
+    return one.item.attempts < one.hand.retry_for(one.item).attempts and not one.is_overdue_call
+
+
+async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], now: datetime) -> None:
+    if not held:
+        return
+    answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in held))
+    facts: dict[_Held, Fact] = {}
+    absent: list[_Held] = []
+    later: dict[_Held, datetime | None] = {}
+    for (one, verdict), evidence in zip(held.items(), answers, strict=True):
+        match evidence:
+            case Found(message_id):
+                facts[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
+            case Absent():
+                if not verdict.authoritative:
+                    later[one] = None
+                elif one.item.retry_at is None:
+                    later[one] = now + verdict.settle  # the doubt is new: it has not had its time yet
+                else:
+                    absent.append(one)
+            case CannotTell():
+                waited = now - (one.item.first_marked_at or now)
+                later[one] = now + max(ASK_AGAIN, verdict.settle) if waited < ASK_FOR else None
+            case _:
+                assert_never(evidence)
+    spent = [one for one in absent if not _attempts_left(one)]
+    facts |= {one: _spent(one) for one in spent}
+    await _record(kernel, shard, facts, now)
+    await _clear(kernel, shard, [one for one in absent if one not in spent])
+    await _schedule(kernel, shard, later)
+
+
+def _spent(one: _Held) -> Fact:
+    """It is proven not to have arrived, and there is no attempt left."""
+    return _fact(one, ItemStatus.FAILED, error=f"gave up after {one.item.attempts} attempts: none has arrived")
+
+
+async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
+    assert_no_transaction()
+    provider = kernel.providers[item.provider]
+    try:
+        async with asyncio.timeout(provider.call_deadline.total_seconds()):
+            return await provider.look_up(Doubtful(item.recipient, item.key, item.first_marked_at or now))
+    except TimeoutError:
+        return CannotTell("no answer in time")
+    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider must not take the batch with it
+        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
+            raise
+        log.exception("look_up_raised", item=str(item.id), provider=provider.name)
+        return CannotTell(f"{type(error).__name__}: {error}")
+
+
+def _fact(one: _Held, status: ItemStatus, *, message_id: str | None = None, error: str | None = None) -> Fact:
+    return Fact(
+        one.item.id,
+        one.hand.lease.fence,
+        one.item.marked_attempt,
+        status,
+        message_id=storable(message_id),
+        error=error,
+    )
+
+
+async def _record(kernel: Kernel, shard: Shard, facts: Mapping[_Held, Fact], now: datetime) -> None:
+    if not facts:
+        return
+    await kernel.db.persist(
+        lambda tx: finalize.finalize_items(tx, shard=shard, facts=list(facts.values()), now=now), alone=True
+    )
+    for one, fact in facts.items():
+        one.hand.learn(fact)
+
+
+async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_Held]) -> None:
+    if not absent:
+        return
+    items = [one.lost for one in absent]
+    await kernel.db.persist(lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items), alone=True)
+    for one in absent:
+        one.hand.clear(one.item.id)
+
+
+async def _schedule(kernel: Kernel, shard: Shard, later: Mapping[_Held, datetime | None]) -> None:
+    if not later:
+        return
+    items, times = [one.lost for one in later], list(later.values())
+    await kernel.db.persist(
+        lambda tx: finalize.schedule_doubtful_items(tx, shard=shard, items=items, retry_at=times), alone=True
+    )
+    for one, at in later.items():
+        one.hand.doubt(one.item.id, at)

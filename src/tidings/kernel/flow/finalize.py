@@ -1,0 +1,163 @@
+"""Record what providers said: facts by their mark, whatever became of the lease.
+
+Reached from deliver.py inside the transaction that also marks the next window; release.py moves the owner afterwards.
+Safe to repeat.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import assert_never
+
+import msgspec
+import structlog
+
+from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, judge
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Delivered, ItemStatus, Marked, Reserved
+from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.provider import Blind
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, tried_in_vain
+from tidings.domain.storable import storable, storable_json
+from tidings.kernel.calls.outages import outlasted_outage
+from tidings.kernel.kernel import Kernel
+from tidings.storage import finalize
+from tidings.storage.database import Tx
+from tidings.storage.finalize import Fact, FailedAttempt
+
+log = structlog.get_logger()
+
+
+class Landed(msgspec.Struct, frozen=True):
+    """A finished call with what decides its consequences."""
+
+    delivered: Delivered
+    item: Reserved
+    retry: RetryPolicy
+    lane: Lane
+    is_last: bool = False  # there is no time for another, whatever attempts are left
+
+
+def fact_of(kernel: Kernel, landed: Landed) -> Fact:
+    """Turn an outcome into what is stored."""
+    item, outcome = landed.delivered.item, landed.delivered.outcome
+    match outcome:
+        case Accepted():
+            return _success(item, outcome)
+        case Rejected(reason):
+            return _after_rejection(kernel, landed, reason)
+        case RetryLater():
+            return _after_refusal(kernel, landed, outcome)
+        case Unavailable(reason):
+            return _after_outage(kernel, landed, reason)
+        case Unknown(reason):
+            return _after_unknown(kernel, landed, reason)
+        case _:
+            assert_never(outcome)
+
+
+def _success(item: Marked, said: Accepted) -> Fact:
+    # The usual end, and therefore by place and without a look at what is not there.
+    result = None if said.result is None else storable_json(said.result)
+    status, message_id = SUCCESS_STATUS[item.channel], storable(said.message_id)
+    return Fact(item.id, item.fence, item.attempt, status, False, True, None, message_id, None, result)
+
+
+def _fact(
+    item: Marked,
+    status: ItemStatus,
+    *,
+    unknown: bool = False,
+    uses_attempt: bool = True,
+    retry_at: datetime | None = None,
+    error: str | None = None,
+) -> Fact:
+    return Fact(item.id, item.fence, item.attempt, status, unknown, uses_attempt, retry_at, error=storable(error))
+
+
+def _failed(item: Marked, reason: str) -> Fact:
+    return _fact(item, ItemStatus.FAILED, error=reason)
+
+
+def _after_rejection(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+    """A refusal for good is the end, unless an earlier call may have arrived and only this one was refused."""
+    item = landed.delivered.item
+    if landed.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
+        return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
+    log.warning("permanent_failure", **item.line)
+    return _failed(item, reason)
+
+
+def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    decision = after_refusal(
+        landed.retry,
+        outcome,
+        attempts=item.attempts,
+        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        now=now,
+        spread=kernel.spread(),
+    )
+    match decision:
+        case TryAgain(at):
+            log.info("retry_scheduled", **item.line, retry_at=at)
+            return _fact(item, ItemStatus.QUEUED, uses_attempt=outcome.uses_attempt, retry_at=at, error=outcome.reason)
+        case Exhausted(reason):
+            log.warning("retries_exhausted", **item.line)
+            # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
+            return (
+                _after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else _failed(item, reason)
+            )
+        case _:
+            assert_never(decision)
+
+
+def _after_outage(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+    """What could not begin says nothing about the item: it is as before its mark, unless it has waited too long."""
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    if given_up := outlasted_outage(kernel, landed.item, landed.lane, landed.retry, reason, now):
+        log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
+        return _after_unknown(kernel, landed, given_up) if landed.item.in_doubt else _failed(item, given_up)
+    # A doubtful item without a time would be held for a person.
+    retry_at = landed.item.retry_at or (now if landed.item.in_doubt else None)
+    return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
+
+
+def _after_unknown(kernel: Kernel, landed: Landed, reason: str, spent: str | None = None) -> Fact:
+    item, now = landed.delivered.item, landed.delivered.ended_at
+    verdict = judge(
+        kernel.providers[item.provider].provider_class,
+        kernel.limits.doubt_policy,
+        attempts_left=item.attempts < landed.retry.attempts and not landed.is_last,
+        resends_left=item.attempt < landed.retry.attempts and not landed.is_last,
+        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        now=now,
+        is_function=item.channel is Channel.FUNCTION,
+    )
+    match verdict:
+        case Spent():
+            log.warning("retries_exhausted", **item.line)
+            return _failed(item, spent or (reason if landed.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
+        case CallAgain():
+            retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())
+        case AskProvider(settle):
+            retry_at = now + settle
+        case GiveUp():
+            retry_at = now + timedelta(microseconds=1)  # resolve.py gives it up at the next look
+        case Hold():
+            retry_at = None
+        case _:
+            assert_never(verdict)
+    log.warning("in_doubt", item=str(item.id), provider=item.provider, attempt=item.attempt, reason=reason)
+    return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
+
+
+async def record_facts(
+    tx: Tx, shard: Shard, facts: Sequence[Fact], attempts: Sequence[FailedAttempt], now: datetime
+) -> None:
+    """Write facts, results and failed attempts."""
+    if results := [fact for fact in facts if fact.result is not None]:
+        await finalize.keep_results(tx, shard=shard, facts=results)
+    await finalize.finalize_items(tx, shard=shard, facts=facts, now=now)
+    if attempts:
+        await finalize.insert_attempts(tx, shard=shard, attempts=attempts)

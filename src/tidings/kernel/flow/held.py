@@ -1,0 +1,85 @@
+"""The items of one claimed owner, and what has been learned of them since they were read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tidings.domain.flow.execution import ItemState
+from tidings.domain.flow.item import ItemStatus, Payload, Reserved
+from tidings.domain.flow.lateness import Appointment
+from tidings.domain.flow.queue import Claimed
+from tidings.domain.flow.retry import RetryPolicy
+from tidings.storage.finalize import Fact
+from tidings.storage.load import LoadedItem
+from tidings.storage.outbox import Wanted
+
+
+@dataclass(slots=True)
+class Hand:
+    """What a worker holds of an execution or job while its lease lasts."""
+
+    lease: Claimed
+    retry_for: Callable[[Reserved], RetryPolicy]
+    states: dict[UUID, ItemState] = field(default_factory=dict)
+    open: dict[UUID, Reserved] = field(default_factory=dict)
+    postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called now; not before then
+    overdue: str | None = None  # why its owner has no more time
+    parked: bool = False  # its sequence is paused for everyone
+    withdrawn: str | None = None  # why nothing more is to leave for its owner: whom it was for is gone
+
+    def take(self, item: LoadedItem) -> None:
+        """Add an item as it was read."""
+        self.states[item.id] = item.state
+        if item.open:
+            self.open[item.id] = item.open
+
+    def due(self, now: datetime) -> list[Reserved]:
+        """The open items whose time has come. One that still looks marked is another's: it is read again first."""
+        return [
+            item
+            for item in self.open.values()
+            if item.marked_at is None and (item.retry_at is None or item.retry_at <= now)
+        ]
+
+    def wanted(self, item: Reserved, payload: Payload, appointment: Appointment | None = None) -> Wanted:
+        """One of its items, to be marked."""
+        return Wanted(item, self.lease.fence, payload, item.in_doubt, appointment)
+
+    def learn(self, fact: Fact) -> None:
+        """Add what became of a call."""
+        state = self.states[fact.id]
+        self.states[fact.id] = ItemState(
+            state.node,
+            fact.status,
+            fact.status is ItemStatus.QUEUED and (state.in_doubt or fact.unknown),
+            fact.retry_at,
+            state.attempts + 1 if fact.uses_attempt else state.attempts,
+            fact.message_id,
+            fact.error,
+            fact.result,
+        )
+        del self.open[fact.id]
+
+    def settle(self, id: UUID, status: ItemStatus, error: str) -> None:
+        """Add that an item was skipped or failed without a call."""
+        self.states[id] = replace(self.states[id], status=status, error=error, retry_at=None)
+        del self.open[id]
+
+    def doubt(self, id: UUID, retry_at: datetime | None) -> None:
+        """Add that an item is in doubt, and when it is looked at again by itself."""
+        self.states[id] = replace(self.states[id], in_doubt=True, retry_at=retry_at)
+        self.open[id] = replace(self.open[id], in_doubt=True, retry_at=retry_at)
+
+    def orphan(self, id: UUID) -> None:
+        """Add that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""
+        state, item = self.states[id], self.open[id]
+        self.states[id] = replace(state, in_doubt=True, retry_at=None, attempts=max(state.attempts - 1, 0))
+        self.open[id] = replace(item, in_doubt=True, retry_at=None, marked_at=None, attempts=max(item.attempts - 1, 0))
+
+    def clear(self, id: UUID) -> None:
+        """Add that a doubtful call is proven never to have arrived."""
+        self.states[id] = replace(self.states[id], in_doubt=False, retry_at=None)
+        self.open[id] = replace(self.open[id], in_doubt=False, retry_at=None)

@@ -1,0 +1,244 @@
+"""One batch of jobs, from claim to release: a job is a batch of items of a run, or the items of an event.
+
+Reached from engine.py. Its items exist already: plan_audience.py wrote a run's, which are rendered before their first
+mark, and event.py wrote an event's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+import structlog
+
+from tidings.domain.content.template import RenderFailed
+from tidings.domain.flow.doubt import LOOK_AGAIN
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Channel, ItemStatus, Payload, Reserved
+from tidings.domain.flow.queue import Claimed, Lane, Stop
+from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
+from tidings.domain.people.contact import CONTACT, Person
+from tidings.domain.workflows.definition import HTML_FIELDS
+from tidings.kernel import crash_points
+from tidings.kernel.calls.limits import hand_over, others_may_call_at, refresh_limits
+from tidings.kernel.calls.outages import left_until
+from tidings.kernel.calls.readiness import know_others
+from tidings.kernel.campaigns.rate import appointment_of, keep_time
+from tidings.kernel.flow.deliver import Flight, Parcel
+from tidings.kernel.flow.doubt import face_doubt
+from tidings.kernel.flow.executions import learn
+from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.job_history import Change, entry_of
+from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.people.contacts import Consents, load_people
+from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.start.event import load_event_work
+from tidings.storage import load, release
+from tidings.storage.database import Tx
+from tidings.storage.load import LoadedItem, LoadedJob, LoadedRun
+from tidings.storage.release import MovedJob, ReleasedJob
+
+log = structlog.get_logger()
+
+ROLL_UP_AFTER = timedelta(milliseconds=250)
+"""How long a finished job lets its run wait, so that a thousand jobs do not make a thousand roll-ups."""
+
+
+async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
+    """Call for what is due of each claimed job."""
+    now = await kernel.clock.now()
+    async with Keeper(kernel, shard, leases) as keeper:
+        await refresh_limits(kernel, now, ())
+        jobs, items, left = await _load(kernel, shard, lane, leases, now)
+        events = await load_event_work(kernel, shard, leases, jobs, now)
+        retry_for = partial(_retry_for, events.policies)
+        hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
+        for item in (*items, *events.items):
+            hands[item.owner].take(item)
+        again = await face_doubt(kernel, shard, lane, hands.values(), now)
+        moving = await settle_stopped(kernel, shard, hands, now)
+        runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
+        await keep_time(kernel, shard, runs, moving, now)
+        moving = await _ours(kernel, lane, runs, moving, now)
+        fresh = _fresh(moving, items, now)
+        people = await load_people(
+            kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
+        )
+        payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now, events.rules)) as flight:
+            learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
+        keeper.is_releasing = True
+        await _release(kernel, shard, hands, jobs, left)
+        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
+
+
+Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
+"""Jobs, the open items of those that can send something, and of the others when to look at them again."""
+
+
+async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed], now: datetime) -> Loaded:
+    ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
+    entries = [entry_of(kernel, id, Change.LOCKED, now) for id in ids]
+    held = {lease.id: lease for lease in leases}
+
+    async def read(tx: Tx) -> Loaded:
+        jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
+        taken = {job.id: job for job in jobs}  # without those whose lease is lost already
+        left = {id: until for id in taken if (until := _left_until(kernel, lane, held[id], taken[id], now))}
+        run_ids = {job.id: job.run_id for job in jobs if job.run_id and job.id not in left}
+        ids_of_runs, runs = list(run_ids), list(run_ids.values())
+        items = await load.load_job_items(tx, shard=shard, ids=ids_of_runs, run_ids=runs) if runs else []
+        return taken, items, left
+
+    jobs, items, left = await kernel.db.persist(read)
+    for run_id in _runs_of(jobs.values()) - kernel.runs.keys():
+        await _load_run(kernel, run_id)
+        await wake_run(kernel, run_id, now)  # its first job is locked: it is running
+    return jobs, items, left
+
+
+def _left_until(kernel: Kernel, lane: Lane, lease: Claimed, job: LoadedJob, now: datetime) -> datetime | None:
+    """When to look at a job again whose run could send nothing now; a run that is not known yet is looked at."""
+    run = kernel.runs.get(job.run_id) if job.run_id else None
+    return left_until(kernel, lease, run, lane, now) if run else None
+
+
+def _runs_of(jobs: Iterable[LoadedJob]) -> set[UUID]:
+    """The runs that these jobs are of; an event's job has none."""
+    return {job.run_id for job in jobs if job.run_id}
+
+
+def _retry_for(policies: Mapping[UUID, RetryPolicy], item: Reserved) -> RetryPolicy:
+    return policies.get(item.id, CAMPAIGN)
+
+
+async def _load_run(kernel: Kernel, run_id: UUID) -> None:
+    shard = kernel.shard_of(run_id)
+    runs = await kernel.db.persist(lambda tx: load.load_runs(tx, shard=shard, ids=[run_id]), alone=True)
+    kernel.runs.update(runs)
+
+
+async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
+    """Have a run rolled up soon; it is in a shard of its own, so this has a transaction of its own."""
+    shard = kernel.shard_of(run_id)
+    await kernel.db.persist(lambda tx: release.wake_owner(tx, shard=shard, id=run_id, at=at), alone=True)
+    kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def _ours(
+    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
+) -> Mapping[UUID, Hand]:
+    """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
+    others = {id: run.provider for id, run in runs.items() if id in hands and run.provider not in kernel.providers}
+    await know_others(kernel, others.values(), now)
+    for id, provider in others.items():
+        due = [item.id for item in hands[id].due(now) if not item.in_doubt]
+        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
+    return {id: hand for id, hand in hands.items() if id not in others}
+
+
+def _fresh(hands: Mapping[UUID, Hand], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
+    """What is due and was never marked, and so not rendered either."""
+    due = {item.id for hand in hands.values() for item in hand.due(now) if item.payload is None}
+    return [item for item in items if item.id in due]
+
+
+async def _render(
+    kernel: Kernel,
+    shard: Shard,
+    jobs: Mapping[UUID, LoadedJob],
+    hands: Mapping[UUID, Hand],
+    fresh: Sequence[LoadedItem],
+    people: Mapping[UUID, Person],
+    now: datetime,
+) -> Mapping[UUID, Payload]:
+    """Render what is fresh; an item whose template fails is failed with the reason."""
+    rendered = await kernel.renderer.render(
+        [_render_job(kernel.runs[run_id], item, people, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
+    )
+    crash_points.reach("after_render")
+    results = list(zip(fresh, rendered, strict=True))
+    failures = [
+        Settlement(hands[item.owner], item.id, ItemStatus.FAILED, result.reason)
+        for item, result in results
+        if isinstance(result, RenderFailed)
+    ]
+    await settle(kernel, shard, failures, now)
+    return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
+
+
+def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person], now: datetime) -> RenderJob:
+    """A message with the run's own data, and with the contact as it is now or what the plain list says of them."""
+    data = {**run.data, **(item.data or {})}
+    contact_id = item.open.contact_id if item.open else None
+    if contact_id and contact_id in people:
+        data[CONTACT] = people[contact_id].data
+    post = data.get("post")
+    templates = (
+        {"body": str(post["body"])} if run.channel is Channel.SOCIAL and isinstance(post, Mapping) else run.content
+    )
+    return RenderJob(templates=templates, data=data, html_fields=HTML_FIELDS, now=now)
+
+
+def _parcels(
+    hands: Mapping[UUID, Hand],
+    runs: Mapping[UUID, LoadedRun],
+    payloads: Mapping[UUID, Payload],
+    again: set[UUID],
+    now: datetime,
+) -> list[Parcel]:
+    return [
+        Parcel(
+            hand.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
+            hand.retry_for(item),
+        )
+        for id, hand in hands.items()
+        for item in hand.due(now)
+        if not item.in_doubt or item.id in again
+    ]
+
+
+async def _release(
+    kernel: Kernel,
+    shard: Shard,
+    hands: Mapping[UUID, Hand],
+    jobs: Mapping[UUID, LoadedJob],
+    left: Mapping[UUID, datetime],
+) -> None:
+    now = await kernel.clock.now()
+    moves = [_move(kernel, hand, left.get(id) or _due_at(hand, now), now) for id, hand in hands.items()]
+
+    async def write(tx: Tx) -> list[ReleasedJob]:
+        released = await release.release_jobs(tx, shard=shard, moves=moves, now=now)
+        crash_points.reach("before_release_commit")
+        return released
+
+    released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
+    crash_points.reach("after_release")
+    lost = hands.keys() - {job.id for job in released}
+    for id in lost:
+        log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
+    # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
+    done = {job.run_id for job in released if job.run_id and job.done}
+    for run_id in done | _runs_of(jobs[id] for id in lost):
+        await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
+
+
+def _due_at(hand: Hand, now: datetime) -> datetime:
+    """When a job that is not done is due: at the first retry of its items, or parked when all are in doubt."""
+    times = [
+        hand.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
+        for id, state in hand.states.items()
+        if state.status is ItemStatus.QUEUED
+    ]
+    return min(times, default=now)
+
+
+def _move(kernel: Kernel, hand: Hand, due_at: datetime, now: datetime) -> MovedJob:
+    if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
+        due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
+    error = given_up(kernel, hand)
+    entry = entry_of(kernel, hand.lease.id, Change.ENDED, now)
+    return MovedJob(hand.lease, due_at, entry, error is not None, error)

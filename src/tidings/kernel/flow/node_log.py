@@ -1,0 +1,72 @@
+"""What nodes other than sends did, for the log: what they saw, produced, how long it took, and their error.
+
+Reached from release.py, which writes it in the transaction that moves the execution; a send's outbox rows say it all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from functools import lru_cache
+
+from tidings.domain.flow.execution import Execution
+from tidings.domain.flow.graph import Branch, Delay, Schedule, failure_in
+from tidings.domain.people.contact import CONTACT
+from tidings.kernel.flow.plan import Case
+from tidings.storage.release import LogEntry
+
+
+def log_entries(case: Case, execution: Execution, now: datetime) -> Iterable[LogEntry]:
+    """One entry for each node whose result is new in this step."""
+    return _entries(case, execution, now) if case.graph.logged else ()
+
+
+def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
+    known = case.loaded.execution.vars
+    seen = set(known)
+    for name, result in execution.vars.items():
+        node = case.graph.logged.get(name)
+        if node and name not in known:
+            error, at = failure_in(result), _passed_at(case, name, now)
+            yield LogEntry(
+                execution_id=case.hand.lease.id,
+                node=name,
+                status="failed" if error else "completed",
+                output=result if isinstance(result, Mapping) else {},
+                at=at,
+                saw=_saw(case, node, execution),
+                started_at=_started_at(case, node, at),
+                error=error,
+                seen=case.graph.beside(name, seen),
+            )
+        seen.add(name)
+
+
+def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str, object] | None:
+    """A delay goes by the time it was given; a branch by everything, of which only the contact changes later."""
+    if isinstance(node, Branch):
+        return {CONTACT: execution.input.get(CONTACT)} if case.person else None
+    if node.schedule is not None:
+        return _fields(node.schedule)
+    return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
+
+
+@lru_cache(maxsize=1024)
+def _fields(schedule: Schedule) -> Mapping[str, object]:
+    """A schedule as it is logged; the same for everybody of a wave, and dear to make."""
+    return asdict(schedule)
+
+
+def _passed_at(case: Case, node: str, now: datetime) -> datetime:
+    """Before the calls of this step, or after them."""
+    return case.walked_at if case.walked_at and node in case.walked else now
+
+
+def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | None:
+    """When its turn came; a node that was reached in this very step took no time."""
+    ready = next((one for one in case.loaded.execution.frontier.ready if one.node == node.id), None)
+    if ready is None:
+        return now
+    if isinstance(node, Branch):
+        return min(ready.due_at, now)
+    # The time that it waited for took the place of its own.
+    return ready.due_at - node.wait if node.until is None and node.schedule is None else None

@@ -1,0 +1,41 @@
+"""Tell that an execution failed: what its workflow names as `onError` is an item like any other, planned once.
+
+Reached from plan.py, and from release.py, which keeps a failed execution in the queue until that item exists.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.flow.execution import Execution, ExecutionStatus, ItemState
+from tidings.domain.flow.graph import ON_ERROR, Doer, Graph
+from tidings.kernel.kernel import Kernel
+from tidings.storage import load
+from tidings.storage.load import LoadedExecution
+
+Failure = Mapping[str, str]
+
+
+def report_of(graph: Graph, execution: Execution, items: Iterable[ItemState]) -> Doer | None:
+    """What is still to be planned because an execution failed; planned once, it is never planned again."""
+    if graph.on_error is None or execution.status is not ExecutionStatus.FAILED:
+        return None
+    return None if any(item.node == ON_ERROR for item in items) else graph.on_error
+
+
+async def read_failures(kernel: Kernel, failed: Sequence[LoadedExecution]) -> Mapping[UUID, Failure]:
+    """What the templates of `onError` see as `error`, by execution."""
+    if not failed:
+        return {}
+    read = partial(load.name_workflows, versions=sorted({one.version_id for one in failed}))
+    names = await kernel.db.persist(read, alone=True)
+    return {one.execution.id: _failure(one.execution, names[one.version_id]) for one in failed}
+
+
+def _failure(execution: Execution, workflow: str) -> Failure:
+    return {
+        "message": execution.error or "",
+        "node": execution.error_node or "",
+        "execution": str(execution.id),
+        "workflow": workflow,
+    }

@@ -1,0 +1,219 @@
+"""See what there is, and check the promises. Reads only; views, metrics and commands go through here."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import merge
+from typing import TypeVar
+from uuid import UUID
+
+from tidings.domain.campaigns.run import Counts, JobStatus, run_status
+from tidings.domain.errors import NotFound
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.words import ShownStatus
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.double_keys import find_double_keys
+from tidings.storage import deploy, observe, resolve, verify
+from tidings.storage.database import Tx
+from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownRun, StoredExecution
+from tidings.storage.resolve import FoundItem
+from tidings.storage.verify import Offence
+
+Result = TypeVar("Result")
+
+CONTRACT = (
+    "outbox_status_check",
+    "outbox_skipped_status_check",
+    "outbox_idempotency_key",
+    "outbox_idempotency_key_check",
+    "outbox_in_doubt_check",
+    "executions_idempotency_key",
+    "jobs_terminal_check",
+    "runs_planned_check",
+)
+MOST_OFFENCES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run with its counts, which always add up to what was planned."""
+
+    run: ShownRun
+    counts: Counts
+    in_doubt: int
+
+    @property
+    def queued(self) -> int:
+        """Open items that are not in doubt."""
+        return self.counts.open - self.in_doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One promise, and the rows that break it."""
+
+    name: str
+    promise: str
+    offences: Sequence[Offence]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Everything there is, by status."""
+
+    items: Counter[str] = field(default_factory=Counter)
+    executions: Counter[ShownStatus] = field(default_factory=Counter)
+    live: int = 0
+    due: int = 0
+    leased: int = 0
+
+
+async def show_execution(kernel: Kernel, id: UUID) -> StoredExecution:
+    """One execution, or NotFound."""
+    shard = kernel.shard_of(id)
+    found = await kernel.db.persist(lambda tx: observe.find_execution(tx, shard=shard, id=id), alone=True)
+    if found is None:
+        raise NotFound(f"there is no execution {id}")
+    return found
+
+
+async def show_run(kernel: Kernel, id: UUID) -> RunView:
+    """One run with its counts, or NotFound."""
+    home = kernel.shard_of(id)
+
+    async def read(tx: Tx) -> RunView:
+        run = await observe.find_run(tx, shard=home, id=id)
+        if run is None:
+            raise NotFound(f"there is no run {id}")
+        counts, in_doubt = Counts(0), 0
+        for shard in kernel.every_shard():
+            for part in (await deploy.sum_jobs(tx, shard=shard, run_id=id)).values():
+                counts += part
+            in_doubt += await observe.count_doubtful_items(tx, shard=shard, run_id=id)
+        return RunView(run, counts, in_doubt)
+
+    return await _in_one_moment(kernel, read)
+
+
+async def list_items(kernel: Kernel, workspace: Workspace, where: ItemFilter, limit: int = 50) -> list[FoundItem]:
+    """Items, newest first."""
+    shards = await _in_every_shard(
+        kernel,
+        partial(observe.list_items, tenant=workspace.tenant, workspace=workspace.name, where=where, limit=limit),
+    )
+    return list(merge(*shards, key=lambda item: item.id, reverse=True))[:limit]
+
+
+async def list_in_doubt(kernel: Kernel, workspace: Workspace, limit: int = 50) -> list[FoundItem]:
+    """Items in doubt, oldest first."""
+    shards = await _in_every_shard(
+        kernel,
+        partial(observe.list_doubtful_items, tenant=workspace.tenant, workspace=workspace.name, limit=limit),
+    )
+    return list(merge(*shards, key=lambda item: item.id))[:limit]
+
+
+async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+    """One item, what went wrong with it, and what people did about it; or NotFound."""
+    shard = kernel.shard_of(id)
+
+    async def read(tx: Tx) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+        item = await resolve.find_item(tx, shard=shard, id=id)
+        if item is None:
+            raise NotFound(f"there is no item {id}")
+        attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
+        return item, attempts, await observe.list_audit(tx, shard=shard, subject_id=id)
+
+    return await _in_one_moment(kernel, read)
+
+
+async def show_history(kernel: Kernel, id: UUID) -> list[AuditEntry]:
+    """What was done to an execution, run or item."""
+    shard = kernel.shard_of(id)
+    return await kernel.db.persist(lambda tx: observe.list_audit(tx, shard=shard, subject_id=id), alone=True)
+
+
+async def totals(kernel: Kernel) -> Totals:
+    """Count everything; for dashboards of small installations, demos and tests."""
+    now = await kernel.clock.now()
+    sums = Totals()
+
+    async def read(tx: Tx, *, shard: Shard) -> None:
+        for status, in_doubt, count in await observe.count_items(tx, shard=shard):
+            sums.items["in_doubt" if in_doubt else status] += count
+        sums.executions.update(await observe.count_executions(tx, shard=shard))
+        for load in (await observe.count_queue(tx, shard=shard, now=now)).values():
+            sums.live, sums.due, sums.leased = sums.live + load.live, sums.due + load.due, sums.leased + load.leased
+
+    await _in_every_shard(kernel, read)
+    return sums
+
+
+async def verify_promises(kernel: Kernel) -> list[Check]:
+    """Check the promises 1 to 4 in one snapshot of a live database."""
+
+    async def read(tx: Tx) -> list[Check]:
+        missing = await verify.missing_constraints(tx, names=CONTRACT)
+        checks = [Check("contract", "1 the contract is in the database", [_lacks(name) for name in missing])]
+        for name, promise, rows in _ROW_CHECKS:
+            found: list[Offence] = []
+            for shard in kernel.every_shard():
+                found += await rows(tx, shard=shard, limit=MOST_OFFENCES)
+            checks.append(Check(name, promise, found))
+        doubled = await find_double_keys(kernel, tx, MOST_OFFENCES)
+        checks.append(Check("keys", "1 an idempotency key is in one shard, so it is there once", doubled))
+        return [*checks, Check("runs", "4 a run's status follows from its jobs", await _wrong_runs(kernel, tx))]
+
+    return await _in_one_moment(kernel, read)
+
+
+_RowCheck = Callable[..., Awaitable[list[Offence]]]
+_ROW_CHECKS: Sequence[tuple[str, str, _RowCheck]] = (
+    ("marks", "1 nothing goes out without a committed mark", verify.unkeyed_sends),
+    ("doubles", "2 one intention is one item", verify.double_items),
+    ("lost items", "3 every open item will be looked at", verify.lost_items),
+    ("lost executions", "3 every open execution is in the queue", verify.lost_executions),
+    ("lost jobs", "3 every open job is in the queue", verify.lost_jobs),
+    ("lost runs", "3 every open run is in the queue", verify.lost_runs),
+    ("lost events", "3 every event is routed or will be", verify.lost_events),
+    ("queue", "3 whatever is in the queue exists", verify.ownerless_rows),
+    ("counts", "3 planned is the sum of what became of it", verify.miscounted_jobs),
+    ("jobs", "4 a job ends only when every item has", verify.early_jobs),
+)
+
+
+async def _wrong_runs(kernel: Kernel, tx: Tx) -> list[Offence]:
+    jobs: dict[UUID, list[tuple[JobStatus, Counts]]] = {}
+    for shard in kernel.every_shard():
+        for run_id, share in (await verify.jobs_of_runs(tx, shard=shard)).items():
+            jobs.setdefault(run_id, []).extend(share)
+    offences = []
+    for shard in kernel.every_shard():
+        for run in await verify.ended_runs(tx, shard=shard):
+            own = jobs.get(run.id, [])
+            due = run_status(run.planned, True, own)
+            planned = sum(counts.planned for _, counts in own)
+            if due is not run.status:
+                offences.append(Offence(run.id, f"is {run.status} where its jobs make it {due}"))
+            if planned != run.planned:
+                offences.append(Offence(run.id, f"planned {run.planned}, but its jobs have {planned}"))
+    return offences
+
+
+def _lacks(name: str) -> Offence:
+    return Offence(UUID(int=0), f"the constraint {name} is missing or not validated; run 'tidings db migrate'")
+
+
+async def _in_one_moment(kernel: Kernel, read: Callable[[Tx], Awaitable[Result]]) -> Result:
+    async with kernel.db.transaction(snapshot=True) as tx:
+        return await read(tx)
+
+
+async def _in_every_shard(kernel: Kernel, read: Callable[..., Awaitable[Result]]) -> list[Result]:
+    return list(
+        await asyncio.gather(
+            *(kernel.db.persist(partial(read, shard=shard), alone=True) for shard in kernel.every_shard())
+        )
+    )

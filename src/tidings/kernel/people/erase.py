@@ -1,0 +1,137 @@
+"""Take a deleted contact out of the work for it: what goes on is stopped, what is kept keeps only its outcome.
+
+Reached from resources/contact_erasure.py when a contact is deleted, and from executions.py and event_people.py for what
+was held or stored meanwhile. Bounded statements, each alone: together they would hold locks against the order that
+facts take them in. Safe to repeat.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import ItemId, ItemStatus
+from tidings.domain.flow.queue import Lane
+from tidings.domain.people.contact import DELETED
+from tidings.domain.people.recipients import Audience
+from tidings.kernel.kernel import Kernel
+from tidings.storage import erase, outbox
+from tidings.storage.database import Tx
+
+ERASED = "erased with the contact"
+PAGE = 200
+
+Statement = Callable[[Tx], Awaitable[object]]
+Decisions = Sequence[Mapping[str, object]]
+
+
+async def erase_everywhere(kernel: Kernel, contact_id: UUID) -> None:
+    """Stop and erase the work for a contact in every shard: executions are where their keys are."""
+    for shard in kernel.every_shard():
+        await erase_work(kernel, shard, [contact_id])
+        for lane in (Lane.TRANSACTIONAL, Lane.SEQUENCES, Lane.CAMPAIGNS):
+            kernel.notifier.tell(shard, lane)
+
+
+async def erase_work(kernel: Kernel, shard: Shard, contact_ids: Iterable[UUID | None]) -> None:
+    """Stop and erase what one shard has for deleted contacts."""
+    for contact_id in filter(None, contact_ids):
+        now = await kernel.clock.now()
+        await _each_page(
+            kernel,
+            partial(erase.list_executions_to_erase, shard=shard, contact_id=contact_id),
+            partial(_erase_executions, kernel, shard, now),
+        )
+        await _each_page(
+            kernel,
+            partial(erase.list_items_to_erase, shard=shard, contact_id=contact_id),
+            partial(_erase_own_items, kernel, shard, now),
+        )
+        for audience in Audience:
+            await _each_page(
+                kernel,
+                partial(erase.list_events_to_erase, shard=shard, contact_id=contact_id, audience=audience),
+                partial(_erase_events, kernel, shard, now, audience),
+            )
+
+
+async def _each_page(
+    kernel: Kernel, list_page: Callable[..., Awaitable[list[UUID]]], work: Callable[[list[UUID]], Awaitable[None]]
+) -> None:
+    after: UUID | None = None
+    while True:
+        page = await kernel.db.persist(partial(list_page, after=after, limit=PAGE), alone=True)
+        if page:
+            await work(page)
+        if len(page) < PAGE:
+            return
+        after = page[-1]
+
+
+async def _erase_executions(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
+    await _alone(kernel, partial(erase.stop_work, shard=shard, ids=ids, now=now))
+    find = partial(erase.find_items_of_executions, shard=shard, ids=ids)
+    await _erase_items(kernel, shard, await kernel.db.persist(find, alone=True))
+    await _alone(
+        kernel,
+        partial(erase.erase_executions, shard=shard, ids=ids, deleted=DELETED, erased=ERASED),
+        partial(erase.erase_log, shard=shard, ids=ids, erased=ERASED),
+        partial(erase.erase_history, shard=shard, ids=ids),
+    )
+
+
+async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
+    """What was not called for is skipped, in jobs too; a call that is in the air or in doubt stays what it is."""
+    skip = partial(
+        outbox.settle_unmarked_items,
+        shard=shard,
+        ids=[ItemId(id) for id in ids],
+        statuses=[ItemStatus.SKIPPED] * len(ids),
+        errors=[DELETED] * len(ids),
+        now=now,
+    )
+    await _alone(kernel, skip, partial(erase.wake_owners, shard=shard, ids=ids, now=now))
+    await _erase_items(kernel, shard, ids)
+
+
+async def _erase_events(kernel: Kernel, shard: Shard, now: datetime, audience: Audience, ids: Sequence[UUID]) -> None:
+    """An event is about its lead, and is erased with it as a whole; others it merely writes to, and goes on without.
+
+    What was written to the others stays theirs; but a fallback was told of everybody.
+    """
+    is_whole = audience is Audience.LEAD
+    found = await kernel.db.persist(partial(erase.find_events_to_erase, shard=shard, ids=ids), alone=True)
+    jobs = [one.job_id for one in found if one.job_id]
+    if is_whole and jobs:
+        await _alone(kernel, partial(erase.stop_work, shard=shard, ids=jobs, now=now))
+    find = partial(erase.find_items_of_events, shard=shard, ids=ids, fallbacks_only=not is_whole)
+    items = await kernel.db.persist(find, alone=True)
+    if items:
+        await _erase_own_items(kernel, shard, now, items)
+    emptied = [one._replace(decisions=_unexplained(one.decisions, None if is_whole else audience)) for one in found]
+    await _alone(
+        kernel, partial(erase.erase_events, shard=shard, events=emptied, audience=None if is_whole else audience)
+    )
+
+
+def _unexplained(decisions: Decisions | None, audience: Audience | None) -> Decisions | None:
+    """Decisions without their reasons, which may hold what was given as an address: those about one, or (None) all."""
+    if decisions is None:
+        return None
+    return [{**one, "reason": ERASED} if audience in {None, one.get("audience")} else dict(one) for one in decisions]
+
+
+async def _erase_items(kernel: Kernel, shard: Shard, ids: Sequence[UUID]) -> None:
+    if ids:
+        await _alone(
+            kernel,
+            partial(erase.erase_items, shard=shard, ids=ids, deleted=DELETED, erased=ERASED),
+            partial(erase.erase_attempts, shard=shard, ids=ids, erased=ERASED),
+            partial(erase.erase_history, shard=shard, ids=ids),
+        )
+
+
+async def _alone(kernel: Kernel, *statements: Statement) -> None:
+    for statement in statements:
+        await kernel.db.persist(statement, alone=True)

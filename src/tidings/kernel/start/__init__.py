@@ -1,0 +1,1 @@
+"""What brings work in: define, trigger, enroll, event."""

@@ -1,0 +1,265 @@
+"""Enroll contacts in a sequence by the thousand, and pause, resume, cancel or wake many enrollments at once.
+
+An enrollment is an execution with a contact, in the contact's shard, under the key `<contact>:<n>`: n grows with each
+re-entry, and the unique index lets a contact be in a sequence once at a time. Reached from resources/enrollments.py.
+Everything is a chunk at a time, each chunk one transaction of one shard and safe to repeat, so a crash in the middle
+leaves the rest to a second try.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.content.lacks import attributes_in
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.queue import Lane, Stop
+from tidings.domain.people.audience import Audience
+from tidings.domain.workflows.requirements import templates_in
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.people.audience_chunks import count_lacking, pick_by
+from tidings.kernel.start.enroller import CHUNK, Enroller, Enrolling, OpenSequence
+from tidings.storage import enroll
+from tidings.storage.audience import Picked, pick_named_contacts
+from tidings.storage.enroll import Choice, EnrolledChunk, Found
+
+LOOK_CHUNK = 2_000
+"""Enrollments looked at in one statement when many are paused, resumed, cancelled or woken."""
+SHARDS_AT_ONCE = 4
+"""However many shards there are: the other connections are for others."""
+FIRST = UUID(int=0)
+__all__ = [
+    "Choice",
+    "Enroller",
+    "Enrolling",
+    "OpenSequence",
+    "Told",
+    "enroll_audience",
+    "find_people",
+    "follow_pause",
+    "stop_chosen",
+    "unpark",
+]
+
+
+Told = Callable[[Enrolling], None]
+
+
+async def enroll_audience(
+    kernel: Kernel,
+    sequence: OpenSequence,
+    audience: Audience,
+    *,
+    triggered_by: str,
+    include_cancelled: bool = False,
+    dry_run: bool = False,
+    on_progress: Told | None = None,
+) -> Enrolling:
+    """Enroll everybody who is meant, or only count what that would do; every shard on its own, a chunk at a time."""
+    now = await kernel.clock.now()
+    enroller = Enroller(kernel, sequence, triggered_by, now, include_cancelled=include_cancelled)
+    printed = attributes_in(templates_in(sequence.graph))
+    batch = _Batch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress, printed)
+    await in_every_shard(kernel, batch.enroll_shard)
+    return batch.counts
+
+
+@dataclass(slots=True)
+class _Batch:
+    """One audience on its way into a sequence."""
+
+    kernel: Kernel
+    workspace: Workspace
+    audience: Audience
+    enroller: Enroller
+    dry_run: bool
+    on_progress: Told | None
+    printed: Collection[str]
+    """The attributes of a contact that the steps print."""
+    counts: Enrolling = field(default_factory=Enrolling)
+
+    async def enroll_shard(self, shard: Shard) -> None:
+        """The named, then those who match and were not named."""
+        excluded = set(self.audience.exclude_contact_ids)
+        named = [id for id in self.audience.contact_ids if self.kernel.shard_of(id) == shard and id not in excluded]
+        for ids in _chunks(named, CHUNK):
+            people = await find_people(self.kernel, shard, self.workspace, ids)
+            self.counts.not_found += len(ids) - len(people)
+            await self._enroll(shard, people)
+        if self.audience.has_filter:
+            await self._enroll_matching(shard, excluded | set(named))
+
+    async def _enroll_matching(self, shard: Shard, without: Collection[UUID]) -> None:
+        """A chunk goes in by one statement if it may, and is looked at one by one if somebody was left out."""
+        found, after = _found(self.audience), FIRST
+        while True:
+            chunk = EnrolledChunk(CHUNK, None, 0)
+            if not (without or self.dry_run):
+                chunk = await self.enroller.enroll_next(shard, found, after)
+            if chunk.enrolled < chunk.picked:
+                page = await self._pick(shard, after)
+                await self._enroll(shard, [person for person in page if person.id not in without])
+                chunk = EnrolledChunk(len(page), page[-1].id if page else None, 0)
+            else:
+                self.counts.enrolled += chunk.enrolled
+                self._tell(shard)
+            if chunk.picked < CHUNK or chunk.last is None:
+                return
+            after = chunk.last
+
+    async def _pick(self, shard: Shard, after: UUID) -> Sequence[Picked]:
+        pick = partial(
+            pick_by(self.audience),
+            shard=shard,
+            tenant=self.workspace.tenant,
+            workspace=self.workspace.name,
+            made_by=await self.kernel.clock.now(),
+            after=after,
+            limit=CHUNK,
+        )
+        return await self.kernel.db.persist(pick, alone=True)
+
+    async def _enroll(self, shard: Shard, people: Sequence[Picked]) -> None:
+        share = await self.enroller.enroll(shard, people, dry_run=self.dry_run)
+        share.add_to(self.counts)
+        if self.dry_run:
+            self.counts.lacking.update(await count_lacking(self.kernel, shard, list(share.new), self.printed))
+        self._tell(shard)
+
+    def _tell(self, shard: Shard) -> None:
+        if not self.dry_run:
+            self.kernel.notifier.tell(shard, Lane.SEQUENCES)
+        if self.on_progress:
+            self.on_progress(self.counts)
+
+
+def _found(audience: Audience) -> Found:
+    """By the index that narrows most: a tag's, a company's, a status's."""
+    ways = (("tag", audience.tag), ("company", audience.company), ("status", audience.status))
+    by = next((name for name, value in ways if value is not None), "all")
+    return Found(by, audience.company, audience.tag, audience.status)
+
+
+async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]]) -> None:
+    """Do something in all shards, a few at a time."""
+    room = asyncio.Semaphore(SHARDS_AT_ONCE)
+
+    async def one(shard: Shard) -> None:
+        async with room:
+            await work(shard)
+
+    tasks = [asyncio.create_task(one(shard)) for shard in kernel.every_shard()]
+    try:
+        await asyncio.gather(*tasks)
+    finally:  # what failed in one shard ends the whole; a repeat does the rest
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
+    """Those of these contacts that are there and of this workspace, in the order of their ids."""
+    find = partial(
+        pick_named_contacts,
+        shard=shard,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
+        ids=ids,
+        made_by=await kernel.clock.now(),
+    )
+    return sorted(await kernel.db.persist(find, alone=True), key=lambda one: one.id)
+
+
+async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:
+    """Pause, cancel or (None) resume every enrollment that is chosen; give for how many that was new."""
+    now = await kernel.clock.now()
+    stopped = 0
+
+    async def stop_shard(shard: Shard) -> None:
+        nonlocal stopped
+        async for page in _chosen(kernel, shard, workflow_id, choice):
+            ids = [id for id, meant in page.items() if meant]
+            asked = await stop_some(kernel, shard, ids, stop, now) if ids else set()
+            stopped += len(asked)  # not in one with the await: shards count side by side
+
+    await in_every_shard(kernel, stop_shard)
+    if stop and stopped:
+        await kernel.notifier.tell_sequences_stopped()
+    return stopped
+
+
+async def stop_some(kernel: Kernel, shard: Shard, ids: Sequence[UUID], stop: Stop | None, now: datetime) -> set[UUID]:
+    """Ask these enrollments of one shard; give those for whom that is new."""
+    ask = partial(enroll.stop_enrollments, shard=shard, ids=ids, stop=stop, now=now)
+    asked = await kernel.db.persist(ask, alone=True)
+    kernel.notifier.tell(shard, Lane.SEQUENCES)
+    return asked
+
+
+async def _chosen(
+    kernel: Kernel, shard: Shard, workflow_id: UUID, choice: Choice
+) -> AsyncIterator[Mapping[UUID, bool]]:
+    if choice.contact_ids is None:
+        async for page in _walk(kernel, shard, workflow_id, partial(enroll.choose_enrollments, choice=choice)):
+            yield page
+        return
+    for ids in _chunks([id for id in choice.contact_ids if kernel.shard_of(id) == shard], LOOK_CHUNK):
+        find = partial(
+            enroll.choose_enrollments_of_contacts,
+            shard=shard,
+            workflow_id=workflow_id,
+            choice=choice,
+            contact_ids=ids,
+        )
+        yield await kernel.db.persist(find, alone=True)
+
+
+def _chunks(ids: Sequence[UUID], size: int) -> Iterable[Sequence[UUID]]:
+    return (ids[first : first + size] for first in range(0, len(ids), size))
+
+
+async def follow_pause(kernel: Kernel, workflow_id: UUID, *, paused: bool) -> None:
+    """After a sequence is paused or resumed, have what is marked of it taken back, or whoever waits for it go on."""
+    if paused:
+        await kernel.notifier.tell_sequences_stopped()
+    else:
+        await unpark(kernel, workflow_id)
+
+
+async def unpark(kernel: Kernel, workflow_id: UUID) -> int:
+    """After a sequence is resumed, make due whoever waits beyond their planned time; give how many.
+
+    Safe to repeat, and nobody depends on it alone: whoever is parked looks again within the hour.
+    """
+    now = await kernel.clock.now()
+    woken = 0
+
+    async def wake_shard(shard: Shard) -> None:
+        nonlocal woken
+        async for page in _walk(kernel, shard, workflow_id, enroll.find_parked_enrollments):
+            ids = [id for id, parked in page.items() if parked]
+            if ids:
+                wake = partial(enroll.wake_enrollments, shard=shard, ids=ids, now=now)
+                live = await kernel.db.persist(wake, alone=True)
+                woken += live
+                kernel.notifier.tell(shard, Lane.SEQUENCES)
+
+    await in_every_shard(kernel, wake_shard)
+    return woken
+
+
+async def _walk(
+    kernel: Kernel, shard: Shard, workflow_id: UUID, look: Callable[..., Awaitable[dict[UUID, bool]]]
+) -> AsyncIterator[Mapping[UUID, bool]]:
+    """Every enrollment of a sequence in one shard, by id, a bounded statement at a time."""
+    after = FIRST
+    while True:
+        find = partial(look, shard=shard, workflow_id=workflow_id, after=after, limit=LOOK_CHUNK)
+        page = await kernel.db.persist(find, alone=True)
+        if page:
+            yield page
+            after = next(reversed(page))
+        if len(page) < LOOK_CHUNK:
+            return

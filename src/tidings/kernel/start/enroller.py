@@ -1,0 +1,272 @@
+"""Enroll contacts in one sequence, a chunk of a shard at a time.
+
+Reached from enroll.py. Most chunks go in by one statement; whoever that leaves out, because they are or were in the
+sequence or have a zone that is new, is looked at one by one. An id is made from the contact and the call, so that after
+an unknown commit, and at a second try, everybody knows what was theirs.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.content.lacks import Lack, lacks_of
+from tidings.domain.flow.execution import begin
+from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph
+from tidings.domain.flow.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
+from tidings.domain.flow.queue import Lane
+from tidings.kernel import crash_points
+from tidings.kernel.kernel import Kernel
+from tidings.storage import enroll
+from tidings.storage.audience import Picked
+from tidings.storage.database import Tx
+from tidings.storage.enroll import EnrolledChunk, Entrance, Found, FoundEnrollment
+from tidings.storage.load import frontier_to_json
+
+CHUNK = 10_000
+"""Contacts in one transaction: some tenths of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSequence:
+    """A published version that takes contacts."""
+
+    workspace: Workspace
+    workflow_id: UUID
+    version_id: UUID
+    graph: Graph
+    allow_reentry: bool
+
+
+@dataclass(slots=True)
+class Enrolling:
+    """How far an enrolling has come."""
+
+    enrolled: int = 0
+    reenrolled: int = 0
+    """Those among the enrolled who had been cancelled."""
+    already_enrolled: int = 0
+    completed_before: int = 0
+    cancelled_before: int = 0
+    not_found: int = 0
+    lacking: Counter[str] = field(default_factory=Counter)
+    """Of a dry run: how many of those who would be enrolled lack an attribute that a step prints, by its path."""
+
+    def counts(self) -> dict[str, int]:
+        """Every count by its name."""
+        return {name: value for name, value in asdict(self).items() if isinstance(value, int)}
+
+    @property
+    def missing(self) -> list[Lack]:
+        """What those who would be enrolled lack."""
+        return lacks_of(self.lacking, self.enrolled)
+
+    @property
+    def skipped(self) -> int:
+        """Everybody who was meant and is not newly enrolled."""
+        return self.already_enrolled + self.completed_before + self.cancelled_before + self.not_found
+
+
+@dataclass(slots=True)
+class Share:
+    """What became of some contacts: contact → enrollment."""
+
+    new: dict[UUID, UUID] = field(default_factory=dict)
+    again: set[UUID] = field(default_factory=set)  # had been cancelled, and is or would be in it anew
+    live: dict[UUID, UUID] = field(default_factory=dict)  # is in it already
+    ended: dict[UUID, UUID] = field(default_factory=dict)  # has been through it, and once is enough
+    cancelled: dict[UUID, UUID] = field(default_factory=dict)  # was taken out of it, and is left so
+    gone: list[UUID] = field(default_factory=list)  # deleted since it was picked
+
+    def left_alone(self, found: FoundEnrollment) -> None:
+        """Keep how a contact stands who is not enrolled anew."""
+        kept = self.live if found.is_live else self.cancelled if found.was_cancelled else self.ended
+        kept[found.contact_id] = found.id
+
+    def add_to(self, counts: Enrolling) -> None:
+        """Count everybody."""
+        counts.enrolled += len(self.new)
+        counts.reenrolled += len(self.again & self.new.keys())
+        counts.already_enrolled += len(self.live)
+        counts.completed_before += len(self.ended)
+        counts.cancelled_before += len(self.cancelled)
+        counts.not_found += len(self.gone)
+
+
+class FirstTimes:
+    """Where an enrollment begins and when it is due, reckoned once for each time zone; the first is for none."""
+
+    def __init__(self, graph: Graph, now: datetime) -> None:
+        self._graph, self._now = graph, now
+        entry = graph.nodes[graph.entry]
+        schedule = entry.schedule if isinstance(entry, Delay) else None
+        self.by_zone = schedule is not None and schedule.zone == CONTACT_ZONE
+        self._numbers: dict[str | None, int] = {}
+        self.frontiers: list[Mapping[str, object]] = []
+        self.due_at: list[datetime] = []
+        self.number_of(None)
+
+    @property
+    def zones(self) -> Sequence[str | None]:
+        """The zones that are known, in the order of their numbers."""
+        return list(self._numbers)
+
+    def number_of(self, zone: str | None) -> int:
+        """Which of the times is a zone's, from 1 on as SQL counts."""
+        zone = zone if self.by_zone else None
+        if zone not in self._numbers:
+            frontier = begin(self._graph, self._now, {"timeZone": zone})
+            self.frontiers.append(frontier_to_json(frontier))
+            self.due_at.append(frontier.ready[0].due_at)
+            self._numbers[zone] = len(self.due_at)
+        return self._numbers[zone]
+
+
+class _Wish(msgspec.Struct, frozen=True):
+    """One contact to be enrolled for the n-th time."""
+
+    person: Picked
+    id: UUID
+    number: int
+
+
+class Enroller:
+    """Enrolls in one sequence, as of one moment; with `include_cancelled` those anew who were cancelled in it."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        sequence: OpenSequence,
+        triggered_by: str,
+        now: datetime,
+        *,
+        include_cancelled: bool = False,
+    ) -> None:
+        self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
+        self._include_cancelled = include_cancelled
+        self._times = FirstTimes(sequence.graph, now)
+        # With it an id is the same at each try: after an unknown commit it tells what this very call enrolled.
+        self._salt = str(kernel.new_id(Bucket(0), now))
+
+    async def enroll_next(self, shard: Shard, found: Found, after: UUID) -> EnrolledChunk:
+        """Enroll the next contacts of a shard in one statement; it leaves out whoever needs a second look."""
+        entrance = self._entrance()
+
+        async def write(tx: Tx) -> EnrolledChunk:
+            chunk = await enroll.enroll_contacts(
+                tx, shard=shard, found=found, after=after, limit=CHUNK, entrance=entrance
+            )
+            crash_points.reach("before_enroll_commit")
+            return chunk
+
+        chunk = await self._kernel.db.persist(write, alone=not crash_points.is_armed("before_enroll_commit"))
+        crash_points.reach("after_enroll_chunk")
+        return chunk
+
+    def _entrance(self) -> Entrance:
+        sequence, times = self._sequence, self._times
+        return Entrance(
+            tenant=sequence.workspace.tenant,
+            workspace=sequence.workspace.name,
+            workflow_id=sequence.workflow_id,
+            version_id=sequence.version_id,
+            milliseconds=milliseconds_of(self._now),
+            salt=self._salt,
+            by_zone=times.by_zone,
+            zones=times.zones,
+            frontiers=times.frontiers,
+            due_at=times.due_at[0],
+            cursor=sequence.graph.entry,
+            lane=Lane.SEQUENCES,
+            triggered_by=self._triggered_by,
+            now=self._now,
+        )
+
+    async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> Share:
+        """Enroll some contacts of one shard, in the order of their ids: two that enroll the same never deadlock."""
+        share = Share()
+        wishes = [self._wish(person, 1) for person in people]
+        tried: set[UUID] = set()
+        while wishes:
+            wishes = await self._judge(shard, wishes, share, tried)
+            if dry_run:
+                share.new |= {wish.person.id: wish.id for wish in wishes}
+                return share
+            stored = await self._store(shard, wishes) if wishes else set()
+            share.new |= {wish.person.id: wish.id for wish in wishes if wish.id in stored}
+            tried |= {wish.id for wish in wishes}
+            wishes = [wish for wish in wishes if wish.id not in stored]
+        return share
+
+    def _wish(self, person: Picked, number: int) -> _Wish:
+        return _Wish(person, enrollment_id(person.id, number, self._salt, self._now), number)
+
+    async def _judge(self, shard: Shard, wishes: Sequence[_Wish], share: Share, tried: set[UUID]) -> list[_Wish]:
+        """Sort out who is or was in the sequence; give the wishes of those who may come, or come again."""
+        latest = await self._latest(shard, [wish.person.id for wish in wishes])
+        may_come: list[_Wish] = []
+        for wish in wishes:
+            contact, found = wish.person.id, latest.get(wish.person.id)
+            if found and found.id == self._wish(wish.person, found.number).id:
+                share.new[contact] = found.id
+                continue
+            if found and not self._may_come_again(found):
+                share.left_alone(found)
+                continue
+            # Two that do this at once wish for the same number: the unique index lets one of them in.
+            again = self._wish(wish.person, found.number + 1 if found else 1)
+            if again.id in tried:
+                share.gone.append(contact)  # its key is free, and it is not there
+                continue
+            may_come.append(again)
+            share.again |= {contact} if found and found.was_cancelled else set()
+        return may_come
+
+    def _may_come_again(self, found: FoundEnrollment) -> bool:
+        if found.is_live:
+            return False
+        return self._sequence.allow_reentry or (found.was_cancelled and self._include_cancelled)
+
+    async def _store(self, shard: Shard, wishes: Sequence[_Wish]) -> set[UUID]:
+        sequence, times = self._sequence, self._times
+        plans = {wish.id: times.number_of(wish.person.time_zone) for wish in wishes}
+
+        async def write(tx: Tx) -> set[UUID]:
+            new = await enroll.insert_enrollments(
+                tx,
+                shard=shard,
+                tenant=sequence.workspace.tenant,
+                workspace=sequence.workspace.name,
+                workflow_id=sequence.workflow_id,
+                version_id=sequence.version_id,
+                frontiers=times.frontiers,
+                cursor=sequence.graph.entry,
+                triggered_by=self._triggered_by,
+                ids=list(plans),
+                contact_ids=[wish.person.id for wish in wishes],
+                numbers=[str(wish.number) for wish in wishes],
+                plans=list(plans.values()),
+                now=self._now,
+            )
+            mine = [id for id in plans if id in new]
+            due = [plans[id] for id in mine]
+            await enroll.enqueue_enrollments(
+                tx, shard=shard, lane=Lane.SEQUENCES, due_at=times.due_at, ids=mine, plans=due
+            )
+            crash_points.reach("before_enroll_commit")
+            return new
+
+        stored = await self._kernel.db.persist(write)
+        crash_points.reach("after_enroll_chunk")
+        return stored
+
+    async def _latest(self, shard: Shard, contacts: Sequence[UUID]) -> Mapping[UUID, FoundEnrollment]:
+        find = partial(
+            enroll.find_enrollments, shard=shard, workflow_id=self._sequence.workflow_id, contact_ids=contacts
+        )
+        found = await self._kernel.db.persist(find, alone=True)
+        return {one.contact_id: one for one in sorted(found, key=lambda one: one.number)}

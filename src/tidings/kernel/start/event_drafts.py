@@ -1,0 +1,124 @@
+"""Render what an event's rules would send, and what a fallback is told, before anything is stored.
+
+Reached from event.py, which decides by it and stores it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.content.template import RenderFailed
+from tidings.domain.errors import ChannelNotReady
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel, ItemStatus, Payload
+from tidings.domain.people.recipients import Addressee, Unreachable
+from tidings.domain.rules.event import Event
+from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_name, fallback_payload, timing_of
+from tidings.domain.rules.rule import RuleKey, Step
+from tidings.domain.storable import storable
+from tidings.domain.workflows.definition_reader import HTML_FIELDS
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.render.renderer import Rendered, RenderJob
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item that an event would have, before there is an event; `step` is None for a fallback."""
+
+    channel: Channel
+    provider: str
+    source: str
+    recipient: str
+    payload: Payload
+    status: ItemStatus
+    send_at: datetime
+    error: str | None = None
+    step: Step | None = None
+    ordinal: int = 0
+    contact_id: UUID | None = None
+
+
+async def draft_all(
+    kernel: Kernel,
+    workspace: Workspace,
+    event: Event,
+    intents: Mapping[RuleKey, Sequence[Intent]],
+    missing: Mapping[RuleKey, str],
+    now: datetime,
+) -> Mapping[RuleKey, list[Draft]]:
+    """The items of every rule's steps, rendered; one that cannot be sent says why.
+
+    Of a rule whose variables are missing nothing is rendered: what it sends belongs together, and stands or falls so.
+    """
+    every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
+    rendered = await kernel.renderer.render(
+        [
+            RenderJob(templates=intent.step.every_template, data=event.data, html_fields=HTML_FIELDS, now=now)
+            for _, intent in every
+        ]
+    )
+    drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
+    for (key, intent), result in zip(every, rendered, strict=True):
+        drafts[key] += _drafts(kernel, workspace, intent, result, now)
+    for key, reason in missing.items():
+        for intent in intents[key]:
+            drafts[key] += _drafts(kernel, workspace, intent, RenderFailed(reason), now)
+    return drafts
+
+
+def _drafts(
+    kernel: Kernel, workspace: Workspace, intent: Intent, result: Rendered | RenderFailed, now: datetime
+) -> list[Draft]:
+    """The items of one step; one that cannot be sent says why, and is stored all the same."""
+    step = intent.step
+    provider, failure = _provider(kernel, workspace, step.channel)
+    payload: Payload = {}
+    send_at, late = now, None
+    if isinstance(result, RenderFailed):
+        failure = failure or result.reason
+    else:
+        payload, failure = step.payload(result.fields), failure or step.problem(result.fields)
+        try:
+            timing = timing_of(step, result.fields, now)
+            send_at, late = timing.at, timing.skip
+        except ValueError as error:
+            failure = failure or f"sendBefore.time: {error}"
+
+    def draft(ordinal: int, one: Addressee | Unreachable) -> Draft:
+        missing = one.reason if isinstance(one, Unreachable) else one.refusal or late
+        status = ItemStatus.SKIPPED if missing else ItemStatus.FAILED if failure else ItemStatus.QUEUED
+        recipient = one.address if isinstance(one, Addressee) else one.source
+        return Draft(
+            step.channel,
+            provider,
+            one.source,
+            recipient,
+            payload,
+            status,
+            send_at,
+            error=storable(missing or failure),
+            step=step,
+            ordinal=ordinal,
+            contact_id=one.contact_id,
+        )
+
+    return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
+
+
+def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[str, str | None]:
+    try:
+        return kernel.route(workspace, channel), None
+    except ChannelNotReady as error:
+        return "", str(error)
+
+
+def draft_fallback(event: Event, key: RuleKey, now: datetime) -> Draft:
+    """What the host application does instead: a call like any other, in the outbox under the event's key."""
+    text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
+    payload = {"action": FALLBACK_ACTION, "payload": text}
+    name, person = fallback_name(key), event.people.get(key.audience)
+    contact_id = person.contact_id if person else None
+    # Its provider has its name, so whoever lacks it leaves the call to a worker that has it.
+    return Draft(Channel.FUNCTION, name, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)

@@ -1,0 +1,37 @@
+"""The contacts among an event's people: who they are now, and that nothing is kept of those deleted meanwhile.
+
+Reached from event.py and resources/events.py. A contact is in a shard of its own, so it is read beside the event's
+transaction and not in it.
+"""
+
+from tidings.domain.errors import EventInvalid
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.people.recipients import CONTACT_ID
+from tidings.domain.rules.event import Event
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.people.contacts import find_deleted, load_people
+from tidings.kernel.people.erase import erase_work
+from tidings.kernel.people.references import find_contacts, no_contact
+
+
+async def meet_people(kernel: Kernel, event: Event) -> Event:
+    """The event with its contacts as they are now; one that names none costs nothing."""
+    if not event.contacts:
+        return event
+    return event.introduce(await load_people(kernel, [id for _, id in event.contacts]))
+
+
+async def find_people(kernel: Kernel, workspace: Workspace, event: Event) -> Event:
+    """The event with the ids of its contacts, or EventInvalid for whoever says to be one and is none."""
+    named = event.named_contacts
+    found = await find_contacts(kernel, workspace, named.values())
+    problems = [no_contact(f"{who}.{CONTACT_ID}", one) for who, one in named.items() if one not in found]
+    if problems:
+        raise EventInvalid(problems)
+    return event.with_contacts({who: found[one] for who, one in named.items() if one != str(found[one])})
+
+
+async def forget_deleted(kernel: Kernel, shard: Shard, event: Event) -> None:
+    """Erase what was just stored about contacts that are deleted by now: their deletion may have looked before."""
+    if event.contacts:
+        await erase_work(kernel, shard, await find_deleted(kernel, [id for _, id in event.contacts]))

@@ -1,0 +1,49 @@
+"""What decides about an event: the rules of its trigger, and what host applications do where there is none.
+
+Rules and fallbacks are facts in the database, so that whoever takes an event, with or without the application, decides
+the same; the call of a fallback waits in the outbox for a worker that has it. Reached from event.py and wiring.py.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.rules.rule import Rule, RuleKey
+from tidings.kernel.kernel import Kernel
+from tidings.storage import fallbacks, rules
+from tidings.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The rules of one trigger by their keys, and the fallbacks that some application has for it."""
+
+    rules: Mapping[RuleKey, Rule]
+    fallbacks: frozenset[RuleKey]
+
+
+async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Ruling:
+    """What decides about events of a trigger now."""
+
+    async def read(tx: Tx) -> Ruling:
+        found = await rules.rules_of_trigger(tx, tenant=workspace.tenant, workspace=workspace.name, trigger=trigger)
+        listed = await fallbacks.list_fallbacks(tx, trigger=trigger)
+        own = {key for key in kernel.fallbacks if key.trigger == trigger}
+        return Ruling({one.key: one.rule for one in found}, frozenset(own | {one.key for one in listed}))
+
+    return await kernel.db.persist(read)
+
+
+async def find_fallback_triggers(kernel: Kernel) -> set[str]:
+    """Every trigger that some application has a fallback for."""
+    listed = await kernel.db.persist(fallbacks.list_fallbacks, alone=True)
+    return {key.trigger for key in kernel.fallbacks} | {one.key.trigger for one in listed}
+
+
+async def declare_fallbacks(kernel: Kernel) -> Collection[RuleKey]:
+    """Write down what this process' application has; return what of it is new. What it lacks removes nothing."""
+    if not kernel.fallbacks:
+        return []
+    put = partial(fallbacks.put_fallbacks, keys=kernel.fallbacks, now=await kernel.clock.now())
+    return await kernel.db.persist(put, alone=True)

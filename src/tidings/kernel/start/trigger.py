@@ -1,0 +1,144 @@
+"""Start executions, each with a key under which it is started once. start_run.py does the same for runs.
+
+The unique index decides, never a check before an insert. Reached from engine.py; claim.py finds what is due.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from tidings.domain.errors import Conflict, InputInvalid, Problem, TriggersInvalid
+from tidings.domain.flow.execution import begin
+from tidings.domain.flow.ids import Bucket, Shard, Workspace
+from tidings.domain.flow.queue import Lane
+from tidings.kernel import crash_points
+from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.start.check import (
+    MOST_PROBLEMS,
+    Checked,
+    Trigger,
+    by_shard,
+    check_triggers,
+    existing,
+    find_workflow,
+)
+from tidings.storage import start
+from tidings.storage.database import Tx
+from tidings.storage.load import frontier_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What was started, or had been under the same key."""
+
+    id: UUID
+    duplicate: bool
+
+
+async def trigger(
+    kernel: Kernel,
+    workspace: Workspace,
+    workflow: UUID | str,
+    triggers: Sequence[Trigger],
+    *,
+    lane: Lane = Lane.TRANSACTIONAL,
+    triggered_by: str | None = None,
+) -> list[Started]:
+    """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started.
+
+    Nothing is stored unless all of them may be. tidings.trigger() in storage/schema.sql does the same for one, inside
+    somebody else's transaction.
+    """
+    found = await find_workflow(kernel, workspace, workflow)
+    checked, wrong = await check_triggers(kernel, workspace, found, triggers)
+    if wrong:
+        raise _refusal(wrong, len(triggers))
+    return await store_triggers(kernel, workspace, checked, lane=lane, triggered_by=triggered_by)
+
+
+def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputInvalid | Conflict:
+    """TriggersInvalid, naming every problem; for a single trigger its own error, for an inactive workflow just that."""
+    conflict = next((error for error in wrong.values() if isinstance(error, Conflict)), None)
+    if conflict or count == 1:
+        return conflict or wrong[0]
+    return TriggersInvalid(
+        [Problem(f"triggers[{place}]", str(wrong[place])) for place in sorted(wrong)[:MOST_PROBLEMS]]
+    )
+
+
+async def store_triggers(
+    kernel: Kernel,
+    workspace: Workspace,
+    checked: Checked,
+    *,
+    lane: Lane = Lane.TRANSACTIONAL,
+    triggered_by: str | None = None,
+) -> list[Started]:
+    """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
+    started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
+    shares = by_shard(kernel, workspace, checked.fresh)
+    stored = await asyncio.gather(
+        *(
+            _store_shard(kernel, shard, workspace, checked, buckets, lane, triggered_by)
+            for shard, buckets in shares.items()
+        )
+    )
+    for shard, share in zip(shares, stored, strict=True):
+        started |= share
+        kernel.notifier.tell(shard, lane)
+    return _in_order(checked.wishes, started)
+
+
+def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:
+    """One answer for each trigger; a key given twice in one call is a duplicate the second time."""
+    seen: set[str] = set()
+    answers = []
+    for one in triggers:
+        answer = started[one.idempotency_key]
+        answers.append(Started(answer.id, answer.duplicate or one.idempotency_key in seen))
+        seen.add(one.idempotency_key)
+    return answers
+
+
+async def _store_shard(
+    kernel: Kernel,
+    shard: Shard,
+    workspace: Workspace,
+    checked: Checked,
+    buckets: Mapping[str, Bucket],
+    lane: Lane,
+    triggered_by: str | None,
+) -> dict[str, Started]:
+    now, workflow, version = await kernel.clock.now(), checked.workflow, checked.workflow.version
+    frontier = begin(graph := graph_of(kernel, version.id, version.definition), now)
+    # Made once: after an unknown commit they tell what this very call started.
+    ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
+
+    async def write(tx: Tx) -> dict[str, Started]:
+        new = await start.insert_executions(
+            tx,
+            shard=shard,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            workflow_id=workflow.id,
+            version_id=version.id,
+            frontier=frontier_to_json(frontier),
+            cursor=graph.entry,
+            triggered_by=triggered_by,
+            ids=list(ids.values()),
+            keys=list(ids),
+            inputs=[checked.fresh[key].data for key in ids],
+            contact_ids=[checked.contact_of(checked.fresh[key]) for key in ids],
+            correlated=checked.correlated,
+            now=now,
+        )
+        due_at = frontier.ready[0].due_at
+        await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
+        taken = [key for key in ids if key not in new]
+        found = await existing(tx, shard, workspace, workflow, taken, correlated=checked.correlated)
+        crash_points.reach("before_trigger_commit")
+        return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
+
+    return await kernel.db.persist(write)

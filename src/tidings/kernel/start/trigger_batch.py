@@ -1,0 +1,96 @@
+"""Triggers that come one by one, stored together when they come at once.
+
+Reached from engine.py and resources/; what it does with them is trigger.py's. A lone trigger is stored at once. Those
+that arrive while others of the same workflow are being stored go into the next transaction together: the busier, the
+larger.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import NamedTuple
+from uuid import UUID
+
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.queue import Lane
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.start.check import Trigger, check_triggers, find_workflow
+from tidings.kernel.start.trigger import Started, store_triggers
+from tidings.storage.outage import is_hurried
+
+MOST_AT_ONCE = 500
+Waiting = tuple[Trigger, asyncio.Future[Started]]
+
+
+class Door(NamedTuple):
+    """What triggers must have in common to be stored together."""
+
+    workspace: Workspace
+    workflow: UUID | str
+    lane: Lane
+    triggered_by: str | None
+    correlated: bool = False  # keys of the workspace, not of the workflow
+    is_hurried: bool = False  # whoever can wait for the database must not fail with those who cannot
+
+
+class Intake:
+    """The triggers of one process that wait to be stored."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._waiting: dict[Door, list[Waiting]] = {}
+        self._storing: dict[Door, asyncio.Task[None]] = {}
+
+    async def start(self, door: Door, trigger: Trigger) -> Started:
+        """Start one execution; the same key again gives the same execution."""
+        door = door._replace(is_hurried=is_hurried())
+        answer: asyncio.Future[Started] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(door, []).append((trigger, answer))
+        if door not in self._storing:
+            self._storing[door] = asyncio.create_task(self._store(door))
+        return await answer
+
+    async def _store(self, door: Door) -> None:
+        try:
+            while batch := self._take(door):
+                await self._store_batch(door, batch)
+        finally:
+            del self._storing[door]
+
+    def _take(self, door: Door) -> list[Waiting]:
+        """The next to be stored together, none of them under the same key: the second must find what the first did."""
+        batch: dict[str, Waiting] = {}
+        left: list[Waiting] = []
+        for one in self._waiting.pop(door, []):
+            is_taken = len(batch) < MOST_AT_ONCE and batch.setdefault(one[0].idempotency_key, one) is one
+            if not is_taken:
+                left.append(one)
+        if left:
+            self._waiting[door] = left
+        return list(batch.values())
+
+    async def _store_batch(self, door: Door, batch: list[Waiting]) -> None:
+        """Answer each by itself; a trigger that is wrong costs the others nothing."""
+        try:
+            answers = await self._answers(door, [trigger for trigger, _ in batch])
+        except Exception as error:  # everyone who waits must hear of it, whatever it is
+            answers = [error] * len(batch)
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if future.done():
+                continue  # whoever asked has gone
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+
+    async def _answers(self, door: Door, triggers: list[Trigger]) -> list[Started | Exception]:
+        workflow = await find_workflow(self._kernel, door.workspace, door.workflow)
+        checked, wrong = await check_triggers(
+            self._kernel, door.workspace, workflow, triggers, correlated=door.correlated
+        )
+        good = [one for place, one in enumerate(triggers) if place not in wrong]
+        fresh = {one.idempotency_key: one for one in good if one.idempotency_key in checked.fresh}
+        sound = replace(checked, wishes=good, fresh=fresh)
+        started = iter(
+            await store_triggers(self._kernel, door.workspace, sound, lane=door.lane, triggered_by=door.triggered_by)
+        )
+        return [wrong[place] if place in wrong else next(started) for place in range(len(triggers))]

@@ -1,0 +1,131 @@
+"""Import a file of contacts, however large: its lines are read, checked and stored a few thousand at a time.
+
+While one batch is being stored the next is read. A line that is wrong is counted and told; the others are stored. The
+same file again makes nobody twice, because every line is known by its external id, its e-mail address or its number.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tidings.domain.errors import Problem
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.contact import SPELLINGS, ContactChange, read_contact
+from tidings.domain.people.contact_file import ContactFile, Line
+from tidings.kernel.kernel import Kernel
+from tidings.resources.contact_store import Change, Upserted, upsert
+
+BATCH = 2_000
+MOST_REJECTED = 1_000
+MOST_PROBLEMS_OF_A_LINE = 5
+WHOLE_LINE = "line"
+NOBODY = "names nobody: give externalId, email or phone"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that was not stored, and why."""
+
+    line: int
+    problems: Sequence[Problem]
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of a file's lines: lines = created + updated + unchanged + repeated + rejected."""
+
+    lines: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    repeated: int = 0
+    """Lines about somebody who is in the same batch again, further down: the later line holds."""
+    rejected: int = 0
+    rejected_by_field: dict[str, int] = field(default_factory=dict)
+    rejected_lines: list[Rejected] = field(default_factory=list)
+    """The first of them; all are counted."""
+
+    def counts(self) -> Mapping[str, int]:
+        """The numbers alone."""
+        return {name: getattr(self, name) for name in ("lines", *Change, "repeated", "rejected")}
+
+
+@dataclass(slots=True)
+class Import:
+    """One import on its way: its report so far, and who hears of it."""
+
+    on_progress: Callable[[ImportReport], None] = lambda _: None
+    on_rejected: Callable[[Rejected], None] = lambda _: None
+    report: ImportReport = field(default_factory=ImportReport)
+
+    async def run(
+        self, kernel: Kernel, workspace: Workspace, file: ContactFile, chunks: AsyncIterable[bytes]
+    ) -> ImportReport:
+        """Read to the end; what was stored before somebody stops it stays."""
+        batch: list[ContactChange] = []
+        storing: asyncio.Task[list[Upserted]] | None = None
+        try:
+            async for chunk in _and_the_end(chunks):
+                self._take(file.end() if chunk is None else file.feed(chunk), batch)
+                self.on_progress(self.report)
+                if len(batch) >= BATCH or chunk is None:
+                    await self._stored(storing)
+                    storing = asyncio.create_task(upsert(kernel, workspace, batch))
+                    batch = []
+                await asyncio.sleep(0)  # a million lines must not keep everybody else waiting
+            await self._stored(storing)
+            storing = None
+        finally:
+            if storing is not None:
+                storing.cancel()
+        self.on_progress(self.report)
+        return self.report
+
+    async def _stored(self, storing: "asyncio.Task[list[Upserted]] | None") -> None:
+        if storing is None:
+            return
+        stored = await storing
+        distinct = {one.id: one.change for one in stored}
+        self.report.repeated += len(stored) - len(distinct)
+        for change, count in Counter(distinct.values()).items():
+            setattr(self.report, change, getattr(self.report, change) + count)
+
+    def _take(self, lines: Iterable[Line], batch: list[ContactChange]) -> None:
+        """Add the lines that are right to the batch, and tell the others."""
+        for line in lines:
+            self.report.lines += 1
+            if line.raw is None:
+                self._reject(line.number, [Problem(WHOLE_LINE, line.reason)])
+                continue
+            change, problems = read_contact(line.raw)
+            known_by = change.external_id or (change.email or "").lower() or change.phone
+            if problems:
+                self._reject(line.number, problems)
+            elif not known_by:
+                self._reject(line.number, [Problem(WHOLE_LINE, NOBODY)])
+            else:
+                batch.append(change if change.external_id else msgspec.structs.replace(change, external_id=known_by))
+
+    def _reject(self, number: int, problems: Sequence[Problem]) -> None:
+        rejected = Rejected(number, problems[:MOST_PROBLEMS_OF_A_LINE])
+        self.report.rejected += 1
+        wrong = _field(problems[0].place)
+        self.report.rejected_by_field[wrong] = self.report.rejected_by_field.get(wrong, 0) + 1
+        if len(self.report.rejected_lines) < MOST_REJECTED:
+            self.report.rejected_lines.append(rejected)
+        self.on_rejected(rejected)
+
+
+def _field(place: str) -> str:
+    """The field of a problem, of a fixed set whatever the file calls its own."""
+    name = place.partition(".")[0].partition("[")[0]
+    return name if name in SPELLINGS else WHOLE_LINE
+
+
+async def _and_the_end(chunks: AsyncIterable[bytes]) -> "AsyncIterable[bytes | None]":
+    async for chunk in chunks:
+        yield chunk
+    yield None

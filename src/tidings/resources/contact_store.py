@@ -1,0 +1,203 @@
+"""Store contacts, set by set: what is new is inserted, what is there is changed, and the same again changes nothing.
+
+One transaction per shard, with its rows in one order, so that two at the same people wait for each other and never for
+ever. Reached from contacts.py and contact_import.py.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace
+from tidings.domain.people.contact import ContactChange, Entries, contact_bucket
+from tidings.kernel.kernel import Kernel
+from tidings.resources import suppressions
+from tidings.storage import contacts
+from tidings.storage.database import Tx
+
+MOST_TRIES = 5
+
+
+class Change(StrEnum):
+    """What became of a contact that was given."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted:
+    """A contact that is now as it was given."""
+
+    id: UUID
+    external_id: str
+    change: Change
+
+
+AndThen = Callable[[Tx, Upserted], Awaitable[None]]
+"""What else is written in the transaction of a contact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One shard's contacts of one call, by external id, and the ids that those among them get which are new."""
+
+    shard: Shard
+    workspace: Workspace
+    changes: Mapping[str, ContactChange]
+    ids: Mapping[str, UUID]
+    now: datetime
+    born: Mapping[str, Entries] = field(default_factory=dict)  # suppressions that those among them get which are new
+
+
+async def upsert(
+    kernel: Kernel,
+    workspace: Workspace,
+    changes: Sequence[ContactChange],
+    and_then: AndThen | None = None,
+    *,
+    ids: Mapping[str, UUID] | None = None,
+) -> list[Upserted]:
+    """Bring contacts to what is given, by their external ids; the answers are in the order of what was given.
+
+    Given twice in one call, both changes are made, the later over the earlier. Without an external id it is a new one.
+    `ids` are the ids of those among the new ones that have theirs already, in the database they are copied from.
+    """
+    now = await kernel.clock.now()
+    named: list[str] = []
+    merged: dict[str, ContactChange] = {}
+    ids = dict(ids or {})
+    for change in changes:
+        external_id = change.external_id
+        if external_id is None:
+            new = kernel.new_id(Bucket(int(kernel.spread() * BUCKETS)), now)
+            external_id = str(new)
+            ids[external_id] = new
+        named.append(external_id)
+        merged[external_id] = merged[external_id].then(change) if external_id in merged else change
+    for external_id in merged.keys() - ids.keys():
+        # Made once: after an unknown commit they tell what this very call made.
+        ids[external_id] = kernel.new_id(contact_bucket(workspace, external_id), now)
+    for change in merged.values():
+        if change.no_suppressions:
+            await suppressions.lift(kernel, workspace, change, change.no_suppressions)
+    born = await suppressions.born_with(kernel, workspace, merged)
+    stored = await _store(kernel, _shares(kernel, workspace, merged, ids, born, now), and_then)
+    return [stored[external_id] for external_id in named]
+
+
+def _shares(
+    kernel: Kernel,
+    workspace: Workspace,
+    changes: Mapping[str, ContactChange],
+    ids: Mapping[str, UUID],
+    born: Mapping[str, Entries],
+    now: datetime,
+) -> Sequence[Share]:
+    by_shard: dict[Shard, list[str]] = defaultdict(list)
+    for external_id in sorted(changes):
+        by_shard[kernel.shard_of(ids[external_id])].append(external_id)
+    return [
+        Share(shard, workspace, {one: changes[one] for one in share}, {one: ids[one] for one in share}, now, born)
+        for shard, share in by_shard.items()
+    ]
+
+
+async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | None) -> Mapping[str, Upserted]:
+    async def store(share: Share) -> Mapping[str, Upserted]:
+        async def write(tx: Tx) -> Mapping[str, Upserted]:
+            stored = await _store_share(tx, share)
+            if and_then:
+                for one in stored.values():
+                    await and_then(tx, one)
+            return stored
+
+        return await kernel.db.persist(write)
+
+    stored: dict[str, Upserted] = {}
+    for of_shard in await asyncio.gather(*(store(share) for share in shares)):
+        stored |= of_shard
+    return stored
+
+
+async def _store_share(tx: Tx, share: Share) -> Mapping[str, Upserted]:
+    """Insert what is new, change the rest; one that was deleted between the two statements is new again."""
+    stored: dict[str, Upserted] = {}
+    for _ in range(MOST_TRIES):
+        open_ids = [external_id for external_id in share.changes if external_id not in stored]
+        if not open_ids:
+            return stored
+        new = await _insert(tx, share, open_ids)
+        stored |= new
+        stored |= await change_share(tx, share, [external_id for external_id in open_ids if external_id not in new])
+    raise AssertionError("a contact is neither new nor there, time and again")
+
+
+async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, Upserted]:
+    new = await contacts.insert_contacts(
+        tx,
+        shard=share.shard,
+        tenant=share.workspace.tenant,
+        workspace=share.workspace.name,
+        ids=[share.ids[one] for one in external_ids],
+        external_ids=external_ids,
+        changes=[suppressions.born(share.changes[one], share.born.get(one)) for one in external_ids],
+        now=share.now,
+    )
+    tagged = [(tag, id) for external_id, id in new.items() for tag in share.changes[external_id].tags or ()]
+    await _write_tags(tx, share, tagged, [])
+    return {external_id: Upserted(id, external_id, Change.CREATED) for external_id, id in new.items()}
+
+
+async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, Upserted]:
+    """Change those that are there; the others are not in the answer."""
+    if not external_ids:
+        return {}
+    found = await contacts.change_contacts(
+        tx,
+        shard=share.shard,
+        tenant=share.workspace.tenant,
+        workspace=share.workspace.name,
+        external_ids=external_ids,
+        changes=[share.changes[one] for one in external_ids],
+        now=share.now,
+    )
+    added: list[tuple[str, UUID]] = []
+    removed: list[tuple[str, UUID]] = []
+    stored: dict[str, Upserted] = {}
+    for one in found:
+        tags = share.changes[one.external_id].tags
+        if tags is not None:
+            gone = [tag for tag in one.old_tags if tag not in tags]
+            removed += [(tag, one.id) for tag in gone]
+            # With `VIP` goes the row of `vip`, so whatever stays is written again.
+            added += [(tag, one.id) for tag in tags if gone or tag not in one.old_tags]
+        stored[one.external_id] = Upserted(one.id, one.external_id, _kind(share, one))
+    await _write_tags(tx, share, added, removed)
+    return stored
+
+
+def _kind(share: Share, found: contacts.Changed) -> Change:
+    if found.id == share.ids.get(found.external_id):
+        return Change.CREATED  # by an earlier try of this call whose answer was lost
+    return Change.UPDATED if found.changed else Change.UNCHANGED
+
+
+async def _write_tags(
+    tx: Tx, share: Share, added: Sequence[tuple[str, UUID]], removed: Sequence[tuple[str, UUID]]
+) -> None:
+    for write, pairs in ((contacts.remove_contact_tags, removed), (contacts.add_contact_tags, added)):
+        if pairs:
+            await write(
+                tx,
+                shard=share.shard,
+                tenant=share.workspace.tenant,
+                workspace=share.workspace.name,
+                tags=[tag for tag, _ in pairs],
+                contact_ids=[id for _, id in pairs],
+            )

@@ -1,0 +1,290 @@
+"""Contacts as people keep them: make, change, find, list, import, delete. Every change is in the audit log.
+
+What is given is read by domain/people/contact.py and stored by contact_store.py; contact_import.py reads whole files.
+The audit log says which fields were changed, never what they hold: what is about a person goes with the contact.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from heapq import merge
+from typing import Protocol
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
+from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
+from tidings.domain.people.contact import (
+    LONGEST_EXTERNAL_ID,
+    LONGEST_TEXT,
+    ContactChange,
+    ContactReference,
+    contact_bucket,
+    read_contact,
+)
+from tidings.domain.people.contact_file import ContactFile
+from tidings.domain.storable import is_storable
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.people.references import find_contact
+from tidings.resources import contact_store, suppressions
+from tidings.resources.contact_erasure import delete_contact
+from tidings.resources.contact_import import Import, ImportReport, Rejected
+from tidings.resources.contact_store import Change, Share, Upserted, change_share
+from tidings.storage import contacts
+from tidings.storage.contacts import ShownContact
+from tidings.storage.database import Tx
+
+__all__ = ["Change", "ContactFilter", "Contacts", "Import", "ImportReport", "Rejected", "ShownContact", "Upserted"]
+
+MOST_CONTACTS = 10_000
+MOST_PROBLEMS = 100
+Found = list[ShownContact]
+Upserts = list[Upserted]
+
+
+@dataclass(frozen=True, slots=True)
+class ContactFilter:
+    """Which contacts; whatever is given must hold."""
+
+    company: str | None = None
+    tag: str | None = None
+    status: str | None = None
+    text: str | None = None
+    """A part of the name, an address, a number, the company or the external id, whatever the case of its letters."""
+    external_id: str | None = None
+
+
+class _ListInShard(Protocol):
+    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int) -> Found: ...
+
+
+class Contacts:
+    """The contacts of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def create(self, caller: Caller, given: object) -> tuple[ShownContact, Change]:
+        """Make a contact, or bring the one with this external id to what is given; safe to repeat with one."""
+        change = await self._dated(_read(given))
+        now = await self._kernel.clock.now()
+        made = await self._audited(caller, change, now)
+        return await self.get(caller.workspace, made.id), made.change
+
+    async def update(self, caller: Caller, contact: ContactReference, given: object) -> ShownContact:
+        """Change what is given of a contact; its external id stays for ever."""
+        before = await self.get(caller.workspace, contact)
+        id = before.id
+        change = await self._dated(_read(given))
+        if change.external_id not in {None, before.external_id}:
+            raise ContactsInvalid([Problem("externalId", f"is {before.external_id!r} and never changes")])
+        now = await self._kernel.clock.now()
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+        change = await self._known_addresses(caller.workspace, before, change)
+        share = Share(self._kernel.shard_of(id), caller.workspace, {before.external_id: change}, {}, now)
+
+        async def write(tx: Tx) -> None:
+            for one in (await change_share(tx, share, [before.external_id])).values():
+                if one.change is Change.UPDATED:
+                    await self._audit(tx, caller, id, "updated", {"fields": change.given()}, now, entry)
+
+        await self._kernel.db.persist(write)
+        return await self.get(caller.workspace, id)
+
+    async def upsert_many(self, caller: Caller, given: Sequence[object]) -> Upserts:
+        """Bring many contacts to what is given, by external id; nothing is stored if anything is wrong with one."""
+        if not 1 <= len(given) <= MOST_CONTACTS:
+            raise InputInvalid(f"{len(given)} contacts: give 1 to {MOST_CONTACTS} in one call")
+        changes, problems = [], []
+        for place, one in enumerate(given):
+            change, wrong = read_contact(one, f"contacts[{place}]")
+            changes.append(change)
+            problems += wrong
+            if len(problems) >= MOST_PROBLEMS:
+                break
+        if problems:
+            raise ContactsInvalid(problems[:MOST_PROBLEMS])
+        stored = await contact_store.upsert(self._kernel, caller.workspace, changes)
+        await self._audit_many(caller, "upserted", Counter(str(one.change) for one in stored))
+        return stored
+
+    async def import_file(
+        self, caller: Caller, file: ContactFile, chunks: AsyncIterable[bytes], watcher: Import | None = None
+    ) -> ImportReport:
+        """Store every line that can be read, a few thousand at a time, and tell what is wrong with the others."""
+        report = await (watcher or Import()).run(self._kernel, caller.workspace, file, chunks)
+        await self._audit_many(caller, "imported", report.counts())
+        return report
+
+    async def get(self, workspace: Workspace, contact: ContactReference) -> ShownContact:
+        """One contact by its id or external id, or NotFound."""
+        found = await self._show(workspace, contact) if isinstance(contact, UUID) else []
+        if not found:
+            found = await self._show(workspace, await find_contact(self._kernel, workspace, contact))
+        if not found:
+            raise NotFound(f"there is no contact {str(contact)!r} in workspace {workspace.name!r}")
+        return found[0]
+
+    async def _show(self, workspace: Workspace, id: UUID) -> Found:
+        show = partial(
+            contacts.show_contacts,
+            shard=self._kernel.shard_of(id),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            ids=[id],
+        )
+        return await self._kernel.db.persist(show, alone=True)
+
+    async def find(self, workspace: Workspace, external_id: str) -> ShownContact:
+        """The contact with an external id, or NotFound."""
+        found = await self._find(workspace, external_id)
+        if found is None:
+            raise NotFound(f"there is no contact with external id {external_id!r}")
+        return found
+
+    async def list(
+        self,
+        workspace: Workspace,
+        where: ContactFilter | None = None,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownContact]:
+        """Contacts, newest first: one query in each shard, merged by id."""
+        where = _checked(where or ContactFilter())
+        check_limit(limit)
+        span = newest_first(cursor, created)
+        if where.external_id is not None:
+            found = await self._only(workspace, where)
+            return Page([one for one in found if span.since <= one.id < span.before], None)
+        find = partial(
+            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, span=span, limit=limit + 1
+        )
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
+        return page_of(found[: limit + 1], limit, lambda one: one.id)
+
+    async def delete(self, caller: Caller, contact: ContactReference) -> None:
+        """Erase everything about a person and stop what is under way for it; what was sent still counts."""
+        await delete_contact(self._kernel, caller, await find_contact(self._kernel, caller.workspace, contact))
+
+    async def _find(self, workspace: Workspace, external_id: str) -> ShownContact | None:
+        if not 1 <= len(external_id) <= LONGEST_EXTERNAL_ID or not is_storable(external_id):
+            return None
+        look = partial(
+            contacts.find_contact,
+            shard=Shard(contact_bucket(workspace, external_id) % self._kernel.shards),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            external_id=external_id,
+        )
+        return await self._kernel.db.persist(look, alone=True)
+
+    async def _only(self, workspace: Workspace, where: ContactFilter) -> Found:
+        found = await self._find(workspace, where.external_id or "")
+        if found is None or where.company not in {None, found.company} or where.status not in {None, found.status}:
+            return []
+        return [found] if where.tag is None or where.tag in found.tags else []
+
+    async def _dated(self, change: ContactChange) -> ContactChange:
+        """With the time of what was said about each channel, where none is given."""
+        at = (await self._kernel.clock.now()).isoformat()
+        return msgspec.structs.replace(
+            change,
+            consent={channel: {"at": at, **entry} for channel, entry in change.consent.items()},
+            suppressions={channel: {"at": at, **entry} for channel, entry in change.suppressions.items()},
+        )
+
+    async def _known_addresses(
+        self, workspace: Workspace, before: ShownContact, change: ContactChange
+    ) -> ContactChange:
+        """A change with what is kept of the addresses that are new to the contact; what is lifted is kept no more."""
+        if change.no_suppressions:
+            await suppressions.lift(self._kernel, workspace, before, change.no_suppressions)
+            await suppressions.lift(self._kernel, workspace, change, change.no_suppressions)
+        fresh = msgspec.structs.replace(
+            change,
+            email=None if change.email == before.email else change.email,
+            phone=None if change.phone == before.phone else change.phone,
+            whatsapp=None if change.whatsapp == before.whatsapp else change.whatsapp,
+            push_tokens=tuple(token for token in change.push_tokens or () if token not in before.push_tokens),
+        )
+        kept = await suppressions.born_with(self._kernel, workspace, {before.external_id: fresh})
+        return suppressions.born(change, kept.get(before.external_id))
+
+    async def _audited(self, caller: Caller, change: ContactChange, now: datetime) -> Upserted:
+        entries: dict[UUID, UUID] = {}  # made once for each contact, so that a repeat after an unknown commit adds none
+
+        async def audit(tx: Tx, one: Upserted) -> None:
+            if one.change is not Change.UNCHANGED:
+                entry = entries.setdefault(one.id, self._kernel.new_id(bucket_of_id(one.id), now))
+                await self._audit(tx, caller, one.id, one.change, {"fields": change.given()}, now, entry)
+
+        [made] = await contact_store.upsert(self._kernel, caller.workspace, [change], audit)
+        return made
+
+    async def _audit(
+        self,
+        tx: Tx,
+        caller: Caller,
+        id: UUID,
+        event: str,
+        detail: Mapping[str, object],
+        now: datetime,
+        entry: UUID,
+    ) -> None:
+        await write_audit(self._kernel, tx, caller, [Deed("contact", id, event, detail, entry)], now)
+
+    async def _audit_many(self, caller: Caller, event: str, counts: Mapping[str, int]) -> None:
+        """One line for the whole call; its subject is an id of the call's own."""
+        now = await self._kernel.clock.now()
+        bucket = Bucket(int(self._kernel.spread() * BUCKETS))
+        call, entry = self._kernel.new_id(bucket, now), self._kernel.new_id(bucket, now)
+        await self._kernel.db.persist(lambda tx: self._audit(tx, caller, call, event, counts, now, entry), alone=True)
+
+
+def _read(given: object) -> ContactChange:
+    change, problems = read_contact(given)
+    if problems:
+        raise ContactsInvalid(problems)
+    return change
+
+
+def _checked(where: ContactFilter) -> ContactFilter:
+    """The filter without empty texts; what could not be stored is not looked for."""
+    given = {name: value for name, value in asdict(where).items() if value}
+    problems = [
+        Problem(name, f"use at most {LONGEST_TEXT} characters, none of them NUL")
+        for name, value in given.items()
+        if len(value) > LONGEST_TEXT or not is_storable(value)
+    ]
+    if problems:
+        raise ContactsInvalid(problems)
+    return ContactFilter(**given)
+
+
+def _list_in_shard(where: ContactFilter) -> _ListInShard:
+    """The statement whose index narrows most: a tag's, a company's, a status's."""
+    if where.tag is not None:
+        return partial(
+            contacts.list_contacts_with_tag,
+            tag=where.tag,
+            company=where.company,
+            status=where.status,
+            text=where.text,
+        )
+    if where.company is not None:
+        return partial(contacts.list_contacts_of_company, company=where.company, status=where.status, text=where.text)
+    if where.status is not None:
+        return partial(contacts.list_contacts_of_status, status=where.status, text=where.text)
+    return partial(contacts.list_contacts, text=where.text)

@@ -1,0 +1,348 @@
+"""Executions as people start, watch and control them. Every change is in the audit log.
+
+Starting is kernel/start/trigger.py's, stopping kernel/manage/resolve.py's, reopening kernel/manage/replay.py's; here is
+whose it is, and how it is shown.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from heapq import merge
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, NotFound
+from tidings.domain.flow.graph import Branch, Delay, Function, Graph, Node, Send
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.queue import Lane, Stop
+from tidings.domain.paging import (
+    ANY_TIME,
+    DEFAULT_LIMIT,
+    EVERYTHING,
+    Created,
+    Page,
+    Span,
+    check_limit,
+    newest_first,
+    page_of,
+)
+from tidings.domain.people.contact import ContactReference
+from tidings.domain.sequences.form import is_wait_of_step
+from tidings.domain.words import ShownStatus
+from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage import resolve
+from tidings.kernel.manage.replay import replay_executions
+from tidings.kernel.people.references import find_contact
+from tidings.kernel.start.check import Trigger, find_workflow
+from tidings.kernel.start.trigger_batch import Door, Intake
+from tidings.resources import bulk
+from tidings.resources.execution_log import log_lines
+from tidings.resources.names import ContactName, name_contacts
+from tidings.resources.shown import (
+    BulkResult,
+    BulkTrigger,
+    DeadLetterFilter,
+    LogLine,
+    Replay,
+    ShownExecution,
+    Triggered,
+)
+from tidings.resources.waiting import why_executions_wait
+from tidings.storage import executions, load
+from tidings.storage.database import Tx
+from tidings.storage.executions import FoundExecution
+
+REPLAY_BATCH = 100
+MOST_NAMED = 100
+"""How many executions and errors of a replay are named; all are counted."""
+
+Json = Mapping[str, object]
+Results = list[BulkResult]
+Shown = list[ShownExecution]
+Lines = list[LogLine]
+FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
+
+
+class Executions:
+    """The executions of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel, intake: Intake) -> None:
+        self._kernel = kernel
+        self._intake = intake
+
+    async def trigger(
+        self,
+        caller: Caller,
+        workflow: UUID | str,
+        data: Json,
+        idempotency_key: str | None = None,
+        *,
+        contact_id: ContactReference | None = None,
+        triggered_by: str = "api",
+        correlated: bool = False,
+    ) -> Triggered:
+        """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one.
+
+        A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
+        """
+        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
+        door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
+        started = await self._intake.start(door, wish)
+        found = await self._find(caller.workspace, started.id)
+        contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
+        # Without a look at who could do it, which a trigger has no time for.
+        return Triggered(_shown(found, contacts.get(found.contact_id)), started.duplicate)
+
+    async def trigger_many(
+        self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
+    ) -> Results:
+        """Start many, one transaction per workflow and shard; nothing is stored if anything is wrong with one."""
+        return await bulk.trigger_many(self._kernel, caller, triggers, triggered_by)
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownExecution:
+        """One execution, or NotFound."""
+        [shown] = await self._shown(workspace, [await self._find(workspace, id)])
+        return shown
+
+    async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
+        """One execution, and what 004 calls its context: the data, and what each node has given."""
+        execution = await self._find(workspace, id)
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            graph = await self._graph(tx, execution.version_id)
+        [shown] = await self._shown(workspace, [execution])
+        return shown, graph.accumulated(execution.input, execution.vars)
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        workflow: UUID | str | None = None,
+        status: ShownStatus | None = None,
+        contact_id: ContactReference | None = None,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownExecution]:
+        """Executions, newest first."""
+        if contact_id is not None:
+            of_contact = partial(
+                executions.list_executions_of_contact,
+                contact_id=await find_contact(self._kernel, workspace, contact_id),
+                status=status,
+                workflow_id=await self._workflow_id(workspace, workflow),
+            )
+            return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
+        if status is ShownStatus.FAILED:
+            return await self.dead_letters(workspace, workflow=workflow, limit=limit, created=created, cursor=cursor)
+        workflow_id = await self._workflow_id(workspace, workflow)
+        if status is not None and not status.has_ended:
+            return await self._page(
+                workspace,
+                partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
+                limit,
+                newest_first(cursor, created),
+            )
+        list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+
+    async def log(self, workspace: Workspace, id: UUID) -> Lines:
+        """What each node did, in the order of time."""
+        execution = await self._find(workspace, id)
+        shard = self._kernel.shard_of(id)
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            graph = await self._graph(tx, execution.version_id)
+            nodes = await executions.list_execution_log(tx, shard=shard, execution_id=id)
+            items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
+            attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
+        kinds = {name: kind_of(node) for name, node in {**graph.nodes, **graph.doers}.items()}
+        return log_lines(execution, graph, kinds, nodes, items, attempts)
+
+    async def changes(
+        self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5
+    ) -> AsyncIterator[ShownExecution]:
+        """The execution now, again whenever it has changed, and a last time when it has ended."""
+        shown = await self.get(workspace, id)
+        yield shown
+        while not shown.status.has_ended:
+            await asyncio.sleep(poll_seconds)
+            last, shown = shown, await self.get(workspace, id)
+            if shown != last:
+                yield shown
+
+    async def cancel(self, caller: Caller, id: UUID) -> ShownExecution:
+        """End an execution; what was not called for is skipped."""
+        return await self._stop(caller, id, Stop.CANCEL)
+
+    async def pause(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Let nothing more of an execution leave until it is resumed."""
+        return await self._stop(caller, id, Stop.PAUSE)
+
+    async def resume(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Let a paused execution go on."""
+        return await self._stop(caller, id, None)
+
+    async def retry(self, caller: Caller, id: UUID) -> ShownExecution:
+        """Reopen a failed execution where it failed; what was sent, or may have been, is not sent again."""
+        found = await self._find(caller.workspace, id)
+        if found.status is not ShownStatus.FAILED:
+            raise Conflict(f"execution {id} has not failed: it is {found.status}")
+        replayed = await replay_executions(self._kernel, caller, self._kernel.shard_of(id), [id])
+        if id in replayed.refused:
+            raise Conflict(f"execution {id} cannot be retried: {replayed.refused[id]}")
+        return await self.get(caller.workspace, id)
+
+    async def dead_letters(
+        self,
+        workspace: Workspace,
+        *,
+        workflow: UUID | str | None = None,
+        error: str | None = None,
+        node: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownExecution]:
+        """Failed executions, newest first."""
+        list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+
+    async def replay(self, caller: Caller, where: DeadLetterFilter, *, dry_run: bool = False) -> Replay:
+        """Reopen every failed execution that matches, or only say what that would do; a batch at a time."""
+        list_in_shard = await self._failed(caller.workspace, where)
+        reopened: list[UUID] = []
+        count, refused, errors = 0, 0, Counter[str]()
+        for shard in self._kernel.every_shard():
+            async for batch in self._batches(caller.workspace, shard, list_in_shard):
+                ids = [one.id for one in batch]
+                replayed = await replay_executions(self._kernel, caller, shard, ids, dry_run=dry_run)
+                done = set(replayed.reopened)
+                errors.update(one.error or "" for one in batch if one.id in done)
+                reopened = sorted([*reopened, *done], reverse=True)[:MOST_NAMED]
+                count, refused = count + len(done), refused + len(replayed.refused)
+        return Replay(count, reopened, dict(errors.most_common(MOST_NAMED)), refused)
+
+    async def _find(self, workspace: Workspace, id: UUID) -> FoundExecution:
+        find = partial(
+            executions.show_executions,
+            shard=self._kernel.shard_of(id),
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            ids=[id],
+        )
+        found = await self._kernel.db.persist(find, alone=True)
+        if not found:
+            raise NotFound(f"there is no execution {id}")
+        return found[0]
+
+    async def _page(
+        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, span: Span
+    ) -> Page[ShownExecution]:
+        """One query in each shard, merged by id."""
+        check_limit(limit)
+        find = partial(
+            list_in_shard,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            span=span,
+            limit=limit + 1,
+        )
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        found = list(merge(*shards, key=lambda one: one.id, reverse=True))
+        return page_of(await self._shown(workspace, found[: limit + 1]), limit, lambda one: one.id)
+
+    async def _shown(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
+        """Executions with their contacts' names, and with why they wait if nobody can go on with them."""
+        contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
+        reasons = await why_executions_wait(self._kernel, workspace, found)
+        return [replace(_shown(one, contacts.get(one.contact_id)), waiting=reasons.get(one.id)) for one in found]
+
+    async def _batches(
+        self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
+    ) -> AsyncIterator[Sequence[FoundExecution]]:
+        """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
+        span = EVERYTHING
+        while True:
+            find = partial(
+                list_in_shard,
+                shard=shard,
+                tenant=workspace.tenant,
+                workspace=workspace.name,
+                span=span,
+                limit=REPLAY_BATCH,
+            )
+            batch = await self._kernel.db.persist(find, alone=True)
+            if not batch:
+                return
+            yield batch
+            span = Span(before=batch[-1].id)
+
+    async def _failed(self, workspace: Workspace, where: DeadLetterFilter) -> FindInShard:
+        return partial(
+            executions.list_failed_executions,
+            workflow_id=await self._workflow_id(workspace, where.workflow),
+            error=where.error,
+            node=where.node,
+            ids=where.ids,
+        )
+
+    async def _workflow_id(self, workspace: Workspace, workflow: UUID | str | None) -> UUID | None:
+        """The id of a workflow to look for; a name must be one that is there."""
+        if isinstance(workflow, str):
+            return (await find_workflow(self._kernel, workspace, workflow)).id
+        return workflow
+
+    async def _graph(self, tx: Tx, version_id: UUID) -> Graph:
+        if version_id not in self._kernel.graphs:
+            definitions = await load.load_versions(tx, ids=[version_id])
+            return graph_of(self._kernel, version_id, definitions[version_id])
+        return self._kernel.graphs[version_id]
+
+    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownExecution:
+        await self._find(caller.workspace, id)
+        await resolve.stop_execution(self._kernel, id, stop, caller.actor)
+        return await self.get(caller.workspace, id)
+
+
+def kind_of(node: Node) -> str:
+    """A node's type, as definitions write it."""
+    match node:
+        case Send() | Function():
+            return node.channel
+        case Delay():
+            return "delay"
+        case Branch():
+            return "branch"
+
+
+def _shown(found: FoundExecution, contact: ContactName | None) -> ShownExecution:
+    last = max(found.total_steps - 1, 0)
+    passed = sum(not is_wait_of_step(node) for node in found.vars.keys() - {found.error_node})
+    return ShownExecution(
+        id=found.id,
+        status=found.status,
+        workflow_id=found.workflow_id,
+        workflow_name=found.workflow_name,
+        workflow_version=found.version,
+        cursor=found.cursor or found.error_node,
+        current_step=last if found.status is ShownStatus.COMPLETED else min(passed, last),
+        total_steps=found.total_steps,
+        available_at=None if found.leased or found.ended_at else found.due_at,
+        attempts=found.attempts,
+        input_payload=found.input,
+        vars=found.vars,
+        error_message=found.error,
+        error_step=found.error_node,
+        retry_count=max(found.attempts - 1, 0),
+        triggered_by=found.triggered_by,
+        idempotency_key=found.idempotency_key,
+        contact_id=found.contact_id,
+        contact=contact,
+        created_at=found.created_at,
+        started_at=found.started_at,
+        completed_at=found.ended_at,
+    )

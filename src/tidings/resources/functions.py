@@ -1,0 +1,117 @@
+"""Where a workspace's functions are: set, list, forget. Every change is in the audit log, and no secret ever comes out.
+
+storage/directory.py looks them up when one is called. The name `*` is the base of all that have no address of theirs.
+"""
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import ConfigInvalid, NotFound
+from tidings.domain.flow.ids import Workspace, make_id
+from tidings.domain.workflows.function import Endpoint, check_name
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.storage import functions, resolve
+from tidings.storage.database import Tx
+from tidings.storage.directory import place_of
+from tidings.storage.functions import ListedFunction, SealedSecret
+from tidings.storage.sealed import unopened
+
+__all__ = ["Functions", "ListedFunction"]
+
+
+class Functions:
+    """The functions of every workspace."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> ListedFunction:
+        """Say where a function is; without a new secret the old one stays as long as the address does."""
+        check_name(name)
+        Endpoint(url, secret)  # refuses what no call could use
+        here = caller.workspace
+        sealed = None if secret is None else self._kernel.vault.seal(secret, place_of(here, name))
+        now = await self._kernel.clock.now()
+        entry = self._entry(here, name, now)
+
+        async def write(tx: Tx) -> ListedFunction:
+            await functions.upsert_function(
+                tx, tenant=here.tenant, workspace=here.name, name=name, url=url, sealed=sealed, now=now
+            )
+            await self._audit(tx, entry, caller, name, "set", {"name": name, "url": url, "secret": bool(secret)}, now)
+            listed = await functions.list_functions(tx, tenant=here.tenant, workspace=here.name)
+            return next(one for one in listed if one.name == name)
+
+        return await self._kernel.db.persist(write)
+
+    async def list(self, workspace: Workspace) -> "list[ListedFunction]":
+        """Every function of a workspace, by name."""
+        return await self._kernel.db.persist(
+            lambda tx: functions.list_functions(tx, tenant=workspace.tenant, workspace=workspace.name), alone=True
+        )
+
+    async def delete(self, caller: Caller, name: str) -> None:
+        """Forget where a function is, and its secret."""
+        here, now = caller.workspace, await self._kernel.clock.now()
+        entry = self._entry(here, name, now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
+                return  # done, by a commit whose answer was lost
+            if not await functions.delete_function(tx, tenant=here.tenant, workspace=here.name, name=name):
+                raise NotFound(f"there is no function {name!r}")
+            await self._audit(tx, entry, caller, name, "deleted", {"name": name}, now)
+
+        await self._kernel.db.persist(write)
+
+    async def unopened(self) -> Sequence[SealedSecret]:
+        """Return every secret, of all workspaces, that none of this engine's keys opens."""
+        if not self._kernel.vault.has_key:
+            raise ConfigInvalid("without a key no secret opens: set TIDINGS_SECRET_KEY to the key to use from now on")
+        return await unopened(self._kernel.db, self._kernel.vault, most=sys.maxsize)
+
+    async def forget_unopened(self, actor: str) -> Sequence[SealedSecret]:
+        """Remove every secret that none of this engine's keys opens; return what was removed."""
+        return [one for one in await self.unopened() if await self._forget(one, actor)]
+
+    async def _forget(self, secret: SealedSecret, actor: str) -> bool:
+        caller, name = Caller(secret.workspace, actor), secret.function
+        now = await self._kernel.clock.now()
+        entry = self._entry(caller.workspace, name, now)
+
+        async def write(tx: Tx) -> bool:
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
+                return True  # done, by a commit whose answer was lost
+            if not await functions.forget_secret(tx, secret, now=now):
+                return False
+            await self._audit(tx, entry, caller, name, "secret_forgotten", {"name": name}, now)
+            return True
+
+        return await self._kernel.db.persist(write)
+
+    def _entry(self, workspace: Workspace, name: str, now: datetime) -> UUID:
+        return self._kernel.new_id(workspace.bucket_of(name), now)
+
+    async def _audit(
+        self,
+        tx: Tx,
+        entry: UUID,
+        caller: Caller,
+        name: str,
+        event: str,
+        detail: "dict[str, object]",
+        now: datetime,
+    ) -> None:
+        deed = Deed("function", subject_of(caller.workspace, name), event, detail, entry)
+        await write_audit(self._kernel, tx, caller, [deed], now)
+
+
+def subject_of(workspace: Workspace, name: str) -> UUID:
+    """The id under which the audit log knows a function, which has only a name."""
+    bits = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
+    return make_id(workspace.bucket_of(name), datetime.fromtimestamp(0, UTC), bits)

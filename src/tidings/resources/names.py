@@ -1,0 +1,104 @@
+"""The names beside ids in what people are shown: for a whole page at once, one statement in each shard.
+
+Read when they are shown and never stored, so a renamed campaign has its new name and an erased contact none.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.kernel.kernel import Kernel
+from tidings.storage import names
+from tidings.storage.access import AuditLine
+from tidings.storage.items import ShownItem
+from tidings.storage.names import ContactName
+
+__all__ = ["ContactName", "name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
+
+Name = TypeVar("Name")
+Names = Mapping[UUID, str]
+WALKS = frozenset(["execution", "enrollment", "dead_letter"])
+
+
+async def name_contacts(
+    kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]
+) -> Mapping[UUID | None, ContactName]:
+    """What contacts are called; those that were deleted are left out."""
+    found = await _in_their_shards(kernel, workspace.tenant, ids, names.name_contacts)
+    return dict(found.items())
+
+
+async def name_executions(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
+    """The names of the workflows or sequences of executions."""
+    return await _in_their_shards(kernel, workspace.tenant, ids, names.name_executions)
+
+
+async def name_definitions(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
+    """The names of workflows, sequences, campaigns, segments, rules and keys."""
+    return await _definitions(kernel, workspace.tenant, ids)
+
+
+async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[ShownItem]) -> list[ShownItem]:
+    """Items with the names of whom they are for and of what they belong to."""
+    tenant = workspace.tenant
+    contacts, executions, runs, events = await asyncio.gather(
+        name_contacts(kernel, workspace, [one.contact_id for one in items]),
+        _in_their_shards(kernel, tenant, [one.execution_id for one in items], names.name_executions),
+        _in_their_shards(kernel, tenant, [one.run_id for one in items], names.name_runs),
+        _in_their_shards(kernel, tenant, [one.event_id for one in items], names.name_events),
+    )
+    return [
+        replace(
+            one,
+            contact=contacts.get(one.contact_id),
+            workflow_name=executions.get(one.execution_id) if one.execution_id else None,
+            campaign_name=runs.get(one.run_id) if one.run_id else None,
+            trigger=events.get(one.event_id) if one.event_id else None,
+        )
+        for one in items
+    ]
+
+
+async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine]) -> list[AuditLine]:
+    """Lines of the audit log with the names of what they are about; a contact's is its external id."""
+    of: dict[str, list[UUID]] = defaultdict(list)
+    for line in lines:
+        kind = line.subject_kind
+        of["walk" if kind in WALKS else kind if kind in {"contact", "run", "event"} else "definition"].append(
+            line.subject_id
+        )
+    contacts, walks, runs, events, definitions = await asyncio.gather(
+        _in_their_shards(kernel, tenant, of["contact"], names.name_contacts),
+        _in_their_shards(kernel, tenant, of["walk"], names.name_executions),
+        _in_their_shards(kernel, tenant, of["run"], names.name_runs),
+        _in_their_shards(kernel, tenant, of["event"], names.name_events),
+        _definitions(kernel, tenant, of["definition"]),
+    )
+    named = {**walks, **runs, **events, **definitions, **{id: one.external_id for id, one in contacts.items()}}
+    return [replace(line, subject_name=named.get(line.subject_id)) for line in lines]
+
+
+async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) -> Names:
+    named = [*{id for id in ids if id is not None}]
+    read = partial(names.name_definitions, tenant=tenant, ids=named)
+    return await kernel.db.persist(read, alone=True) if named else {}
+
+
+async def _in_their_shards(
+    kernel: Kernel, tenant: str, ids: Iterable[UUID | None], read: Callable[..., Awaitable[Mapping[UUID, Name]]]
+) -> Mapping[UUID, Name]:
+    shares: dict[Shard, list[UUID]] = defaultdict(list)
+    for id in {id for id in ids if id is not None}:
+        shares[kernel.shard_of(id)].append(id)
+    found = await asyncio.gather(
+        *(
+            kernel.db.persist(partial(read, shard=shard, tenant=tenant, ids=share), alone=True)
+            for shard, share in shares.items()
+        )
+    )
+    return {id: name for share in found for id, name in share.items()}

@@ -1,0 +1,192 @@
+"""The providers: what each is for, who serves it, who may call it how often at once, and whether it rests.
+
+They are the affair of the whole installation, not of a workspace, and everything here comes from the database: routes,
+the workers that live, their shares, and rests. The process that asks may have no provider at all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import NotFound
+from tidings.domain.flow.ids import bucket_of_id
+from tidings.domain.flow.item import Channel
+from tidings.domain.flow.readiness import LIVE_FOR, is_printing
+from tidings.domain.messages import did_you_mean, quoted
+from tidings.domain.rules.routing import fallback_name
+from tidings.kernel.calls.readiness import live_workers
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.storage import fallbacks, rests, routes, shares, workers
+from tidings.storage.database import Tx
+from tidings.storage.fallbacks import ListedFallback
+from tidings.storage.rests import StoredRest
+from tidings.storage.routes import ChannelRoute
+from tidings.storage.shares import HeldShare
+from tidings.storage.workers import ListedWorker
+
+__all__ = ["ListedWorker", "Providers", "ShownProvider", "StoredRest", "WorkerShare"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerShare:
+    """What one worker holds of a provider's limit."""
+
+    worker_id: UUID
+    slots: int
+    wanted: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProvider:
+    """A provider as an administrator sees it; `provider_class` is None while no worker serves it."""
+
+    name: str
+    provider_class: str | None
+    channels: Sequence[Channel]  # that are routed to it
+    routed_since: datetime | None
+    printing: bool
+    served_by: Sequence[UUID]  # the workers that live and can call it
+    concurrency: int | None  # of one process
+    limit: int | None  # of all workers together
+    workers: Sequence[WorkerShare]
+    rests_until: datetime | None
+    rest_reason: str | None
+    unavailable_since: datetime | None = None  # when it could first not be used, if no call was answered since
+    unavailable_times: int = 0  # how often it was left alone since then
+    is_refused: bool = False  # our settings are refused: a person must mend them
+
+    @property
+    def unavailable_reason(self) -> str | None:
+        """Why it cannot be used; unlike other reasons to rest, this names no message."""
+        return self.rest_reason if self.unavailable_since else None
+
+
+Shown = list[ShownProvider]
+Listed = list[ListedWorker]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the database says of all providers."""
+
+    routes: Sequence[ChannelRoute]
+    workers: Sequence[ListedWorker]
+    shares: Sequence[HeldShare]
+    rests: Mapping[str, StoredRest]
+    fallbacks: Sequence[ListedFallback]
+
+    @property
+    def names(self) -> list[str]:
+        routed = {one.provider for one in self.routes}
+        served = {name for one in self.workers for name in one.serves}
+        known = {fallback_name(one.key) for one in self.fallbacks}
+        return sorted({*routed, *served, *known, *self.rests, *(share.provider for share in self.shares)})
+
+
+class Providers:
+    """Every provider that a channel is routed to, that a worker serves, that is a known fallback, or that rests."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def list(self) -> Shown:
+        """All of them, by name."""
+        now = await self._kernel.clock.now()
+
+        async def read(tx: Tx) -> _Facts:
+            return _Facts(
+                await routes.list_routes(tx),
+                await workers.list_workers(tx, since=now - LIVE_FOR),
+                await shares.list_shares(tx, now=now),
+                await rests.load_rests(tx, now=now),
+                await fallbacks.list_fallbacks(tx),
+            )
+
+        facts = await self._kernel.db.persist(read)
+        return [_shown(name, facts, now) for name in facts.names]
+
+    async def unavailable(self) -> Sequence[StoredRest]:
+        """Those that could not be used when they were last called, by name."""
+        now = await self._kernel.clock.now()
+        resting = await self._kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True)
+        return [rest for rest in resting.values() if rest.since]
+
+    async def workers(self) -> Listed:
+        """The workers that live, the longest at work first."""
+        return await live_workers(self._kernel)
+
+    async def unroute(self, caller: Caller, channel: Channel) -> str:
+        """Take the provider from a channel in every workspace; give its name.
+
+        Nothing more is started that needs the channel. A process that starts with the setting sets the route again.
+        """
+        now = await self._kernel.clock.now()
+        id = self._kernel.new_id(caller.workspace.bucket_of(channel), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        removed: list[str] = []
+
+        async def write(tx: Tx) -> None:
+            if provider := await routes.remove_route(tx, channel=channel):
+                removed.append(provider)  # remembered past a commit whose answer is lost
+                deed = Deed("route", id, "removed", {"channel": channel, "provider": provider}, entry)
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+        self._kernel.route_table.forget()
+        if not removed:
+            raise NotFound(f"no provider is set up for {channel}; `tidings providers list` shows what is")
+        return removed[-1]
+
+    async def forget(self, caller: Caller, name: str) -> None:
+        """Forget a fallback that no application has any more: events are decided without it from now on.
+
+        A process that starts with it writes it down again.
+        """
+        now, found = await self._kernel.clock.now(), await self._find_fallback(name)
+        id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            if await fallbacks.remove_fallback(tx, key=found.key):
+                deed = Deed("route", id, "removed", {"fallback": name}, entry)
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    async def _find_fallback(self, name: str) -> ListedFallback:
+        listed = await self._kernel.db.persist(fallbacks.list_fallbacks, alone=True)
+        known = {fallback_name(one.key): one for one in listed}
+        if name not in known:
+            raise NotFound(f"there is no fallback {quoted(name)}{did_you_mean(name, sorted(known))}")
+        return known[name]
+
+
+def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:
+    routed = [one for one in facts.routes if one.provider == name]
+    serving = {one.id: one.serves[name] for one in facts.workers if name in one.serves}
+    services = list(serving.values())
+    held = [share for share in facts.shares if share.provider == name]
+    limits = [share.provider_limit for share in held] + [one.limit for one in services if one.limit]
+    rest = facts.rests.get(name)
+    calls = {channel for one in services for channel in one.channels if channel is Channel.FUNCTION}
+    return ShownProvider(
+        name=name,
+        provider_class=services[0].provider_class if services else None,
+        channels=[*dict.fromkeys(one.channel for one in routed), *calls],
+        routed_since=min((one.since for one in routed), default=None),
+        printing=is_printing(name),
+        served_by=list(serving),
+        concurrency=services[0].concurrency if services else None,
+        limit=min(limits, default=None),
+        workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
+        rests_until=rest.until if rest and rest.until > now else None,
+        rest_reason=rest.reason if rest else None,
+        unavailable_since=rest.since if rest else None,
+        unavailable_times=rest.times if rest else 0,
+        is_refused=rest is not None and rest.is_refused,
+    )

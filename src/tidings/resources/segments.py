@@ -1,0 +1,171 @@
+"""Segments as people manage them: an audience under a name, looked at anew whenever it is used."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
+from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.names import problem_of_name
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.people.audience import Audience, read_audience
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.people.references import NamedAudience, name_audience
+from tidings.resources.reach import AudienceCount, count_audience
+from tidings.storage import campaigns, resolve
+from tidings.storage.campaigns import ShownSegment
+from tidings.storage.database import Tx
+
+__all__ = ["Segments", "ShownSegment", "together"]
+
+MOST_NAMED = 5
+Problems = list[Problem]
+
+
+class Segments:
+    """The segments of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def create(self, caller: Caller, given: Mapping[str, object]) -> ShownSegment:
+        """Make a segment; a name that is taken is a Conflict."""
+        name, audience = await self._read(caller.workspace, given, None)
+        now = await self._kernel.clock.now()
+        id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            await campaigns.insert_segment(
+                tx,
+                id=id,
+                tenant=caller.workspace.tenant,
+                workspace=caller.workspace.name,
+                name=name,
+                audience=audience,
+                now=now,
+            )
+            await write_audit(self._kernel, tx, caller, [Deed("segment", id, "created", {"name": name}, entry)], now)
+
+        await self._kernel.db.persist(write)
+        return await self.get(caller.workspace, id)
+
+    async def update(self, caller: Caller, id: UUID, given: Mapping[str, object]) -> ShownSegment:
+        """Change the name or the audience; whoever uses the segment next finds the new one."""
+        name, audience = await self._read(caller.workspace, given, await self.get(caller.workspace, id))
+        now = await self._kernel.clock.now()
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            changed = await campaigns.change_segment(
+                tx,
+                id=id,
+                tenant=caller.workspace.tenant,
+                workspace=caller.workspace.name,
+                name=name,
+                audience=audience,
+                now=now,
+            )
+            if changed:
+                deed = Deed("segment", id, "updated", {"fields": sorted(given)}, entry)
+                await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+        return await self.get(caller.workspace, id)
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownSegment:
+        """One segment, or NotFound."""
+        return await self._show(workspace, id, None, str(id))
+
+    async def find(self, workspace: Workspace, name: str) -> ShownSegment:
+        """One segment by its name, or NotFound."""
+        return await self._show(workspace, None, name, repr(name))
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownSegment]:
+        """Segments, newest first."""
+        check_limit(limit)
+        find = partial(
+            campaigns.list_segments,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            span=newest_first(cursor, created),
+            limit=limit + 1,
+        )
+        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+
+    async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
+        """How many are in a segment at this moment."""
+        audience, _ = read_audience((await self.get(workspace, id)).audience)
+        return await count_audience(self._kernel, workspace, audience, None)
+
+    async def delete(self, caller: Caller, id: UUID) -> None:
+        """Remove a segment; one that a campaign names is a Conflict."""
+        shown = await self.get(caller.workspace, id)
+        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+        now = await self._kernel.clock.now()
+        shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
+                return
+            users = await campaigns.find_segment_users(
+                tx, tenant=tenant, workspace=workspace, segment_id=id, limit=MOST_NAMED
+            )
+            if users:
+                named = ", ".join(map(repr, users))
+                raise Conflict(f"segment {shown.name!r} is the audience of {named}; give them another first")
+            if not await campaigns.delete_segment(tx, id=id, tenant=tenant, workspace=workspace, now=now):
+                raise NotFound(f"there is no segment {id}")
+            deed = Deed("segment", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    async def _show(self, workspace: Workspace, id: UUID | None, name: str | None, told: str) -> ShownSegment:
+        find = partial(campaigns.show_segment, tenant=workspace.tenant, workspace=workspace.name, id=id, name=name)
+        found = await self._kernel.db.persist(find, alone=True)
+        if found is None:
+            raise NotFound(f"there is no segment {told}")
+        return found
+
+    async def _read(
+        self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
+    ) -> tuple[str, Audience]:
+        problems = [
+            Problem(str(name)[:100], "is no field of a segment: use name and audience")
+            for name in given
+            if name not in {"name", "audience", "id", "createdAt", "updatedAt"}
+        ]
+        name = given.get("name", before.name if before else None)
+        if wrong_name := "is missing: give the segment a name" if name is None else problem_of_name(name):
+            problems.append(Problem("name", wrong_name))
+        audience, wrong = await self._read_audience(workspace, given, before)
+        problems += wrong
+        if problems:
+            raise CampaignInvalid(problems)
+        return str(name).strip(), audience
+
+    async def _read_audience(
+        self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
+    ) -> tuple[Audience, Problems]:
+        """Whom is meant; what was stored before is not asked about again."""
+        if "audience" not in given and before:
+            return read_audience(before.audience, segments=False)
+        named = await name_audience(self._kernel, workspace, given.get("audience"), "audience")
+        audience, problems = read_audience(named.given, segments=False)
+        return audience, together(named, problems)
+
+
+def together(named: NamedAudience, problems: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with an audience, each place told once, and who is not there by name."""
+    unknown = {one.place: one for one in (*named.unknown, *named.unknown_exclusions)}
+    return [*unknown.values(), *(one for one in problems if one.place not in unknown)][:100]

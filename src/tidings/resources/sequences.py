@@ -1,0 +1,450 @@
+"""Sequences as people write them: a draft of steps, publish, pause, resume. Every change is in the audit log.
+
+A sequence is a workflow of its own kind. Its draft lies in tables of its own; publishing compiles it, and freezes it as
+a version through kernel/start/define.py. kernel/manage/change_version.py moves those on the way to another version.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
+from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.sequences.change_version import step_of
+from tidings.domain.sequences.form import (
+    MAX_STEPS,
+    InFlightChoice,
+    SequenceStatus,
+    Settings,
+    Step,
+    definition_of,
+    read_settings,
+    read_step,
+    read_steps,
+    settings_in,
+    steps_in,
+)
+from tidings.kernel.calls.readiness import require_ready
+from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.change_version import MoveCounts, move_enrollments
+from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
+from tidings.kernel.start.enroll import follow_pause
+from tidings.resources.readiness import with_readiness
+from tidings.resources.sequence_shown import InFlight, Published, PublishedSequence, ShownSequence, shown_of, status_of
+from tidings.storage import define, resolve, sequences, workflows
+from tidings.storage.database import Tx
+from tidings.storage.define import Version
+from tidings.storage.sequences import FoundSequence, LockedSequence
+from tidings.storage.workflows import ShownVersion
+
+__all__ = ["InFlight", "MoveCounts", "Published", "PublishedSequence", "Sequences", "ShownSequence", "Step"]
+
+Json = Mapping[str, object]
+Problems = list[Problem]
+Steps = list[Step]
+Found = list[FoundSequence]
+Shown = list[ShownSequence]
+Flights = list[InFlight]
+Versions = list[ShownVersion]
+Progress = Callable[[MoveCounts], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one call changes of a sequence."""
+
+    name: str | None
+    settings: Settings
+    steps: Sequence[Step]
+    publish: Draft | None
+    pause: bool | None
+    entries: Sequence[UUID]
+    """Of the audit log, made once: a repeat after an unknown commit writes none twice."""
+    now: datetime
+
+
+class Sequences:
+    """The sequences of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def create(
+        self, caller: Caller, name: str, settings: Json | None = None, steps: Sequence[Json] = ()
+    ) -> ShownSequence:
+        """Make a draft, with steps if some are given already; a name that is taken is a Conflict."""
+        check_name(name)
+        if problems := self.validate(settings or {}, steps):
+            raise DefinitionInvalid(problems)
+        read, now = read_settings(settings or {}), await self._kernel.clock.now()
+        id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+        drafted = self._drafted(id, steps, now)
+        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+
+        async def write(tx: Tx) -> None:
+            await define.insert_workflow(
+                tx,
+                id=id,
+                tenant=tenant,
+                workspace=workspace,
+                kind=SEQUENCE,
+                name=name,
+                description=None,
+                active=True,
+                created_by=caller.actor,
+                now=now,
+            )
+            locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=SEQUENCE, name=name)
+            if locked is None or locked.id != id:
+                raise Conflict(f"there is a sequence {name!r} already; change that one, or choose another name")
+            await sequences.insert_sequence(tx, id=id, settings=read)
+            for step in drafted:
+                await sequences.put_step(tx, sequence_id=id, step=step, now=now)
+            deed = Deed("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+        return await self.get(caller.workspace, id)
+
+    async def update(
+        self,
+        caller: Caller,
+        id: UUID,
+        *,
+        name: str | None = None,
+        settings: Json | None = None,
+        status: SequenceStatus | None = None,
+        in_flight: InFlightChoice | None = None,
+        on_progress: Progress | None = None,
+    ) -> ShownSequence:
+        """Rename, change the draft's settings, publish, pause or resume; all of it or nothing.
+
+        `active` publishes a draft that was never published, and lets a paused sequence go on. A draft beside a
+        published version is published when `in_flight` says what becomes of those on the way, or when nobody is.
+        """
+        if name is not None:
+            check_name(name)
+        if in_flight is not None and status is not SequenceStatus.ACTIVE:
+            raise InputInvalid("inFlight is said when publishing: give status active with it")
+        before = await self.get(caller.workspace, id)
+        wish = await self._wish(caller, before, name, read_settings(settings or {}, before.settings), status, in_flight)
+        version = await self._kernel.db.persist(partial(self._change, caller=caller, before=before, wish=wish))
+        if wish.pause is not None and before.published:
+            await follow_pause(self._kernel, id, paused=wish.pause)
+        moved = None
+        if in_flight is InFlightChoice.MOVE and version is not None:
+            moved = await self._move(caller, id, version, on_progress)
+        return replace(await self.get(caller.workspace, id), moved=moved)
+
+    async def get(self, workspace: Workspace, id: UUID, *, in_flight: bool = True) -> ShownSequence:
+        """One sequence, or NotFound; with who is on the way, unless that is not wanted."""
+        found = await self._shown(workspace, [id])
+        if not found:
+            raise NotFound(f"there is no sequence {id}")
+        if not in_flight:
+            return found[0]
+        return replace(found[0], in_flight=await self._in_flight(id) if found[0].published else ())
+
+    async def find(self, workspace: Workspace, name: str) -> ShownSequence:
+        """One sequence by name, or NotFound."""
+        look = partial(sequences.find_sequence_named, tenant=workspace.tenant, workspace=workspace.name, name=name)
+        id = await self._kernel.db.persist(look, alone=True)
+        if id is None:
+            raise NotFound(f"there is no sequence {name!r} in workspace {workspace.name!r}; create it first")
+        return await self.get(workspace, id)
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        name: str | None = None,
+        status: SequenceStatus | None = None,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownSequence]:
+        """Sequences, newest first; without who is on the way."""
+        check_limit(limit)
+        find = partial(
+            sequences.list_sequences,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            name=name,
+            status=status,
+            span=newest_first(cursor, created),
+            limit=limit + 1,
+        )
+        page = page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
+
+    async def versions(self, workspace: Workspace, id: UUID) -> Versions:
+        """What was ever published, newest first."""
+        await self.get(workspace, id, in_flight=False)
+        return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+
+    async def published(self, workspace: Workspace, id: UUID) -> PublishedSequence:
+        """The version that contacts are enrolled into; a draft has none, and is a Conflict."""
+        found = next(iter(await self._find(workspace, [id])), None)
+        if found is None:
+            raise NotFound(f"there is no sequence {id}")
+        version = found.version
+        if version is None:
+            raise Conflict(f"sequence {found.name!r} is a draft; publish it first")
+        return PublishedSequence(
+            workflow_id=found.id,
+            version_id=version.id,
+            version=version.number,
+            name=found.name,
+            graph=graph_of(self._kernel, version.id, version.definition),
+            definition=version.definition,
+            status=status_of(found),
+            paused=found.paused,
+            allow_reentry=settings_in(version.definition).allow_reentry,
+        )
+
+    async def delete(self, caller: Caller, id: UUID) -> None:
+        """Remove a sequence from sight; one that somebody is on the way through is a Conflict."""
+        shown = await self.get(caller.workspace, id, in_flight=False)
+        if shown.published and await self._has_live_enrollments(id):
+            raise Conflict(f"contacts are on the way through sequence {shown.name!r}; cancel their enrollments first")
+        now = await self._kernel.clock.now()
+        shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
+                return
+            if not await sequences.delete_sequence(tx, id=id, now=now):
+                raise NotFound(f"there is no sequence {id}")
+            deed = Deed("sequence", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    async def add_step(self, caller: Caller, id: UUID, given: Json) -> Step:
+        """Write a new step into the draft; without `stepOrder` it comes last."""
+        now = await self._kernel.clock.now()
+        step_id = self._new_step_id(id, now)  # made once: a repeat after an unknown commit writes the same step
+
+        def added(steps: Mapping[str, Step]) -> Step:
+            others = [step for step in steps.values() if step.id != step_id]
+            if len(others) >= MAX_STEPS:
+                raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
+            last = {"stepOrder": max((step.order for step in others), default=0) + 1}
+            return read_step({**given, **({} if _is_placed(given) else last), "id": step_id})
+
+        return await self._write_step(caller, id, "step_added", added, now)
+
+    async def update_step(self, caller: Caller, id: UUID, step_id: UUID, given: Json) -> Step:
+        """Change what is given of a step in the draft; null takes an optional field away."""
+
+        def changed(steps: Mapping[str, Step]) -> Step:
+            before = steps.get(str(step_id))
+            if before is None:
+                raise NotFound(f"there is no step {step_id} in this sequence")
+            return read_step({**given, "id": before.id}, before)
+
+        return await self._write_step(caller, id, "step_changed", changed, await self._kernel.clock.now())
+
+    async def delete_step(self, caller: Caller, id: UUID, step_id: UUID) -> None:
+        """Take a step out of the draft; versions that were published keep it."""
+        now = await self._kernel.clock.now()
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            await self._lock(tx, caller.workspace, id)
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(id), ids=[entry]):
+                return
+            if not await sequences.remove_step(tx, sequence_id=id, id=step_id):
+                raise NotFound(f"there is no step {step_id} in this sequence")
+            await define.touch_workflow(tx, workflow_id=id, now=now)
+            deed = Deed("sequence", id, "step_deleted", {"stepId": str(step_id)}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    @staticmethod
+    def validate(settings: Json, steps: Sequence[Json]) -> Problems:
+        """Everything that is wrong with the settings and the steps of a new sequence; nothing is stored."""
+        numbered = [_placed(step, place) | {"id": str(place)} for place, step in enumerate(steps, start=1)]
+        problems: list[Problem] = []
+        for read in (partial(read_settings, settings), partial(read_steps, numbered)):
+            try:
+                read()
+            except DefinitionInvalid as error:
+                problems += error.problems
+        return problems
+
+    def _drafted(self, id: UUID, steps: Sequence[Json], now: datetime) -> Steps:
+        if len(steps) > MAX_STEPS:
+            raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
+        given = [_placed(step, place) | {"id": self._new_step_id(id, now)} for place, step in enumerate(steps, start=1)]
+        return read_steps(given)
+
+    def _new_step_id(self, id: UUID, now: datetime) -> str:
+        return str(self._kernel.new_id(bucket_of_id(id), now))
+
+    async def _write_step(
+        self, caller: Caller, id: UUID, event: str, step_of: Callable[[Mapping[str, Step]], Step], now: datetime
+    ) -> Step:
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> Step:
+            await self._lock(tx, caller.workspace, id)
+            steps = (await sequences.list_steps(tx, ids=[id]))[id]
+            step = step_of({one.id: one for one in steps})
+            await sequences.put_step(tx, sequence_id=id, step=step, now=now)
+            await define.touch_workflow(tx, workflow_id=id, now=now)
+            deed = Deed("sequence", id, event, {"stepId": step.id, "stepOrder": step.order}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+            return step
+
+        return await self._kernel.db.persist(write)
+
+    async def _wish(
+        self,
+        caller: Caller,
+        before: ShownSequence,
+        name: str | None,
+        settings: Settings,
+        status: SequenceStatus | None,
+        in_flight: InFlightChoice | None,
+    ) -> _Wish:
+        """Decide what a change comes to, from what the sequence is now."""
+        is_new = before.published is None or not before.published.says(settings, before.steps)
+        if status is SequenceStatus.DRAFT and before.published:
+            raise Conflict("a sequence that was published does not become a draft again; pause it, or edit its steps")
+        if status is SequenceStatus.PAUSED and before.published is None:
+            raise Conflict("a draft sends nothing and cannot be paused; publish it first")
+        draft = None
+        if status is SequenceStatus.ACTIVE and is_new and _may_publish(before, in_flight):
+            definition = definition_of(settings, before.steps, name or before.name)
+            draft = await draft_of(self._kernel, caller, str(before.id), definition)
+            await require_ready(self._kernel, caller.workspace, draft.graph.channels)
+        now = await self._kernel.clock.now()
+        entries = [self._kernel.new_id(bucket_of_id(before.id), now) for _ in range(4)]
+        pause = None if status in {None, SequenceStatus.DRAFT} else status is SequenceStatus.PAUSED
+        return _Wish(name, settings, before.steps, draft, pause, entries, now)
+
+    async def _change(self, tx: Tx, *, caller: Caller, before: ShownSequence, wish: _Wish) -> Version | None:
+        """Write what is wished for, if the sequence is still what it was; give the version that is published then."""
+        id, now = before.id, wish.now
+        locked = await self._lock(tx, caller.workspace, id)
+        await self._check_unchanged(tx, locked, before, wish)
+        deeds = []
+        if wish.name is not None and wish.name != locked.name:
+            await workflows.rename_workflow(tx, id=id, name=wish.name, now=now)
+            deeds.append(Deed("sequence", id, "renamed", {"from": locked.name, "to": wish.name}, wish.entries[0]))
+        if wish.settings != locked.settings:
+            await sequences.change_settings(tx, id=id, settings=wish.settings)
+            await define.touch_workflow(tx, workflow_id=id, now=now)
+            deeds.append(Deed("sequence", id, "updated", wish.settings.to_json(), wish.entries[1]))
+        version = await define.latest_version(tx, workflow_id=id)
+        if wish.publish:
+            version, is_fresh = await freeze(tx, id, wish.publish)
+            if is_fresh:
+                await define.touch_workflow(tx, workflow_id=id, now=now)
+                detail = {"version": version.number, "steps": len(wish.steps)}
+                deeds.append(Deed("sequence", id, "published", detail, wish.entries[2]))
+        if wish.pause is not None and await sequences.pause_sequence(tx, id=id, paused=wish.pause, now=now):
+            deeds.append(Deed("sequence", id, "paused" if wish.pause else "resumed", {}, wish.entries[3]))
+        await write_audit(self._kernel, tx, caller, deeds, now)
+        return version
+
+    async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: ShownSequence, wish: _Wish) -> None:
+        """Publish what was checked, and nothing that somebody wrote a moment ago."""
+        steps = (await sequences.list_steps(tx, ids=[locked.id]))[locked.id]
+        # After an unknown commit our own settings may be there already.
+        if steps != [*wish.steps] or locked.settings not in (before.settings, wish.settings):
+            raise Conflict("somebody changed the draft at this very moment; look at it again, and try once more")
+
+    async def _move(self, caller: Caller, id: UUID, version: Version, on_progress: Progress | None) -> MoveCounts:
+        counts = await move_enrollments(self._kernel, id, version, on_progress)
+        now = await self._kernel.clock.now()
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+        detail = {
+            "version": version.number,
+            "moved": counts.moved,
+            "completed": counts.completed,
+            "left": counts.left,
+        }
+        deed = Deed("sequence", id, "moved", detail, entry)
+        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [deed], now), alone=True)
+        return counts
+
+    async def _lock(self, tx: Tx, workspace: Workspace, id: UUID) -> LockedSequence:
+        locked = await sequences.lock_sequence(tx, tenant=workspace.tenant, workspace=workspace.name, id=id)
+        if locked is None:
+            raise NotFound(f"there is no sequence {id}")
+        return locked
+
+    async def _find(self, workspace: Workspace, ids: Sequence[UUID]) -> Found:
+        find = partial(sequences.find_sequences, tenant=workspace.tenant, workspace=workspace.name, ids=ids)
+        return await self._kernel.db.persist(find, alone=True)
+
+    async def _shown(self, workspace: Workspace, ids: Sequence[UUID]) -> Shown:
+        found = await self._find(workspace, ids)
+        steps = await self._kernel.db.persist(partial(sequences.list_steps, ids=[one.id for one in found]), alone=True)
+        return await with_readiness(self._kernel, workspace, [shown_of(one, steps[one.id]) for one in found])
+
+    async def _in_flight(self, id: UUID) -> Flights:
+        count = partial(sequences.count_in_flight, workflow_id=id)
+        shards = await asyncio.gather(
+            *(self._kernel.db.persist(partial(count, shard=shard), alone=True) for shard in self._kernel.every_shard())
+        )
+        counts: Counter[tuple[UUID, str]] = Counter()
+        for standing in (one for shard in shards for one in shard if one.cursor is not None):
+            counts[standing.version_id, step_of(standing.cursor or "")] += standing.count
+        return await self._ordered(counts)
+
+    async def _ordered(self, counts: Mapping[tuple[UUID, str], int]) -> Flights:
+        """By version, newest first, and by the order of their steps."""
+        ids = list({version for version, _ in counts})
+        versions = await self._kernel.db.persist(partial(sequences.find_versions, ids=ids), alone=True) if ids else {}
+        orders = {
+            (id, step.id): step.order for id, version in versions.items() for step in steps_in(version.definition)
+        }
+        shown = [
+            InFlight(versions[version].number, step, orders[version, step], count)
+            for (version, step), count in counts.items()
+        ]
+        return sorted(shown, key=lambda one: (-one.version, one.step_order))
+
+    async def _has_live_enrollments(self, id: UUID) -> bool:
+        for shard in self._kernel.every_shard():
+            look = partial(sequences.has_live_enrollment, shard=shard, workflow_id=id)
+            if await self._kernel.db.persist(look, alone=True):
+                return True
+        return False
+
+
+def _placed(step: Json, place: int) -> dict[str, object]:
+    """A step that is given no order comes where it stands."""
+    return {**({} if _is_placed(step) else {"stepOrder": place}), **step}
+
+
+def _is_placed(step: Json) -> bool:
+    return step.get("stepOrder", step.get("step_order")) is not None
+
+
+def _may_publish(before: ShownSequence, in_flight: InFlightChoice | None) -> bool:
+    """Whether a changed draft is published: never past those on the way without a word about them."""
+    if before.published is None or in_flight is not None:
+        return True
+    if before.status is SequenceStatus.PAUSED:
+        return False  # it was only asked to go on
+    waiting = sum(one.count for one in before.in_flight or ())
+    if waiting:
+        raise Conflict(
+            f"{waiting} contacts are on the way through version {before.published.version}; say inFlight: leave to let "
+            "them finish it, or move to take them to the new version"
+        )
+    return True

@@ -1,0 +1,122 @@
+"""What stays of people who were deleted: that their addresses want nothing more, as hashes that name nobody.
+
+Whoever comes with such an address again is born suppressed. Reached from contact_erasure.py, contacts.py and
+contact_store.py; a hash has a shard of its own, so each is read and written there.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+
+import msgspec
+
+from tidings.domain.flow.ids import Shard, Workspace, bucket_of_hash
+from tidings.domain.flow.item import Channel
+from tidings.domain.people.contact import (
+    CHANNELS,
+    ContactChange,
+    Entries,
+    Json,
+    SuppressionReason,
+    addresses_of,
+    refusal,
+    suppression_hash,
+)
+from tidings.domain.timing import parse_time
+from tidings.kernel.kernel import Kernel
+from tidings.storage import suppressions
+from tidings.storage.contacts import Erased, ShownContact
+from tidings.storage.suppressions import Kept
+
+Refusing = ShownContact | Erased
+HasAddresses = ContactChange | Refusing
+
+
+async def keep(kernel: Kernel, workspace: Workspace, contact: Refusing, now: datetime) -> None:
+    """Remember every address over which a contact wants nothing more."""
+    kept = {
+        suppression_hash(workspace, channel, address): _kept(contact, channel, now)
+        for channel in CHANNELS
+        if refusal(contact.consent, contact.suppressions, channel)
+        for address in addresses_of(addresses_in(contact), channel)
+    }
+    for shard, hashes in _by_shard(kernel, kept).items():
+        share = {one: kept[one] for one in hashes}
+        await kernel.db.persist(partial(suppressions.keep_suppressions, shard=shard, kept=share), alone=True)
+
+
+def _kept(contact: Refusing, channel: Channel, now: datetime) -> Kept:
+    entry = contact.suppressions.get(channel) or contact.consent.get(channel) or {}
+    since = now
+    with suppress(ValueError):  # an entry without a time
+        since = parse_time(str(entry.get("at")))
+    return Kept(str(entry.get("reason", SuppressionReason.UNSUBSCRIBED)), since)
+
+
+async def lift(kernel: Kernel, workspace: Workspace, one: HasAddresses, channels: Collection[str]) -> None:
+    """Forget it for the addresses of somebody who may be written to again over these channels."""
+    hashes = [
+        suppression_hash(workspace, channel, address)
+        for channel in CHANNELS
+        if channel in channels
+        for address in addresses_of(addresses_in(one), channel)
+    ]
+    for shard, share in _by_shard(kernel, hashes).items():
+        await kernel.db.persist(partial(suppressions.lift_suppressions, shard=shard, hashes=share), alone=True)
+
+
+async def born_with(
+    kernel: Kernel, workspace: Workspace, changes: Mapping[str, ContactChange]
+) -> Mapping[str, Entries]:
+    """The suppressions that contacts get if they are new, by external id; what a change says itself goes over them."""
+    if not await _has_any(kernel):
+        return {}
+    wanted: dict[bytes, list[tuple[str, Channel]]] = defaultdict(list)
+    for external_id, change in changes.items():
+        for channel in CHANNELS:
+            if channel not in change.no_suppressions:
+                for address in addresses_of(addresses_in(change), channel):
+                    wanted[suppression_hash(workspace, channel, address)].append((external_id, channel))
+    born: dict[str, dict[str, Json]] = defaultdict(dict)
+    for found, kept in (await _find(kernel, wanted)).items():
+        for external_id, channel in wanted[found]:
+            born[external_id][channel] = {"reason": kept.reason, "at": kept.since.isoformat()}
+    return born
+
+
+def born(change: ContactChange, entries: Entries | None) -> ContactChange:
+    """A change of a new contact with what is known of its addresses."""
+    return msgspec.structs.replace(change, suppressions={**entries, **change.suppressions}) if entries else change
+
+
+def addresses_in(one: HasAddresses) -> Json:
+    """Where somebody is reached, as templates see it."""
+    return {"email": one.email, "phone": one.phone, "whatsapp": one.whatsapp, "pushTokens": one.push_tokens}
+
+
+async def _has_any(kernel: Kernel) -> bool:
+    found = await asyncio.gather(
+        *(
+            kernel.db.persist(partial(suppressions.has_suppressions, shard=shard), alone=True)
+            for shard in kernel.every_shard()
+        )
+    )
+    return any(found)
+
+
+async def _find(kernel: Kernel, hashes: Iterable[bytes]) -> Mapping[bytes, Kept]:
+    found: dict[bytes, Kept] = {}
+    for shard, share in _by_shard(kernel, hashes).items():
+        find = partial(suppressions.find_suppressions, shard=shard, hashes=share)
+        found |= await kernel.db.persist(find, alone=True)
+    return found
+
+
+def _by_shard(kernel: Kernel, hashes: Iterable[bytes]) -> Mapping[Shard, list[bytes]]:
+    shares: dict[Shard, list[bytes]] = defaultdict(list)
+    for one in hashes:
+        shares[Shard(bucket_of_hash(one) % kernel.shards)].append(one)
+    return shares

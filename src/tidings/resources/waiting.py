@@ -1,0 +1,119 @@
+"""Say why work waits that nobody can do: no worker runs, or none that lives serves its provider (rule 18).
+
+Computed when it is read: one look at the workers, and for a page of executions one statement in each of their shards.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from uuid import UUID
+
+from tidings.domain.flow.graph import Doer
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.queue import Lane
+from tidings.domain.flow.readiness import NO_WORKER, Staff
+from tidings.kernel.calls.readiness import find_unrouted, live_staff, live_workers, staff_of
+from tidings.kernel.flow.claim import next_due
+from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.kernel import Kernel
+from tidings.storage import executions, load, routes
+from tidings.storage.executions import FoundExecution
+from tidings.storage.workers import ListedWorker
+
+__all__ = ["System", "Waiting", "why_executions_wait"]
+
+PATIENCE = timedelta(seconds=5)
+"""How long something may be due before that is called waiting: a worker may be about to claim it."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The workers that live, how many of them serve each provider that is set up, and what nobody can do."""
+
+    workers: Sequence[ListedWorker]
+    serving: Mapping[str, int]
+    waiting: Sequence[str]
+
+
+class Waiting:
+    """What nobody can do, in the whole installation."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._seen: tuple[float, System] | None = None
+
+    async def look(self, seconds_old: float = 0.0) -> System:
+        """How the installation stands, or stood at most so long ago; whoever may ask often gives such a time."""
+        if self._seen and monotonic() - self._seen[0] < seconds_old:
+            return self._seen[1]
+        self._seen = monotonic(), await self._look()
+        return self._seen[1]
+
+    async def _look(self) -> System:
+        """Reads the small tables, and the first due row of each lane in each shard."""
+        live, routed = await live_workers(self._kernel), await self._kernel.db.persist(routes.list_routes, alone=True)
+        staff = staff_of(live)
+        served = [name for worker in live for name in worker.serves]
+        serving = {name: served.count(name) for name in sorted({*served, *(one.provider for one in routed)})}
+        reasons = [staff.lack_of_lane(lane) for lane in await self._overdue()]
+        if live:
+            reasons += [staff.lack_of(one.provider) for one in routed]
+        return System(live, serving, list(dict.fromkeys(filter(None, reasons))))
+
+    async def _overdue(self) -> list[Lane]:
+        now = await self._kernel.clock.now()
+        shards = await asyncio.gather(*(next_due(self._kernel, shard) for shard in self._kernel.every_shard()))
+        return sorted({lane for due in shards for lane, at in due.items() if at <= now - PATIENCE})
+
+
+async def why_executions_wait(
+    kernel: Kernel, workspace: Workspace, found: Sequence[FoundExecution]
+) -> Mapping[UUID, str]:
+    """Of executions that go on: why nobody can do what they stand at, if so."""
+    now = await kernel.clock.now()
+    live = {one.id: one for one in found if one.due_at and not (one.ended_at or one.leased or one.stop)}
+    if not live:
+        return {}
+    staff, open_at = await live_staff(kernel), await _open_providers(kernel, live, now)
+    unrouted = await _unrouted(kernel, workspace, [one for id, one in live.items() if id not in open_at])
+    reasons = {id: unrouted.get(id) or _reason(staff, one, open_at.get(id, ()), now) for id, one in live.items()}
+    return {id: reason for id, reason in reasons.items() if reason}
+
+
+async def _unrouted(kernel: Kernel, workspace: Workspace, found: Sequence[FoundExecution]) -> Mapping[UUID, str]:
+    """Those that stand at a node whose channel has lost its provider since they were started."""
+    missing = {one.version_id for one in found} - kernel.graphs.keys()
+    definitions = await kernel.db.persist(partial(load.load_versions, ids=list(missing)), alone=True) if missing else {}
+    for id, definition in definitions.items():
+        graph_of(kernel, id, definition)
+    nodes = {one.id: kernel.graphs[one.version_id].nodes.get(one.cursor or "") for one in found}
+    channels = {id: node.channel for id, node in nodes.items() if isinstance(node, Doer)}
+    lost = await find_unrouted(kernel, workspace, channels.values())
+    return {id: f"no provider is set up for {channel}" for id, channel in channels.items() if channel in lost}
+
+
+def _reason(staff: Staff, one: FoundExecution, providers: Iterable[str], now: datetime) -> str | None:
+    for provider in sorted(providers):
+        if lack := staff.lack_of(provider):
+            return lack
+    return NO_WORKER if not staff.lanes and one.due_at and one.due_at <= now - PATIENCE else None
+
+
+async def _open_providers(kernel: Kernel, ids: Iterable[UUID], now: datetime) -> Mapping[UUID, set[str]]:
+    by_shard: dict[Shard, list[UUID]] = defaultdict(list)
+    for id in ids:
+        by_shard[kernel.shard_of(id)].append(id)
+    found = await asyncio.gather(
+        *(
+            kernel.db.persist(partial(executions.list_open_providers, shard=shard, ids=share, now=now), alone=True)
+            for shard, share in by_shard.items()
+        )
+    )
+    providers: dict[UUID, set[str]] = defaultdict(set)
+    for id, provider in (pair for share in found for pair in share):
+        providers[id].add(provider)
+    return providers

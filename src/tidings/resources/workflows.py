@@ -1,0 +1,177 @@
+"""Workflows as people manage them: create, change, switch on and off, delete. Every change is in the audit log.
+
+A definition is checked and frozen by kernel/start/define.py; an execution names its version for ever, whatever happens
+here.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from uuid import UUID
+
+from tidings.domain.caller import Caller
+from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
+from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.workflows.definition import parse_own_workflow
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
+from tidings.resources.readiness import with_readiness
+from tidings.resources.shown import ShownVersion, ShownWorkflow
+from tidings.storage import resolve, workflows
+from tidings.storage.database import Tx
+
+__all__ = ["Change", "Workflows"]
+
+Json = Mapping[str, object]
+Versions = list[ShownVersion]
+Problems = list[Problem]
+
+
+class Workflows:
+    """The workflows of every workspace; what is another's is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def create(
+        self, caller: Caller, name: str, definition: Json, *, description: str | None = None, active: bool = True
+    ) -> ShownWorkflow:
+        """Make a workflow with its first version; a name that is taken is a Conflict."""
+        defined = await define_workflow(
+            self._kernel, caller, name, definition, description=description, active=active, must_be_new=True
+        )
+        return await self.get(caller.workspace, defined.workflow_id)
+
+    async def update(
+        self, caller: Caller, id: UUID, definition: Json, *, name: str | None = None, description: str | None = None
+    ) -> ShownWorkflow:
+        """Change a workflow; a definition that says something new becomes a new version."""
+        await redefine_workflow(self._kernel, caller, id, definition, name=name, description=description)
+        return await self.get(caller.workspace, id)
+
+    async def apply(
+        self, caller: Caller, name: str, definition: Json, *, description: str | None = None
+    ) -> tuple[ShownWorkflow, Change]:
+        """Bring the workflow of this name to this definition, whether it was there or not."""
+        defined = await define_workflow(self._kernel, caller, name, definition, description=description)
+        return await self.get(caller.workspace, defined.workflow_id), defined.change
+
+    async def get(self, workspace: Workspace, id: UUID) -> ShownWorkflow:
+        """One workflow by id, or NotFound."""
+        found = await self._show(workspace, id=id)
+        if found is None:
+            raise NotFound(f"there is no workflow {id}")
+        return found
+
+    async def find(self, workspace: Workspace, name: str) -> ShownWorkflow:
+        """One workflow by name, or NotFound."""
+        found = await self._show(workspace, name=name)
+        if found is None:
+            raise NotFound(f"there is no workflow {name!r} in workspace {workspace.name!r}; define it first")
+        return found
+
+    async def list(
+        self,
+        workspace: Workspace,
+        *,
+        name: str | None = None,
+        active: bool | None = None,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[ShownWorkflow]:
+        """Workflows, newest first."""
+        check_limit(limit)
+        find = partial(
+            workflows.list_workflows,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
+            name=name,
+            active=active,
+            span=newest_first(cursor, created),
+            limit=limit + 1,
+        )
+        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
+        return page_of(found, limit, lambda one: one.id)
+
+    async def versions(self, workspace: Workspace, id: UUID) -> Versions:
+        """The versions of a workflow, newest first."""
+        await self.get(workspace, id)
+        return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+
+    async def activate(self, caller: Caller, id: UUID) -> ShownWorkflow:
+        """Let a workflow be triggered."""
+        return await self._switch(caller, id, active=True)
+
+    async def deactivate(self, caller: Caller, id: UUID) -> ShownWorkflow:
+        """Let a workflow start nothing new; what runs already goes on."""
+        return await self._switch(caller, id, active=False)
+
+    async def delete(self, caller: Caller, id: UUID) -> None:
+        """Remove a workflow from sight; one that is active and was triggered is a Conflict.
+
+        Whoever triggers it at this very moment was earlier or later: an execution that gets in still has its version.
+        """
+        shown = await self.get(caller.workspace, id)
+        has_executions = await self._has_executions(caller.workspace, id)  # even if it is not active at this moment
+        now = await self._kernel.clock.now()
+        shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
+
+        async def write(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=shard, ids=[entry]):
+                return
+            if not await workflows.delete_workflow(
+                tx,
+                tenant=caller.workspace.tenant,
+                workspace=caller.workspace.name,
+                id=id,
+                has_executions=has_executions,
+                now=now,
+            ):
+                raise Conflict(f"workflow {shown.name!r} is active and was triggered; deactivate it first")
+            deed = Deed("workflow", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [deed], now)
+
+        await self._kernel.db.persist(write)
+
+    @staticmethod
+    def validate(definition: object) -> Problems:
+        """Everything that is wrong with a definition; nothing is stored."""
+        try:
+            parse_own_workflow(definition)
+        except DefinitionInvalid as error:
+            return [*error.problems]
+        return []
+
+    async def _show(
+        self, workspace: Workspace, id: UUID | None = None, name: str | None = None
+    ) -> ShownWorkflow | None:
+        find = partial(workflows.show_workflow, tenant=workspace.tenant, workspace=workspace.name, id=id, name=name)
+        found = await self._kernel.db.persist(find, alone=True)
+        return (await with_readiness(self._kernel, workspace, [found]))[0] if found else None
+
+    async def _switch(self, caller: Caller, id: UUID, *, active: bool) -> ShownWorkflow:
+        now = await self._kernel.clock.now()
+        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+
+        async def write(tx: Tx) -> None:
+            if await workflows.activate_workflow(tx, tenant=tenant, workspace=workspace, id=id, active=active, now=now):
+                event = "activated" if active else "deactivated"
+                await write_audit(self._kernel, tx, caller, [Deed("workflow", id, event, {})], now)
+
+        await self._kernel.db.persist(write)
+        return await self.get(caller.workspace, id)
+
+    async def _has_executions(self, workspace: Workspace, id: UUID) -> bool:
+        for shard in self._kernel.every_shard():
+            look = partial(
+                workflows.has_executions,
+                shard=shard,
+                tenant=workspace.tenant,
+                workspace=workspace.name,
+                workflow_id=id,
+            )
+            if await self._kernel.db.persist(look, alone=True):
+                return True
+        return False
