@@ -16,8 +16,8 @@ from bench.database import Fresh, Tell, connect
 from bench.report import Result
 from bench.settings import SHARDS
 from bench.timed import Timed
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.kernel.start.enroll import Enrolling
+from tidings.views.sequences import SequenceStatus
 
 STORED = "select count(*) from executions e join queue q on q.shard = e.shard and q.id = e.id"
 # The key, the frontier and the time are those of an enrollment; ids are made as tidings.trigger() makes them.

@@ -8,9 +8,9 @@ from uuid import UUID
 from tests.conftest import ManualClock
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.views.sequences import SequenceStatus
 
 HOME = Workspace("acme", "main")
 ELSEWHERE = Workspace("rival", "main")
@@ -45,7 +45,7 @@ async def set_status(engine: Engine, id: UUID, status: str, caller: Caller = CAL
 
 
 async def step_ids(engine: Engine, sequence: UUID) -> list[str]:
-    return [one.id for one in (await engine.sequences.get(HOME, sequence)).steps]
+    return [str(one.id) for one in (await engine.sequences.get(HOME, sequence)).steps]
 
 
 async def make_contacts(engine: Engine, count: int, caller: Caller = CALLER, **fields: Any) -> list[UUID]:

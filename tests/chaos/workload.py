@@ -11,9 +11,9 @@ from tests.chaos.app import CHANNELS, CLASSES
 from tests.chaos.book import Book
 from tidings.domain.caller import Caller
 from tidings.domain.flow.item import Channel
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient, Trigger, Workspace
 from tidings.kernel.start.enroll import Enrolling
+from tidings.views.sequences import SequenceStatus
 
 CALLER = Caller(Workspace(), "chaos")
 WALK = ("blind", "keyed", "resolvable")

@@ -43,8 +43,6 @@ from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
-from tidings.http.sequence_shapes import Sequence as SequenceShape
-from tidings.http.sequence_shapes import Step
 from tidings.http.shapes import (
     CreatedKey,
     Key,
@@ -55,6 +53,8 @@ from tidings.http.shapes import (
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.sequences import Sequence as SequenceShape
+from tidings.views.sequences import Step
 from tidings.views.view import View
 
 Like = type[Shape] | type[View]

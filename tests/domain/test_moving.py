@@ -22,7 +22,7 @@ from tidings.domain.flow.execution import (
     decide,
 )
 from tidings.domain.flow.item import ItemStatus
-from tidings.domain.sequences.change_version import Left, Line, Moved, Standing, move
+from tidings.domain.sequences.change_version import Left, Line, Moved, Position, move
 from tidings.domain.sequences.form import steps_in
 from tidings.domain.workflows.definition import parse_workflow
 
@@ -44,11 +44,11 @@ def line(*steps: tuple[str, int, int] | tuple[str, int, int, int], **settings: o
 OLD = line(("a", 1, 0), ("b", 2, 3), ("c", 3, 7))
 
 
-def standing(node: str, *open_nodes: str, done: dict[str, Any] | None = None, due: datetime = BEGUN) -> Standing:
-    return Standing(Frontier((Ready(node, due),)), done or {}, BEGUN, "Europe/Berlin", open_nodes)
+def standing(node: str, *open_nodes: str, done: dict[str, Any] | None = None, due: datetime = BEGUN) -> Position:
+    return Position(Frontier((Ready(node, due),)), done or {}, BEGUN, "Europe/Berlin", open_nodes)
 
 
-def moved(where: Standing, new: Line, now: datetime = BEGUN + DAY) -> Moved:
+def moved(where: Position, new: Line, now: datetime = BEGUN + DAY) -> Moved:
     found = move(where, OLD, new, now)
     assert isinstance(found, Moved)
     return found
@@ -111,7 +111,7 @@ def test_a_message_under_way_of_a_step_that_is_gone_keeps_its_enrollment_where_i
 
     assert isinstance(move(standing("b", "b"), OLD, new, BEGUN), Left)
     assert isinstance(move(standing("wait_c", "b"), OLD, new, BEGUN), Left)  # in doubt, and walked past
-    assert isinstance(move(Standing(Frontier(), {}, BEGUN, None, ()), OLD, new, BEGUN), Left)
+    assert isinstance(move(Position(Frontier(), {}, BEGUN, None, ()), OLD, new, BEGUN), Left)
 
 
 ORDERS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6, unique=True)
@@ -133,7 +133,7 @@ def test_wherever_it_is_moved_it_comes_to_the_end_and_no_step_is_planned_twice(
     if isinstance(action, Finish):
         return
 
-    where = Standing(execution.frontier, execution.vars, BEGUN, None, ())
+    where = Position(execution.frontier, execution.vars, BEGUN, None, ())
     found = move(where, old, new, moment)
 
     assert isinstance(found, Moved)

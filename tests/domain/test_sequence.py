@@ -22,12 +22,13 @@ from tidings.domain.flow.execution import (
     begin,
     decide,
 )
-from tidings.domain.flow.graph import Graph, OffsetFrom, Schedule
+from tidings.domain.flow.graph import Graph, Schedule
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.lateness import Appointment, appointment_of
 from tidings.domain.sequences.step_time import due_of, zone_named
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.storage.load import frontier_from_json, frontier_to_json
+from tidings.views.sequences import OffsetFrom
 
 SETTINGS: dict[str, object] = {
     "offsetFrom": "enrollment",

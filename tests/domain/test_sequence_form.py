@@ -8,21 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.domain.errors import DefinitionInvalid
-from tidings.domain.flow.graph import Delay, Form, OffsetFrom, OnFailure, Schedule, Send
+from tidings.domain.flow.graph import Delay, Form, OnFailure, Schedule, Send
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import RULE
-from tidings.domain.sequences.form import (
-    OnStepFailure,
-    Settings,
-    Step,
-    definition_of,
-    read_settings,
-    read_step,
-    settings_in,
-    steps_in,
-)
+from tidings.domain.sequences.form import SequenceStep, definition_of, read_settings, read_step, settings_in, steps_in
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.domain.workflows.requirements import required_of
+from tidings.views.sequences import OffsetFrom, OnStepFailure, SequenceSettings
 
 Raw = dict[str, Any]
 WELCOME: Raw = {"id": "a", "dayOffset": 0, "stepOrder": 1, "channel": "email", "subject": "Hi", "content": "Welcome"}
@@ -99,13 +91,15 @@ def test_a_step_that_fails_stops_the_enrollment_if_the_sequence_says_so() -> Non
 
 def test_steps_stand_in_their_order_whatever_order_they_are_written_in() -> None:
     assert list(parse_workflow(definition(TIP, WELCOME, NUDGE)).nodes)[1::2] == ["a", "b", "c"]
-    written = definition_of(Settings(), [read_step(TIP), read_step(WELCOME)])
+    written = definition_of(SequenceSettings(), [read_step(TIP), read_step(WELCOME)])
     assert [step.id for step in steps_in(written)] == ["a", "c"]
 
 
 def test_what_is_written_reads_the_same_again() -> None:
-    settings = Settings(OffsetFrom.PREVIOUS, "contact", OnStepFailure.STOP, allow_reentry=True)
-    step = Step("a", 2, 3, 0, Channel.EMAIL, "S", "C", timedelta(days=1, hours=2, minutes=3, seconds=4))
+    settings = SequenceSettings(
+        offset_from=OffsetFrom.PREVIOUS, timezone="contact", on_step_failure=OnStepFailure.STOP, allow_reentry=True
+    )
+    step = SequenceStep("a", 2, 3, 0, Channel.EMAIL, "S", "C", timedelta(days=1, hours=2, minutes=3, seconds=4))
 
     frozen = definition_of(settings, [step])
 
@@ -205,14 +199,16 @@ def test_a_part_of_a_step_is_changed_and_null_takes_it_away() -> None:
 
     after = read_step({"sendHour": None, "day_offset": 2, "maxLateness": None}, before)
 
-    assert after == Step("a", 2, 1, None, Channel.EMAIL, "Hi", "Welcome", None)
+    assert after == SequenceStep("a", 2, 1, None, Channel.EMAIL, "Hi", "Welcome", None)
 
 
 def test_a_part_of_the_settings_is_changed() -> None:
     before = read_settings({"timezone": "europe/berlin"})
     assert before.timezone == "Europe/Berlin"
 
-    assert read_settings({"allow_reentry": True}, before) == Settings(timezone="Europe/Berlin", allow_reentry=True)
+    assert read_settings({"allow_reentry": True}, before) == SequenceSettings(
+        timezone="Europe/Berlin", allow_reentry=True
+    )
     with pytest.raises(DefinitionInvalid, match=r"^offsetFrom: 'x' is not one of"):
         read_settings({"offsetFrom": "x"})
     with pytest.raises(DefinitionInvalid, match=r"^sendHour: 24 is not"):
@@ -240,7 +236,7 @@ def test_an_e_mail_without_a_subject_has_the_sequence_s_name_for_one(name: str, 
     step = read_step({**WELCOME, "channel": "email", "subject": None})
     push = read_step({**NUDGE, "channel": "push", "content": "Hi"})
 
-    graph = parse_workflow(definition_of(Settings(), [step, push], name))
+    graph = parse_workflow(definition_of(SequenceSettings(), [step, push], name))
     sends = [node for node in graph.nodes.values() if isinstance(node, Send)]
 
     assert [node.templates for node in sends] == [{"subject": subject, "body": step.content}, {"body": "Hi"}]

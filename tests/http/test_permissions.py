@@ -17,9 +17,9 @@ from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
 from tidings.http.app import create_app
+from tidings.views.sequences import SequenceStatus
 
 MANAGER, OPERATOR, ADMIN, WORKER = (
     *(Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR),
@@ -262,7 +262,7 @@ async def _path_to_one(engine: Engine, path: str, workspace: Workspace | None) -
 
 
 async def _first_step(engine: Engine, workspace: Workspace | None, id: UUID) -> str:
-    return (await engine.sequences.get(workspace, id)).steps[0].id if workspace else str(uuid4())
+    return str((await engine.sequences.get(workspace, id)).steps[0].id) if workspace else str(uuid4())
 
 
 async def _started(engine: Engine, _: str, workspace: Workspace) -> UUID:

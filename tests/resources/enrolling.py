@@ -9,8 +9,8 @@ from tidings.domain.flow.execution import begin
 from tidings.domain.flow.ids import bucket_of_id
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.resources.sequences import ShownSequence
 from tidings.storage.load import frontier_to_json
+from tidings.views.sequences import Sequence as ShownSequence
 
 
 async def enroll(engine: Engine, sql: Sql, caller: Caller, drip: ShownSequence, name: str, zone: str = "UTC") -> UUID:

@@ -11,12 +11,12 @@ from tests.conftest import ManualClock
 from tests.resources.campaign_scenes import ANN, deploy, letter, make_contacts, work_until_ended
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import Channel
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
 from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Renderer
 from tidings.storage.database import Database
+from tidings.views.sequences import SequenceStatus
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 HERE = ANN.workspace

@@ -13,11 +13,11 @@ from tests.resources.enrolling import enroll
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import bucket_of_id
-from tidings.domain.sequences.form import InFlightChoice, SequenceStatus
+from tidings.domain.sequences.form import InFlightChoice
 from tidings.engine import Engine
 from tidings.kernel.manage import change_version
-from tidings.kernel.manage.change_version import MoveCounts
-from tidings.resources.sequences import InFlight, ShownSequence
+from tidings.views.sequences import InFlight, MoveCounts, SequenceStatus, Step
+from tidings.views.sequences import Sequence as ShownSequence
 
 ACTIVE = SequenceStatus.ACTIVE
 LEAVE, MOVE = InFlightChoice.LEAVE, InFlightChoice.MOVE
@@ -57,6 +57,10 @@ async def put_at(sql: Sql, id: UUID, node: str, due_at: datetime, **done: object
     await sql.execute("update queue set due_at = $2 where id = $1", id, due_at)
 
 
+def in_flight(version: int, step: Step, count: int) -> InFlight:
+    return InFlight(version=version, step_id=step.id, step_order=step.step_order, count=count)
+
+
 # Who is on the way
 
 
@@ -66,18 +70,18 @@ async def test_it_shows_who_is_in_flight_at_which_step_of_which_version(
     people = [await enroll(engine, sql, caller, drip, f"p{number}") for number in range(5)]
     first, second, third = drip.steps
     await put_at(sql, people[0], f"wait_{second.id}", clock.time + DAY)
-    await put_at(sql, people[1], second.id, clock.time)
+    await put_at(sql, people[1], str(second.id), clock.time)
     await sql.execute("update executions set status = 'completed', ended_at = now() where id = $1", people[2])
-    await engine.sequences.delete_step(caller, drip.id, UUID(third.id))
+    await engine.sequences.delete_step(caller, drip.id, third.id)
     await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=LEAVE)
     await enroll(engine, sql, caller, drip, "late")
 
     shown = await engine.sequences.get(caller.workspace, drip.id)
 
     assert shown.in_flight == [
-        InFlight(2, first.id, first.order, 1),
-        InFlight(1, first.id, first.order, 2),
-        InFlight(1, second.id, second.order, 2),
+        in_flight(2, first, 1),
+        in_flight(1, first, 2),
+        in_flight(1, second, 2),
     ]
 
 
@@ -118,13 +122,15 @@ async def test_those_on_the_way_are_moved_to_the_same_step_the_next_one_or_the_e
     names = ["at first", "at second", "at third", "in Tokyo"]
     people = {name: await enroll(engine, sql, caller, drip, name) for name in names[:3]}
     people["in Tokyo"] = await enroll(engine, sql, caller, drip, "in Tokyo", "Asia/Tokyo")
-    await put_at(sql, people["at second"], f"wait_{second.id}", begun + 3 * DAY, **{first.id: {"status": "sent"}})
-    await put_at(sql, people["at third"], f"wait_{third.id}", begun + 7 * DAY, **{first.id: {}, second.id: {}})
+    await put_at(sql, people["at second"], f"wait_{second.id}", begun + 3 * DAY, **{str(first.id): {"status": "sent"}})
+    await put_at(
+        sql, people["at third"], f"wait_{third.id}", begun + 7 * DAY, **{str(first.id): {}, str(second.id): {}}
+    )
 
-    await engine.sequences.update_step(caller, drip.id, UUID(first.id), {"dayOffset": 2, "sendHour": 9})
-    await engine.sequences.update_step(caller, drip.id, UUID(third.id), {"stepOrder": 1, "dayOffset": 1})
-    await engine.sequences.update_step(caller, drip.id, UUID(first.id), {"stepOrder": 2})
-    await engine.sequences.delete_step(caller, drip.id, UUID(second.id))
+    await engine.sequences.update_step(caller, drip.id, first.id, {"dayOffset": 2, "sendHour": 9})
+    await engine.sequences.update_step(caller, drip.id, third.id, {"stepOrder": 1, "dayOffset": 1})
+    await engine.sequences.update_step(caller, drip.id, first.id, {"stepOrder": 2})
+    await engine.sequences.delete_step(caller, drip.id, second.id)
     done = await engine.sequences.update(
         caller, drip.id, settings={"timezone": "contact"}, status=ACTIVE, in_flight=MOVE
     )
@@ -140,7 +146,10 @@ async def test_those_on_the_way_are_moved_to_the_same_step_the_next_one_or_the_e
     )
     assert await stands(sql, people["at second"]) == (2, None, "completed", None)  # first was sent, second is gone
     assert await stands(sql, people["at third"]) == (2, f"wait_{third.id}", "enqueued", begun + DAY)
-    assert done.in_flight == [InFlight(2, third.id, 1, 1), InFlight(2, first.id, 2, 2)]
+    assert done.in_flight == [
+        InFlight(version=2, step_id=third.id, step_order=1, count=1),
+        InFlight(version=2, step_id=first.id, step_order=2, count=2),
+    ]
     assert await row(sql, "select detail from audit_log where event = 'moved'") == (
         '{"left": 0, "moved": 3, "version": 2, "completed": 1}',
     )
@@ -151,7 +160,7 @@ async def test_whoever_a_worker_holds_is_left_and_moved_when_it_is_asked_for_aga
 ) -> None:
     held, free = [await enroll(engine, sql, caller, drip, name) for name in ("held", "free")]
     await sql.execute("update queue set leased = true, fence = fence + 1 where id = $1", held)
-    await engine.sequences.update_step(caller, drip.id, UUID(drip.steps[0].id), {"dayOffset": 0})
+    await engine.sequences.update_step(caller, drip.id, drip.steps[0].id, {"dayOffset": 0})
 
     first = await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=MOVE)
     assert first.moved == MoveCounts(moved=1, left=1)
@@ -173,15 +182,15 @@ async def test_whose_message_is_under_way_is_left_when_its_step_is_gone(
 ) -> None:
     first = drip.steps[0]
     id = await enroll(engine, sql, caller, drip, "ada")
-    await put_at(sql, id, first.id, clock.time)
+    await put_at(sql, id, str(first.id), clock.time)
     await sql.execute(
         "insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, "
         "provider, recipient, payload, status, idempotency_key, created_at) "
         "select shard, $2, tenant_id, workspace_id, id, $3, 1, 0, 'email', "
         "'fake', 'a@example.com', '{}', 'queued', sha256('k'), created_at from executions where id = $1",
-        *(id, engine.kernel.new_id(bucket_of_id(id), clock.time), first.id),
+        *(id, engine.kernel.new_id(bucket_of_id(id), clock.time), str(first.id)),
     )
-    await engine.sequences.delete_step(caller, drip.id, UUID(first.id))
+    await engine.sequences.delete_step(caller, drip.id, first.id)
 
     gone = await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=MOVE)
     assert gone.moved == MoveCounts(left=1)
@@ -197,13 +206,13 @@ async def test_what_was_done_on_the_version_before_stays_in_the_log(
 ) -> None:
     first, second, _ = drip.steps
     id = await enroll(engine, sql, caller, drip, "ada")
-    await put_at(sql, id, f"wait_{second.id}", clock.time + DAY, **{first.id: {"status": "sent"}})
+    await put_at(sql, id, f"wait_{second.id}", clock.time + DAY, **{str(first.id): {"status": "sent"}})
     await sql.execute(
         "insert into execution_log (shard, execution_id, node, visit, status, at) "
         "select shard, id, $2, 1, 'completed', created_at from executions where id = $1",
         *(id, f"wait_{first.id}"),
     )
-    await engine.sequences.delete_step(caller, drip.id, UUID(first.id))
+    await engine.sequences.delete_step(caller, drip.id, first.id)
 
     await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=MOVE)
 

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from tests.conftest import ManualClock
@@ -10,10 +9,11 @@ from tests.kernel.scenes import Sql, row
 from tests.resources.enrolling import enroll
 from tidings.domain.caller import Caller
 from tidings.domain.flow.outcome import Rejected
-from tidings.domain.sequences.form import InFlightChoice, SequenceStatus
+from tidings.domain.sequences.form import InFlightChoice
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
-from tidings.resources.sequences import ShownSequence
+from tidings.views.sequences import Sequence as ShownSequence
+from tidings.views.sequences import SequenceStatus
 
 ACTIVE = SequenceStatus.ACTIVE
 
@@ -100,7 +100,7 @@ async def test_who_was_moved_goes_on_by_the_new_version_and_gets_no_step_twice(
     begun = clock.time
     await enroll(engine, sql, caller, drip, "ada")
     await run_until(engine, clock, begun + timedelta(days=4))
-    first, second, third = (UUID(one.id) for one in drip.steps)
+    first, second, third = (one.id for one in drip.steps)
 
     # The first two change places behind the third, and a new one comes last.
     await engine.sequences.update_step(caller, drip.id, third, {"stepOrder": 1, "dayOffset": 5, "content": "New third"})

@@ -1,8 +1,7 @@
 """Sequences as people write them: drafts, steps, publishing, versions, pausing, and who did what."""
 
-from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -10,12 +9,13 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, email, graph, row, with_lossy_database
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound
-from tidings.domain.flow.graph import Form, OffsetFrom
+from tidings.domain.flow.graph import Form
 from tidings.domain.flow.item import Channel
-from tidings.domain.sequences.form import InFlightChoice, OnStepFailure, SequenceStatus, Settings
+from tidings.domain.sequences.form import InFlightChoice
 from tidings.engine import Engine
 from tidings.resources.enrollments import EnrollmentStatus
-from tidings.resources.sequences import ShownSequence
+from tidings.views.sequences import OffsetFrom, OnStepFailure, SequenceSettings, SequenceStatus
+from tidings.views.sequences import Sequence as ShownSequence
 
 ACTIVE, PAUSED, DRAFT = SequenceStatus.ACTIVE, SequenceStatus.PAUSED, SequenceStatus.DRAFT
 WELCOME: dict[str, Any] = {
@@ -40,7 +40,7 @@ async def test_a_sequence_begins_as_a_draft(engine: Engine, caller: Caller, cloc
     made = await engine.sequences.create(caller, "drip")
 
     assert (made.name, made.status, made.steps, made.published) == ("drip", DRAFT, [], None)
-    assert made.settings == Settings()
+    assert made.settings == SequenceSettings()
     assert made.has_draft
     assert made.created_at == made.updated_at == clock.time
     assert await engine.sequences.get(caller.workspace, made.id) == made
@@ -53,22 +53,22 @@ async def test_steps_are_added_changed_and_deleted_while_it_is_a_draft(engine: E
     first = await engine.sequences.add_step(caller, made.id, {**NUDGE, "stepOrder": 5})
     last = await engine.sequences.add_step(caller, made.id, TIP)
     early = await engine.sequences.add_step(caller, made.id, {**WELCOME, "step_order": 0})
-    changed = await engine.sequences.update_step(caller, made.id, UUID(first.id), {"sendHour": None, "dayOffset": 4})
-    await engine.sequences.delete_step(caller, made.id, UUID(last.id))
+    changed = await engine.sequences.update_step(caller, made.id, first.id, {"sendHour": None, "dayOffset": 4})
+    await engine.sequences.delete_step(caller, made.id, last.id)
 
-    assert (first.order, last.order, early.order) == (5, 6, 0)
+    assert (first.step_order, last.step_order, early.step_order) == (5, 6, 0)
     assert (changed.send_hour, changed.day_offset, changed.channel) == (None, 4, Channel.SMS)
-    assert last.max_lateness == timedelta(hours=2)
+    assert last.max_lateness == "PT2H"
     shown = await engine.sequences.get(caller.workspace, made.id)
     assert shown.steps == [early, changed]
-    assert shown.settings == Settings(timezone="Europe/Berlin", allow_reentry=True)
+    assert shown.settings == SequenceSettings(timezone="Europe/Berlin", allow_reentry=True)
 
 
 async def test_a_draft_may_be_made_with_its_steps_and_every_problem_of_them_is_told(
     engine: Engine, caller: Caller, sql: Sql
 ) -> None:
     made = await engine.sequences.create(caller, "drip", steps=[WELCOME, NUDGE, {**TIP, "stepOrder": 9}])
-    assert [step.order for step in made.steps] == [1, 2, 9]
+    assert [step.step_order for step in made.steps] == [1, 2, 9]
 
     with pytest.raises(DefinitionInvalid) as invalid:
         await engine.sequences.create(
@@ -105,7 +105,7 @@ async def test_a_step_that_is_wrong_is_refused_with_its_place_and_nothing_is_sto
     with pytest.raises(DefinitionInvalid) as added:
         await engine.sequences.add_step(caller, made.id, {**NUDGE, **change})
     with pytest.raises(DefinitionInvalid) as changed:
-        await engine.sequences.update_step(caller, made.id, UUID(made.steps[0].id), change)
+        await engine.sequences.update_step(caller, made.id, made.steps[0].id, change)
 
     assert [problem.place for problem in added.value.problems] == [place]
     assert [problem.place for problem in changed.value.problems] == [place]
@@ -141,7 +141,7 @@ async def test_a_name_is_taken_once_but_a_workflow_may_have_it_too(
 
 async def test_what_is_anothers_is_not_found(engine: Engine, caller: Caller, stranger: Caller) -> None:
     made = await published(engine, caller)
-    step = UUID(made.steps[0].id)
+    step = made.steps[0].id
 
     for call in (
         engine.sequences.get(stranger.workspace, made.id),
@@ -175,7 +175,7 @@ async def test_publishing_freezes_a_version_in_the_lane_of_sequences(engine: Eng
     assert (active.published.version, active.published.steps) == (1, made.steps)
     assert (found.workflow_id, found.version, found.status, found.paused) == (made.id, 1, ACTIVE, False)
     assert found.graph.form is Form.SEQUENCE
-    assert list(found.graph.nodes) == [name for step in made.steps for name in (f"wait_{step.id}", step.id)]
+    assert list(found.graph.nodes) == [name for step in made.steps for name in (f"wait_{step.id}", str(step.id))]
     assert await row(sql, "select form, lane, required, entry_wait from workflow_versions") == (
         "sequence",
         1,
@@ -225,7 +225,7 @@ async def test_a_draft_has_nothing_to_enroll_into_nor_to_pause(engine: Engine, c
 async def test_editing_after_publishing_opens_a_draft_beside_what_is_published(engine: Engine, caller: Caller) -> None:
     first = await published(engine, caller)
 
-    await engine.sequences.update_step(caller, first.id, UUID(first.steps[1].id), {"content": "Well?"})
+    await engine.sequences.update_step(caller, first.id, first.steps[1].id, {"content": "Well?"})
     added = await engine.sequences.add_step(caller, first.id, TIP)
     edited = await engine.sequences.update(caller, first.id, settings={"onStepFailure": "stop"})
     before = await engine.sequences.published(caller.workspace, first.id)
@@ -237,7 +237,7 @@ async def test_editing_after_publishing_opens_a_draft_beside_what_is_published(e
     assert second.published is not None
     assert (second.published.version, second.published.steps[-1], second.has_draft) == (2, added, False)
     assert second.published.settings.on_step_failure is OnStepFailure.STOP
-    assert [one.number for one in await engine.sequences.versions(caller.workspace, first.id)] == [2, 1]
+    assert [one.version for one in await engine.sequences.versions(caller.workspace, first.id)] == [2, 1]
     with pytest.raises(Conflict, match="does not become a draft again"):
         await engine.sequences.update(caller, first.id, status=DRAFT)
 
@@ -393,13 +393,13 @@ async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, 
         return await call
 
     steps.append(await then(engine.sequences.add_step(caller, made.id, NUDGE)))
-    await then(engine.sequences.update_step(caller, made.id, UUID(steps[0].id), {"dayOffset": 2}))
+    await then(engine.sequences.update_step(caller, made.id, steps[0].id, {"dayOffset": 2}))
     await then(engine.sequences.update(caller, made.id, name="new", settings={"timezone": "contact"}))
     await then(engine.sequences.update(caller, made.id, status=ACTIVE))
     await then(engine.sequences.update(caller, made.id, status=PAUSED))
     await then(engine.sequences.update(caller, made.id, status=PAUSED))
     await then(engine.sequences.update(caller, made.id, status=ACTIVE))
-    await then(engine.sequences.delete_step(caller, made.id, UUID(steps[0].id)))
+    await then(engine.sequences.delete_step(caller, made.id, steps[0].id))
     await then(engine.sequences.delete(caller, made.id))
 
     rows = await sql.fetch(
@@ -419,7 +419,7 @@ async def test_an_answer_that_is_lost_makes_nothing_twice(engine: Engine, caller
     made = await lossy.sequences.create(caller, "drip", steps=[WELCOME])
     step = await lossy.sequences.add_step(caller, made.id, NUDGE)
     await lossy.sequences.update(caller, made.id, settings={"timezone": "contact"}, status=ACTIVE)
-    await lossy.sequences.delete_step(caller, made.id, UUID(step.id))
+    await lossy.sequences.delete_step(caller, made.id, step.id)
     await lossy.sequences.delete(caller, made.id)
 
     rows = await sql.fetch("select event from audit_log")

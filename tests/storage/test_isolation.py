@@ -24,10 +24,10 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id, make_id
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.domain.roles import Role
-from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.providers.fake import FakeProvider
 from tidings.storage.statements import Statement
+from tidings.views.sequences import SequenceStatus
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Values: TypeAlias = Mapping[str, Sequence[object]]

@@ -27,6 +27,11 @@ class Car(Struct, frozen=True, kw_only=True):
     other: Color | None = None
 
 
+class Garage(Struct, frozen=True, kw_only=True):
+    best: Car
+    spare: Car | None
+
+
 @dataclass(frozen=True, slots=True)
 class Owned:
     name: str
@@ -64,6 +69,7 @@ RED = Row(name="a", color="red", other=None)
         (list[Car], [RED], [Car(name="a", color=Color.RED)]),
         (Car, [RED], Car(name="a", color=Color.RED)),
         (Car | None, [], None),
+        (Garage, [Row(best=RED, spare=None)], Garage(best=Car(name="a", color=Color.RED), spare=None)),
         (list[tuple[str, str]], [("a", "b")], [("a", "b")]),
         (list[Count], [Row(n=1), Row(n=2)], [1, 2]),
         (Color | None, [Row(n=None)], None),

@@ -13,8 +13,8 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.domain.sequences.form import Step
     from tidings.engine import Engine
+    from tidings.views.sequences import Step
 
 app = typer.Typer(help="The steps of a sequence's draft.", no_args_is_help=True)
 Reference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
@@ -42,11 +42,11 @@ def list_steps(
     """List the steps of the draft, in their order."""
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[UUID, Sequence[Step]]":
+    async def work(engine: "Engine") -> "Sequence[Step]":
         id = await _id_of(engine, room, sequence)
-        return id, (await engine.sequences.get(room, id, in_flight=False)).steps
+        return (await engine.sequences.get(room, id, in_flight=False)).steps
 
-    _print(*on_database(database_url, data_dir, work), as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -69,11 +69,11 @@ def add(
     """Write a new step into the draft."""
     given, by = _given(day, hour, order, channel, subject, content, max_lateness), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "tuple[UUID, Step]":
+    async def work(engine: "Engine") -> "Step":
         id = await _id_of(engine, by.workspace, sequence)
-        return id, await engine.sequences.add_step(by, id, given)
+        return await engine.sequences.add_step(by, id, given)
 
-    _print(*on_database(database_url, data_dir, work), as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -97,11 +97,11 @@ def change(
     """Change a step of the draft; what is published stays until the draft is published."""
     given, by = _given(day, hour, order, channel, subject, content, max_lateness), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "tuple[UUID, Step]":
+    async def work(engine: "Engine") -> "Step":
         id, step_id = await _step_of(engine, by.workspace, sequence, step)
-        return id, await engine.sequences.update_step(by, id, step_id, given)
+        return await engine.sequences.update_step(by, id, step_id, given)
 
-    _print(*on_database(database_url, data_dir, work), as_json=as_json)
+    _print(on_database(database_url, data_dir, work), as_json=as_json)
 
 
 @app.command()
@@ -181,31 +181,29 @@ async def _step_of(engine: "Engine", room: Workspace, sequence: str, step: str) 
     named = reference(step)
     if isinstance(named, UUID):
         return id, named
-    found = [one for one in (await engine.sequences.get(room, id, in_flight=False)).steps if str(one.order) == step]
+    found = [
+        one for one in (await engine.sequences.get(room, id, in_flight=False)).steps if str(one.step_order) == step
+    ]
     if len(found) != 1:
         raise InputInvalid(f"{len(found)} steps have the order {step!r}; name the step by its id")
-    return id, UUID(found[0].id)
+    return id, found[0].id
 
 
-def _print(sequence_id: UUID, found: "Step | Sequence[Step]", *, as_json: bool) -> None:
+def _print(found: "Step | Sequence[Step]", *, as_json: bool) -> None:
     from tidings.cli.output import print_json
-    from tidings.domain.sequences.form import Step
+    from tidings.views.sequences import Step
 
-    steps = [found] if isinstance(found, Step) else found
-    if not as_json:
-        print_steps(steps, title="steps", whole=True)
-        return
-    from tidings.http.sequence_shapes import show_step
-
-    shown = [show_step(step, sequence_id).model_dump(mode="json", by_alias=True) for step in steps]
-    print_json(shown[0] if isinstance(found, Step) else shown)
+    if as_json:
+        print_json(found)
+    else:
+        print_steps([found] if isinstance(found, Step) else found, title="steps", whole=True)
 
 
 def _row(step: "Step", whole: bool) -> dict[str, object]:
     from tidings.cli.output import lines_cell
 
     return {
-        "order": step.order,
+        "order": step.step_order,
         "day": step.day_offset,
         "hour": "as enrolled" if step.send_hour is None else f"{step.send_hour}:00",
         "channel": step.channel,

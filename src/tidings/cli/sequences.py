@@ -13,11 +13,13 @@ from tidings.cli.sequence_steps import print_steps
 from tidings.cli.trigger import read_data
 from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.sequences.form import InFlightChoice, SequenceStatus
+from tidings.domain.sequences.form import InFlightChoice
+from tidings.views.sequences import SequenceStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.sequences import InFlight, ShownSequence
+    from tidings.views.sequences import InFlight
+    from tidings.views.sequences import Sequence as ShownSequence
 
 app = typer.Typer(help="Sequences: messages to a contact over time.", no_args_is_help=True)
 app.add_typer(steps, name="steps")

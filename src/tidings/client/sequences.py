@@ -1,89 +1,18 @@
 """`client.sequences`: a series of messages to a contact, written step by step and published."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from msgspec import Struct
-
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.pages import Everything
+from tidings.views.sequences import PublishedVersion, Step
+from tidings.views.sequences import Sequence as ShownSequence
 
 PATH = "/v1/sequences"
 Fields = Mapping[str, Any]
 Choice = Literal["leave", "move"]
-
-
-class Step(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One message; its id is the same in every version."""
-
-    id: UUID
-    day_offset: int
-    step_order: int
-    channel: str
-    content: str
-    send_hour: int | None = None
-    subject: str | None = None
-    max_lateness: str | None = None
-    sequence_id: UUID | None = None
-    created_at: datetime | None = None
-
-
-class PublishedVersion(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was published under one number."""
-
-    version: int
-    steps: list[Step]
-    offset_from: str
-    timezone: str
-    on_step_failure: str
-    allow_reentry: bool
-    published_at: datetime
-
-
-class InFlight(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How many are on the way to one step of one version."""
-
-    version: int
-    step_id: UUID
-    step_order: int
-    count: int
-
-
-class Moved(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of those on the way."""
-
-    moved: int
-    completed: int
-    left: int
-
-
-class ShownSequence(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A sequence: its draft, beside what is published."""
-
-    id: UUID
-    name: str
-    status: str
-    offset_from: str
-    timezone: str
-    on_step_failure: str
-    allow_reentry: bool
-    steps: list[Step]
-    has_draft: bool
-    published: PublishedVersion | None = None
-    in_flight: list[InFlight] | None = None
-    moved: Moved | None = None
-    not_ready: list[str] = []
-    """Channels of its steps that no provider is set up for: it cannot be published before there is one."""
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-
-
-class _Versions(Struct, rename="camel"):
-    """Every version of a sequence."""
-
-    data: list[PublishedVersion]
 
 
 class Sequences:
@@ -148,7 +77,8 @@ class Sequences:
 
     async def versions(self, id: UUID | str) -> Sequence[PublishedVersion]:
         """Everything that was ever published, newest first."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "versions")), _Versions)).data
+        request = Request("GET", path_to(PATH, id, "versions"))
+        return (await self._transport.ask(request, Everything[PublishedVersion])).items
 
     async def add_step(self, id: UUID | str, **fields: Any) -> Step:
         """A new step in the draft; the last one unless `step_order` is given."""

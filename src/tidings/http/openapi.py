@@ -33,7 +33,7 @@ from tidings.http.enrollment_shapes import (
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.resource import ViewRoute
 from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
-from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
+from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.shapes import (
     ChangedWorkflow,
     GivenDefinition,

@@ -28,7 +28,7 @@ from tidings.domain.paging import (
 )
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import ContactReference
-from tidings.domain.sequences.form import WAIT, SequenceStatus
+from tidings.domain.sequences.form import WAIT
 from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -39,7 +39,6 @@ from tidings.kernel.start.enroll import Choice, Enroller, Enrolling, OpenSequenc
 from tidings.resources import why
 from tidings.resources.enrollment_status import shown_of
 from tidings.resources.names import name_contacts
-from tidings.resources.sequence_shown import ShownSequence
 from tidings.resources.sequences import Sequences
 from tidings.resources.shown_enrollments import (
     Enrolled,
@@ -55,6 +54,8 @@ from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
 from tidings.storage.enrollments import StepItem, StepTally, StoredEnrollment
 from tidings.views.pages import Page
+from tidings.views.sequences import Sequence as ShownSequence
+from tidings.views.sequences import SequenceStatus
 
 __all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
 

@@ -7,12 +7,11 @@ from typing import TypeVar
 from tidings.domain.flow.ids import Workspace
 from tidings.kernel.calls.readiness import find_unrouted
 from tidings.kernel.kernel import Kernel
-from tidings.resources.sequence_shown import ShownSequence
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.rules import ShownRule
 from tidings.storage.workflows import ShownWorkflow
 
-Written = TypeVar("Written", ShownWorkflow, ShownSequence, ShownCampaign, ShownRule)
+Written = TypeVar("Written", ShownWorkflow, ShownCampaign, ShownRule)
 
 
 async def with_readiness(kernel: Kernel, workspace: Workspace, shown: Sequence[Written]) -> list[Written]:

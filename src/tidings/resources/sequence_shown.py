@@ -1,63 +1,55 @@
-"""What people are shown of a sequence: what is being written, beside what is published, and who is on the way."""
+"""A sequence as it was read, and as people are shown it: what is being written, beside what is published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import asdict
+
 from tidings.domain.flow.graph import Graph
+from tidings.domain.flow.ids import made_at
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import channels_needing_routes
-from tidings.domain.sequences.form import SequenceStatus, Settings, Step, definition_of, settings_in, steps_in
-from tidings.kernel.manage.change_version import MoveCounts
+from tidings.domain.sequences.form import SequenceStep, definition_of, settings_in, steps_in
 from tidings.storage.sequences import FoundSequence
+from tidings.views.sequences import PublishedVersion, SequenceSettings, SequenceStatus, Step
+from tidings.views.sequences import Sequence as ShownSequence
 
 Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class InFlight:
-    """How many are on the way to one step of one version."""
-
-    version: int
-    step_id: str
-    step_order: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Published:
-    """What the newest version says."""
+    """What a version says."""
 
     version: int
-    settings: Settings
-    steps: Sequence[Step]
+    settings: SequenceSettings
+    steps: Sequence[SequenceStep]
     published_at: datetime
 
-    def says(self, settings: Settings, steps: Sequence[Step]) -> bool:
+    def says(self, settings: SequenceSettings, steps: Sequence[SequenceStep]) -> bool:
         """Whether a draft would say nothing else."""
         return definition_of(settings, steps) == definition_of(self.settings, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSequence:
-    """A sequence as a person sees it: what is being written, beside what is published."""
+class WrittenSequence:
+    """A sequence as it was read: the settings and steps of its draft, and what is published."""
 
-    id: UUID
-    name: str
-    status: SequenceStatus
-    settings: Settings
-    steps: Sequence[Step]
-    has_draft: bool
-    """Whether something was written that is not published."""
+    found: FoundSequence
+    steps: Sequence[SequenceStep]
     published: Published | None
-    created_at: datetime
-    updated_at: datetime
-    in_flight: Sequence[InFlight] | None = None
-    moved: MoveCounts | None = None
-    """What became of those on the way, if they were to be moved."""
-    not_ready: Sequence[Channel] = ()
-    """Channels of its steps that no provider is set up for: it cannot be published before there is one."""
+
+    @property
+    def settings(self) -> SequenceSettings:
+        """Of the draft."""
+        return self.found.settings
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether something was written that is not published."""
+        return self.published is None or not self.published.says(self.settings, self.steps)
 
     @property
     def channels(self) -> Sequence[Channel]:
@@ -83,29 +75,52 @@ class PublishedSequence:
 
 def status_of(found: FoundSequence) -> SequenceStatus:
     """A draft until something is published; then active, or paused."""
-    if found.version is None:
+    if found.version_id is None:
         return SequenceStatus.DRAFT
     return SequenceStatus.PAUSED if found.paused else SequenceStatus.ACTIVE
 
 
-def shown_of(found: FoundSequence, steps: Sequence[Step]) -> ShownSequence:
+def written_of(found: FoundSequence, steps: Sequence[SequenceStep]) -> WrittenSequence:
     """A sequence with the steps of its draft."""
-    published = _published(found)
+    if found.version is None or found.definition is None or found.published_at is None:
+        return WrittenSequence(found, steps, None)
+    return WrittenSequence(found, steps, published_of(found.version, found.definition, found.published_at))
+
+
+def published_of(version: int, definition: Json, published_at: datetime) -> Published:
+    """What was frozen under one number."""
+    return Published(version, settings_in(definition), steps_in(definition), published_at)
+
+
+def show_sequence(written: WrittenSequence, unrouted: Collection[Channel]) -> ShownSequence:
+    """A sequence, with those of its channels that no provider is set up for."""
+    found, published = written.found, written.published
     return ShownSequence(
+        **asdict(written.settings),
         id=found.id,
         name=found.name,
         status=status_of(found),
-        settings=found.settings,
-        steps=steps,
-        has_draft=published is None or not published.says(found.settings, steps),
-        published=published,
+        steps=[show_step(step, found.id) for step in written.steps],
+        has_draft=written.has_draft,
+        published=show_version(published, found.id) if published else None,
+        not_ready=[channel for channel in written.channels if channel in unrouted],
         created_at=found.created_at,
         updated_at=found.updated_at,
     )
 
 
-def _published(found: FoundSequence) -> Published | None:
-    if found.version is None or found.published_at is None:
-        return None
-    definition = found.version.definition
-    return Published(found.version.number, settings_in(definition), steps_in(definition), found.published_at)
+def show_version(published: Published, sequence_id: UUID) -> PublishedVersion:
+    """What was published under one number."""
+    return PublishedVersion(
+        **asdict(published.settings),
+        version=published.version,
+        steps=[show_step(step, sequence_id) for step in published.steps],
+        published_at=published.published_at,
+    )
+
+
+def show_step(step: SequenceStep, sequence_id: UUID) -> Step:
+    """A step, and what its id tells."""
+    id = UUID(step.id)
+    known = {"id": id, "sequence_id": sequence_id, "max_lateness": step.lateness, "created_at": made_at(id)}
+    return Step(**asdict(step) | known)

@@ -4,67 +4,73 @@ A sequence is a workflow of its own kind. Its draft lies in tables of its own; p
 a version through kernel/start/define.py. kernel/manage/change_version.py moves those on the way to another version.
 """
 
-import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from uuid import UUID
+
+from msgspec.structs import asdict, replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.sequences.change_version import step_of
 from tidings.domain.sequences.form import (
     MAX_STEPS,
     InFlightChoice,
-    SequenceStatus,
-    Settings,
-    Step,
+    SequenceStep,
     definition_of,
     read_settings,
     read_step,
     read_steps,
     settings_in,
-    steps_in,
 )
-from tidings.kernel.calls.readiness import require_ready
+from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.flow.plan import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
-from tidings.kernel.manage.change_version import MoveCounts, move_enrollments
+from tidings.kernel.manage.change_version import move_enrollments
 from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
-from tidings.resources.readiness import with_readiness
-from tidings.resources.sequence_shown import InFlight, Published, PublishedSequence, ShownSequence, shown_of, status_of
+from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
+from tidings.resources.sequence_shown import (
+    PublishedSequence,
+    WrittenSequence,
+    published_of,
+    show_sequence,
+    show_step,
+    show_version,
+    status_of,
+    written_of,
+)
 from tidings.storage import define, resolve, sequences, workflows
 from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.sequences import FoundSequence, LockedSequence
-from tidings.storage.workflows import ShownVersion
 from tidings.views.pages import Page
-
-__all__ = ["InFlight", "MoveCounts", "Published", "PublishedSequence", "Sequences", "ShownSequence", "Step"]
+from tidings.views.sequences import MoveCounts, PublishedVersion, SequenceSettings, SequenceStatus, Step
+from tidings.views.sequences import Sequence as ShownSequence
 
 Json = Mapping[str, object]
 Problems = list[Problem]
-Steps = list[Step]
+Steps = list[SequenceStep]
 Found = list[FoundSequence]
+Written = list[WrittenSequence]
 Shown = list[ShownSequence]
-Flights = list[InFlight]
-Versions = list[ShownVersion]
+Versions = list[PublishedVersion]
 Progress = Callable[[MoveCounts], None]
+WriteStep = Callable[[Mapping[str, SequenceStep]], SequenceStep]
+"""Makes a step of a draft, given its steps by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _Update:
     """What one call changes of a sequence."""
 
     name: str | None
-    settings: Settings
-    steps: Sequence[Step]
+    settings: SequenceSettings
+    steps: Sequence[SequenceStep]
     publish: Draft | None
     pause: bool | None
     entries: Sequence[UUID]
@@ -107,7 +113,7 @@ class Sequences:
             locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=SEQUENCE, name=name)
             if locked is None or locked.id != id:
                 raise Conflict(f"there is a sequence {name!r} already; change that one, or choose another name")
-            await sequences.insert_sequence(tx, id=id, settings=read)
+            await sequences.insert_sequence(tx, id=id, settings=read.to_json())
             for step in drafted:
                 await sequences.put_step(tx, sequence_id=id, step=step, now=now)
             deed = Deed("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
@@ -136,11 +142,12 @@ class Sequences:
             check_name(name)
         if in_flight is not None and status is not SequenceStatus.ACTIVE:
             raise InputInvalid("inFlight is said when publishing: give status active with it")
-        before = await self.get(caller.workspace, id)
-        wish = await self._wish(caller, before, name, read_settings(settings or {}, before.settings), status, in_flight)
-        version = await self._kernel.db.persist(partial(self._change, caller=caller, before=before, wish=wish))
-        if wish.pause is not None and before.published:
-            await follow_pause(self._kernel, id, paused=wish.pause)
+        before = await self.read(caller.workspace, id)
+        new = read_settings(settings or {}, before.settings)
+        update = await self._plan_update(caller, before, name, new, status, in_flight)
+        version = await self._kernel.db.persist(partial(self._write, caller=caller, before=before, update=update))
+        if update.pause is not None and before.published:
+            await follow_pause(self._kernel, id, paused=update.pause)
         moved = None
         if in_flight is InFlightChoice.MOVE and version is not None:
             moved = await self._move(caller, id, version, on_progress)
@@ -148,16 +155,21 @@ class Sequences:
 
     async def get(self, workspace: Workspace, id: UUID, *, in_flight: bool = True) -> ShownSequence:
         """One sequence, or NotFound; with who is on the way, unless that is not wanted."""
-        found = await self._shown(workspace, [id])
+        [shown] = await self._shown(workspace, [await self.read(workspace, id)])
+        if not in_flight:
+            return shown
+        return replace(shown, in_flight=await show_in_flight(self._kernel, id) if shown.published else [])
+
+    async def read(self, workspace: Workspace, id: UUID) -> WrittenSequence:
+        """One sequence as the domain knows it, or NotFound."""
+        found = await self._read(workspace, [id])
         if not found:
             raise NotFound(f"there is no sequence {id}")
-        if not in_flight:
-            return found[0]
-        return replace(found[0], in_flight=await self._in_flight(id) if found[0].published else ())
+        return found[0]
 
     async def find(self, workspace: Workspace, name: str) -> ShownSequence:
         """One sequence by name, or NotFound."""
-        look = partial(sequences.find_sequence_named, tenant=workspace.tenant, workspace=workspace.name, name=name)
+        look = partial(sequences.find_sequence_named, workspace=workspace, name=name)
         id = await self._kernel.db.persist(look, alone=True)
         if id is None:
             raise NotFound(f"there is no sequence {name!r} in workspace {workspace.name!r}; create it first")
@@ -184,38 +196,38 @@ class Sequences:
             limit=limit + 1,
         )
         page = page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one)
-        return Page(await self._shown(workspace, page.items), page.next_cursor)
+        return Page(await self._shown(workspace, await self._read(workspace, page.items)), page.next_cursor)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
         """What was ever published, newest first."""
-        await self.get(workspace, id, in_flight=False)
-        return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+        await self.read(workspace, id)
+        found = await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+        return [show_version(published_of(one.number, one.definition, one.created_at), id) for one in found]
 
     async def published(self, workspace: Workspace, id: UUID) -> PublishedSequence:
         """The version that contacts are enrolled into; a draft has none, and is a Conflict."""
         found = next(iter(await self._find(workspace, [id])), None)
         if found is None:
             raise NotFound(f"there is no sequence {id}")
-        version = found.version
-        if version is None:
+        if found.version_id is None or found.version is None or found.definition is None:
             raise Conflict(f"sequence {found.name!r} is a draft; publish it first")
         return PublishedSequence(
             workflow_id=found.id,
-            version_id=version.id,
-            version=version.number,
+            version_id=found.version_id,
+            version=found.version,
             name=found.name,
-            graph=graph_of(self._kernel, version.id, version.definition),
-            definition=version.definition,
+            graph=graph_of(self._kernel, found.version_id, found.definition),
+            definition=found.definition,
             status=status_of(found),
             paused=found.paused,
-            allow_reentry=settings_in(version.definition).allow_reentry,
+            allow_reentry=settings_in(found.definition).allow_reentry,
         )
 
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a sequence from sight; one that somebody is on the way through is a Conflict."""
-        shown = await self.get(caller.workspace, id, in_flight=False)
-        if shown.published and await self._has_live_enrollments(id):
-            raise Conflict(f"contacts are on the way through sequence {shown.name!r}; cancel their enrollments first")
+        name = (await self.read(caller.workspace, id)).found.name
+        if await has_live_enrollments(self._kernel, id):
+            raise Conflict(f"contacts are on the way through sequence {name!r}; cancel their enrollments first")
         now = await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
@@ -224,7 +236,7 @@ class Sequences:
                 return
             if not await sequences.delete_sequence(tx, id=id, now=now):
                 raise NotFound(f"there is no sequence {id}")
-            deed = Deed("sequence", id, "deleted", {"name": shown.name}, entry)
+            deed = Deed("sequence", id, "deleted", {"name": name}, entry)
             await write_audit(self._kernel, tx, caller, [deed], now)
 
         await self._kernel.db.persist(write)
@@ -234,11 +246,11 @@ class Sequences:
         now = await self._kernel.clock.now()
         step_id = self._new_step_id(id, now)  # made once: a repeat after an unknown commit writes the same step
 
-        def added(steps: Mapping[str, Step]) -> Step:
+        def added(steps: Mapping[str, SequenceStep]) -> SequenceStep:
             others = [step for step in steps.values() if step.id != step_id]
             if len(others) >= MAX_STEPS:
                 raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
-            last = {"stepOrder": max((step.order for step in others), default=0) + 1}
+            last = {"stepOrder": max((step.step_order for step in others), default=0) + 1}
             return read_step({**given, **({} if _is_placed(given) else last), "id": step_id})
 
         return await self._write_step(caller, id, "step_added", added, now)
@@ -246,7 +258,7 @@ class Sequences:
     async def update_step(self, caller: Caller, id: UUID, step_id: UUID, given: Json) -> Step:
         """Change what is given of a step in the draft; null takes an optional field away."""
 
-        def changed(steps: Mapping[str, Step]) -> Step:
+        def changed(steps: Mapping[str, SequenceStep]) -> SequenceStep:
             before = steps.get(str(step_id))
             if before is None:
                 raise NotFound(f"there is no step {step_id} in this sequence")
@@ -292,32 +304,30 @@ class Sequences:
     def _new_step_id(self, id: UUID, now: datetime) -> str:
         return str(self._kernel.new_id(bucket_of_id(id), now))
 
-    async def _write_step(
-        self, caller: Caller, id: UUID, event: str, step_of: Callable[[Mapping[str, Step]], Step], now: datetime
-    ) -> Step:
+    async def _write_step(self, caller: Caller, id: UUID, event: str, written: WriteStep, now: datetime) -> Step:
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
-        async def write(tx: Tx) -> Step:
+        async def write(tx: Tx) -> SequenceStep:
             await self._lock(tx, caller.workspace, id)
-            steps = (await sequences.list_steps(tx, ids=[id]))[id]
-            step = step_of({one.id: one for one in steps})
+            steps = (await sequences.list_steps(tx, ids=[id])).get(id, [])
+            step = written({one.id: one for one in steps})
             await sequences.put_step(tx, sequence_id=id, step=step, now=now)
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deed = Deed("sequence", id, event, {"stepId": step.id, "stepOrder": step.order}, entry)
+            deed = Deed("sequence", id, event, {"stepId": step.id, "stepOrder": step.step_order}, entry)
             await write_audit(self._kernel, tx, caller, [deed], now)
             return step
 
-        return await self._kernel.db.persist(write)
+        return show_step(await self._kernel.db.persist(write), id)
 
-    async def _wish(
+    async def _plan_update(
         self,
         caller: Caller,
-        before: ShownSequence,
+        before: WrittenSequence,
         name: str | None,
-        settings: Settings,
+        settings: SequenceSettings,
         status: SequenceStatus | None,
         in_flight: InFlightChoice | None,
-    ) -> _Wish:
+    ) -> _Update:
         """Decide what a change comes to, from what the sequence is now."""
         is_new = before.published is None or not before.published.says(settings, before.steps)
         if status is SequenceStatus.DRAFT and before.published:
@@ -325,105 +335,88 @@ class Sequences:
         if status is SequenceStatus.PAUSED and before.published is None:
             raise Conflict("a draft sends nothing and cannot be paused; publish it first")
         draft = None
-        if status is SequenceStatus.ACTIVE and is_new and _may_publish(before, in_flight):
-            definition = definition_of(settings, before.steps, name or before.name)
-            draft = await draft_of(self._kernel, caller, str(before.id), definition)
+        if status is SequenceStatus.ACTIVE and is_new and await self._may_publish(before, in_flight):
+            definition = definition_of(settings, before.steps, name or before.found.name)
+            draft = await draft_of(self._kernel, caller, str(before.found.id), definition)
             await require_ready(self._kernel, caller.workspace, draft.graph.channels)
         now = await self._kernel.clock.now()
-        entries = [self._kernel.new_id(bucket_of_id(before.id), now) for _ in range(4)]
+        entries = [self._kernel.new_id(bucket_of_id(before.found.id), now) for _ in range(4)]
         pause = None if status in {None, SequenceStatus.DRAFT} else status is SequenceStatus.PAUSED
-        return _Wish(name, settings, before.steps, draft, pause, entries, now)
+        return _Update(name, settings, before.steps, draft, pause, entries, now)
 
-    async def _change(self, tx: Tx, *, caller: Caller, before: ShownSequence, wish: _Wish) -> Version | None:
-        """Write what is wished for, if the sequence is still what it was; give the version that is published then."""
-        id, now = before.id, wish.now
+    async def _may_publish(self, before: WrittenSequence, in_flight: InFlightChoice | None) -> bool:
+        """Whether a changed draft is published: never past those on the way without a word about them."""
+        if before.published is None or in_flight is not None:
+            return True
+        if before.found.paused:
+            return False  # it was only asked to go on
+        counts = await count_in_flight(self._kernel, before.found.id)
+        if waiting := sum(counts.values()):
+            raise Conflict(
+                f"{waiting} contacts are on the way through version {before.published.version}; say inFlight: leave to "
+                "let them finish it, or move to take them to the new version"
+            )
+        return True
+
+    async def _write(self, tx: Tx, *, caller: Caller, before: WrittenSequence, update: _Update) -> Version | None:
+        """Write an update, if the sequence is still what it was; return the version that is published then."""
+        id, now = before.found.id, update.now
         locked = await self._lock(tx, caller.workspace, id)
-        await self._check_unchanged(tx, locked, before, wish)
+        await self._check_unchanged(tx, locked, before, update)
         deeds = []
-        if wish.name is not None and wish.name != locked.name:
-            await workflows.rename_workflow(tx, id=id, name=wish.name, now=now)
-            deeds.append(Deed("sequence", id, "renamed", {"from": locked.name, "to": wish.name}, wish.entries[0]))
-        if wish.settings != locked.settings:
-            await sequences.change_settings(tx, id=id, settings=wish.settings)
+        if update.name is not None and update.name != locked.name:
+            await workflows.rename_workflow(tx, id=id, name=update.name, now=now)
+            deeds.append(Deed("sequence", id, "renamed", {"from": locked.name, "to": update.name}, update.entries[0]))
+        if update.settings != locked.settings:
+            await sequences.change_settings(tx, id=id, settings=update.settings.to_json())
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deeds.append(Deed("sequence", id, "updated", wish.settings.to_json(), wish.entries[1]))
+            deeds.append(Deed("sequence", id, "updated", update.settings.to_json(), update.entries[1]))
         version = await define.latest_version(tx, workflow_id=id)
-        if wish.publish:
-            version, is_fresh = await freeze(tx, id, wish.publish)
+        if update.publish:
+            version, is_fresh = await freeze(tx, id, update.publish)
             if is_fresh:
                 await define.touch_workflow(tx, workflow_id=id, now=now)
-                detail = {"version": version.number, "steps": len(wish.steps)}
-                deeds.append(Deed("sequence", id, "published", detail, wish.entries[2]))
-        if wish.pause is not None and await sequences.pause_sequence(tx, id=id, paused=wish.pause, now=now):
-            deeds.append(Deed("sequence", id, "paused" if wish.pause else "resumed", {}, wish.entries[3]))
+                detail = {"version": version.number, "steps": len(update.steps)}
+                deeds.append(Deed("sequence", id, "published", detail, update.entries[2]))
+        if update.pause is not None and await sequences.pause_sequence(tx, id=id, paused=update.pause, now=now):
+            deeds.append(Deed("sequence", id, "paused" if update.pause else "resumed", {}, update.entries[3]))
         await write_audit(self._kernel, tx, caller, deeds, now)
         return version
 
-    async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: ShownSequence, wish: _Wish) -> None:
+    async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: WrittenSequence, update: _Update) -> None:
         """Publish what was checked, and nothing that somebody wrote a moment ago."""
-        steps = (await sequences.list_steps(tx, ids=[locked.id]))[locked.id]
+        steps = (await sequences.list_steps(tx, ids=[locked.id])).get(locked.id, [])
         # After an unknown commit our own settings may be there already.
-        if steps != [*wish.steps] or locked.settings not in (before.settings, wish.settings):
+        if steps != [*update.steps] or locked.settings not in (before.settings, update.settings):
             raise Conflict("somebody changed the draft at this very moment; look at it again, and try once more")
 
     async def _move(self, caller: Caller, id: UUID, version: Version, on_progress: Progress | None) -> MoveCounts:
         counts = await move_enrollments(self._kernel, id, version, on_progress)
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
-        detail = {
-            "version": version.number,
-            "moved": counts.moved,
-            "completed": counts.completed,
-            "left": counts.left,
-        }
-        deed = Deed("sequence", id, "moved", detail, entry)
+        deed = Deed("sequence", id, "moved", {"version": version.number, **asdict(counts)}, entry)
         await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [deed], now), alone=True)
         return counts
 
     async def _lock(self, tx: Tx, workspace: Workspace, id: UUID) -> LockedSequence:
-        locked = await sequences.lock_sequence(tx, tenant=workspace.tenant, workspace=workspace.name, id=id)
+        locked = await sequences.lock_sequence(tx, workspace=workspace, id=id)
         if locked is None:
             raise NotFound(f"there is no sequence {id}")
         return locked
 
     async def _find(self, workspace: Workspace, ids: Sequence[UUID]) -> Found:
-        find = partial(sequences.find_sequences, tenant=workspace.tenant, workspace=workspace.name, ids=ids)
+        find = partial(sequences.find_sequences, workspace=workspace, ids=ids)
         return await self._kernel.db.persist(find, alone=True)
 
-    async def _shown(self, workspace: Workspace, ids: Sequence[UUID]) -> Shown:
+    async def _read(self, workspace: Workspace, ids: Sequence[UUID]) -> Written:
         found = await self._find(workspace, ids)
         steps = await self._kernel.db.persist(partial(sequences.list_steps, ids=[one.id for one in found]), alone=True)
-        return await with_readiness(self._kernel, workspace, [shown_of(one, steps[one.id]) for one in found])
+        return [written_of(one, steps.get(one.id, [])) for one in found]
 
-    async def _in_flight(self, id: UUID) -> Flights:
-        count = partial(sequences.count_in_flight, workflow_id=id)
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(count, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        counts: Counter[tuple[UUID, str]] = Counter()
-        for standing in (one for shard in shards for one in shard if one.cursor is not None):
-            counts[standing.version_id, step_of(standing.cursor or "")] += standing.count
-        return await self._ordered(counts)
-
-    async def _ordered(self, counts: Mapping[tuple[UUID, str], int]) -> Flights:
-        """By version, newest first, and by the order of their steps."""
-        ids = list({version for version, _ in counts})
-        versions = await self._kernel.db.persist(partial(sequences.find_versions, ids=ids), alone=True) if ids else {}
-        orders = {
-            (id, step.id): step.order for id, version in versions.items() for step in steps_in(version.definition)
-        }
-        shown = [
-            InFlight(versions[version].number, step, orders[version, step], count)
-            for (version, step), count in counts.items()
-        ]
-        return sorted(shown, key=lambda one: (-one.version, one.step_order))
-
-    async def _has_live_enrollments(self, id: UUID) -> bool:
-        for shard in self._kernel.every_shard():
-            look = partial(sequences.has_live_enrollment, shard=shard, workflow_id=id)
-            if await self._kernel.db.persist(look, alone=True):
-                return True
-        return False
+    async def _shown(self, workspace: Workspace, written: Sequence[WrittenSequence]) -> Shown:
+        needed = {channel for one in written for channel in one.channels}
+        unrouted = await find_unrouted(self._kernel, workspace, needed)
+        return [show_sequence(one, unrouted) for one in written]
 
 
 def _placed(step: Json, place: int) -> dict[str, object]:
@@ -433,18 +426,3 @@ def _placed(step: Json, place: int) -> dict[str, object]:
 
 def _is_placed(step: Json) -> bool:
     return step.get("stepOrder", step.get("step_order")) is not None
-
-
-def _may_publish(before: ShownSequence, in_flight: InFlightChoice | None) -> bool:
-    """Whether a changed draft is published: never past those on the way without a word about them."""
-    if before.published is None or in_flight is not None:
-        return True
-    if before.status is SequenceStatus.PAUSED:
-        return False  # it was only asked to go on
-    waiting = sum(one.count for one in before.in_flight or ())
-    if waiting:
-        raise Conflict(
-            f"{waiting} contacts are on the way through version {before.published.version}; say inFlight: leave to let "
-            "them finish it, or move to take them to the new version"
-        )
-    return True

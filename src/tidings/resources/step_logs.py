@@ -16,7 +16,6 @@ from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
-from tidings.domain.sequences.form import steps_in
 from tidings.kernel.flow.plan import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import find_contact
@@ -115,8 +114,8 @@ class StepLogs:
         """Of the draft, and of every version that was published."""
         draft = await self._sequences.get(workspace, sequence_id, in_flight=False)
         versions = await self._sequences.versions(workspace, sequence_id)
-        published = {step.id for version in versions for step in steps_in(version.definition)}
-        return published | {step.id for step in draft.steps}
+        published = [step for version in versions for step in version.steps]
+        return {str(step.id) for step in (*published, *draft.steps)}
 
     async def _page(self, workspace: Workspace, found: Sequence[StepItem], limit: int) -> Page[StepLog]:
         page = page_of(found[: limit + 1], limit, lambda item: item.id)

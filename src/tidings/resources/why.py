@@ -6,14 +6,15 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.content.lacks import attributes_in, hint_of, lacking
-from tidings.domain.flow.graph import Delay, Graph, OffsetFrom, Send
+from tidings.domain.flow.graph import Delay, Graph, Send
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.people.contact import Person, addresses_of, lack_of
-from tidings.domain.sequences.form import WAIT, Step
+from tidings.domain.sequences.form import WAIT
 from tidings.domain.sequences.step_time import due_of, zone_of
 from tidings.resources.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate, Why
 from tidings.resources.step_logs import status_of
 from tidings.storage.enrollments import StepItem
+from tidings.views.sequences import OffsetFrom, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def steps_of(graph: Graph) -> list[Send]:
 def of_draft(contact_id: UUID, sequence_id: UUID, steps: Sequence[Step]) -> Why:
     """A sequence that was never published has sent nobody anything."""
     reason = "the sequence is a draft: nobody can be in it before it is published"
-    fates = [StepFate(step.id, index, step.channel, Fate.NEVER, None, reason) for index, step in enumerate(steps)]
+    fates = [StepFate(str(step.id), index, step.channel, Fate.NEVER, None, reason) for index, step in enumerate(steps)]
     return Why(contact_id, sequence_id, False, reason, None, fates)
 
 

@@ -8,12 +8,13 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.sequences.form import SequenceStatus, Settings, Step, definition_of
+from tidings.domain.sequences.form import SequenceStep, definition_of
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground
+from tidings.views.sequences import SequenceSettings, SequenceStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class SimulatedSequence:
 
     name: str
     version: int | None
-    settings: Settings
-    steps: Sequence[Step]
+    settings: SequenceSettings
+    steps: Sequence[SequenceStep]
     kind: str = "sequence"
     functions: Sequence[str] = ()
     only_its_audience: bool = False
@@ -34,18 +35,15 @@ class SimulatedSequence:
     ) -> "SimulatedSequence":
         """A sequence by id or name: its draft, unless what is published is asked for."""
         sequences = live.sequences
-        found = await (
-            sequences.get(workspace, sequence, in_flight=False)
-            if isinstance(sequence, UUID)
-            else sequences.find(workspace, sequence)
-        )
-        version = found.published
+        id = sequence if isinstance(sequence, UUID) else (await sequences.find(workspace, sequence)).id
+        written = await sequences.read(workspace, id)
+        name, version = written.found.name, written.published
         if published and version is None:
-            raise Conflict(f"sequence {found.name!r} was never published; simulate its draft")
-        if version is not None and (published or not found.has_draft):
-            return cls(found.name, version.version, version.settings, version.steps)
-        parse_workflow(definition_of(found.settings, found.steps))  # what could not be published is told at once
-        return cls(found.name, None, found.settings, found.steps)
+            raise Conflict(f"sequence {name!r} was never published; simulate its draft")
+        if version is not None and (published or not written.has_draft):
+            return cls(name, version.version, version.settings, version.steps)
+        parse_workflow(definition_of(written.settings, written.steps))  # what could not be published is told at once
+        return cls(name, None, written.settings, written.steps)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -82,8 +80,8 @@ class SimulatedSequence:
         made = await scratch.sequences.create(caller, self.name, self.settings.to_json(), given)
         made = await scratch.sequences.update(caller, made.id, status=SequenceStatus.ACTIVE)
         await scratch.enrollments.batch_enroll(caller, made.id, {"all": True}, triggered_by="simulation")
-        copies = sorted(made.steps, key=lambda step: step.order)
-        return {copy.id: step.id for copy, step in zip(copies, self._ordered(), strict=True)}
+        copies = sorted(made.steps, key=lambda step: step.step_order)
+        return {str(copy.id): step.id for copy, step in zip(copies, self._ordered(), strict=True)}
 
-    def _ordered(self) -> list[Step]:
-        return sorted(self.steps, key=lambda step: step.order)
+    def _ordered(self) -> list[SequenceStep]:
+        return sorted(self.steps, key=lambda step: step.step_order)

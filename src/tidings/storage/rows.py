@@ -1,13 +1,14 @@
 """Turns rows into records, by the names of their columns; statements.py asks for it.
 
 A record is a msgspec Struct (a view, or one of storage's own; the fastest to make) or a dataclass, a tuple of columns,
-or the value of an only column. A field that is a StrEnum becomes one, and `workspace: Workspace` is made of the columns
-`tenant` and `workspace`.
+or the value of an only column. A field that is a StrEnum becomes one, one that is a Struct is read from JSON, and
+`workspace: Workspace` is made of the columns `tenant` and `workspace`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -73,9 +74,10 @@ def _record(kind: Any, first: int = 0) -> Callable[["Row"], Any]:
 def _change(kind: Any) -> Change | None:
     """What a value of a column needs to become one of this type; most need nothing."""
     named = _named(kind)
-    if not (isinstance(named, type) and issubclass(named, Enum)):
+    if not (isinstance(named, type) and issubclass(named, Enum | msgspec.Struct)):
         return None
-    return (lambda value: None if value is None else named(value)) if named is not kind else named
+    change = named if issubclass(named, Enum) else partial(msgspec.convert, type=named)
+    return (lambda value: None if value is None else change(value)) if named is not kind else change
 
 
 def _changed(row: "Row", changes: Mapping[str, Change], first: int = 0) -> dict[str, Any]:

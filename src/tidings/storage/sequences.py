@@ -4,61 +4,60 @@ Reached from resources/ and kernel/manage/change_version.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tidings.domain.flow.execution import Frontier
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
 from tidings.domain.sequences.change_version import Moved
-from tidings.domain.sequences.form import Settings, Step, read_settings
-from tidings.storage.database import Row, Tx
+from tidings.domain.sequences.form import SequenceStep
+from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.load import frontier_from_json, frontier_to_json
 from tidings.storage.statements import load
+from tidings.views.sequences import SequenceSettings
 
 _SQL = load("sequences")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class LockedSequence:
+class LockedSequence(Struct, frozen=True, kw_only=True):
     """A sequence whose draft nobody else can change just now."""
 
     id: UUID
     name: str
     paused: bool
-    settings: Settings
+    settings: SequenceSettings
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSequence:
+class FoundSequence(Struct, frozen=True, kw_only=True):
     """A sequence with the settings of its draft and the version that is published, if any is."""
 
     id: UUID
     name: str
     paused: bool
-    settings: Settings
-    version: Version | None
+    settings: SequenceSettings
+    version_id: UUID | None
+    version: int | None
+    definition: Json | None
     published_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How many live enrollments of one version stand at one node."""
+class InFlightCount(Struct, frozen=True, kw_only=True):
+    """How many live enrollments of one version come to one node next."""
 
     version_id: UUID
     cursor: str | None
     count: int
 
 
-class EnrollmentBehind(msgspec.Struct, frozen=True):
+class EnrollmentBehind(Struct, frozen=True, kw_only=True):
     """A live enrollment on another version than the one it is to be moved to."""
 
     id: UUID
@@ -70,27 +69,24 @@ class EnrollmentBehind(msgspec.Struct, frozen=True):
     time_zone: str | None
 
 
-async def insert_sequence(tx: Tx, *, id: UUID, settings: Settings) -> None:
+@_SQL.statement
+async def insert_sequence(tx: Tx, *, id: UUID, settings: Json) -> None:
     """Make the draft of a new sequence."""
-    await tx.fetch(_SQL["insert_sequence"], id=id, settings=settings.to_json())
 
 
-async def lock_sequence(tx: Tx, *, tenant: str, workspace: str, id: UUID) -> LockedSequence | None:
+@_SQL.statement
+async def lock_sequence(tx: Tx, *, workspace: Workspace, id: UUID) -> LockedSequence | None:
     """Hold a sequence against other writers until the transaction ends."""
-    row = await tx.fetch_one(_SQL["lock_sequence"], tenant=tenant, workspace=workspace, id=id)
-    return LockedSequence(row["id"], row["name"], row["paused"], read_settings(row["settings"])) if row else None
 
 
-async def find_sequences(tx: Tx, *, tenant: str, workspace: str, ids: Sequence[UUID]) -> list[FoundSequence]:
+@_SQL.statement
+async def find_sequences(tx: Tx, *, workspace: Workspace, ids: Sequence[UUID]) -> list[FoundSequence]:
     """Sequences by id, newest first."""
-    rows = await tx.fetch(_SQL["find_sequences"], tenant=tenant, workspace=workspace, ids=ids)
-    return [_found(row) for row in rows]
 
 
-async def find_sequence_named(tx: Tx, *, tenant: str, workspace: str, name: str) -> UUID | None:
+@_SQL.statement
+async def find_sequence_named(tx: Tx, *, workspace: Workspace, name: str) -> UUID | None:
     """The id of the sequence of a name."""
-    row = await tx.fetch_one(_SQL["find_sequence_named"], tenant=tenant, workspace=workspace, name=name)
-    return row["id"] if row else None
 
 
 @_SQL.statement
@@ -100,66 +96,49 @@ async def list_sequences(
     """The ids of sequences, newest first."""
 
 
-async def list_steps(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, list[Step]]:
-    """The steps of drafts, in their order, by sequence."""
-    steps: dict[UUID, list[Step]] = {id: [] for id in ids}
-    for row in await tx.fetch(_SQL["list_steps"], ids=ids):
-        steps[row["sequence_id"]].append(_step(row))
-    return steps
+@_SQL.statement
+async def list_steps(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, list[SequenceStep]]:
+    """The steps of drafts, in their order, by sequence; one without any is not in the answer."""
 
 
-async def put_step(tx: Tx, *, sequence_id: UUID, step: Step, now: datetime) -> None:
+async def put_step(tx: Tx, *, sequence_id: UUID, step: SequenceStep, now: datetime) -> None:
     """Write one step of a draft, new or changed."""
-    await tx.fetch(
-        _SQL["put_step"],
-        sequence_id=sequence_id,
-        id=UUID(step.id),
-        day_offset=step.day_offset,
-        step_order=step.order,
-        send_hour=step.send_hour,
-        channel=step.channel,
-        subject=step.subject,
-        content=step.content,
-        max_lateness=step.max_lateness,
-        now=now,
-    )
+    await tx.fetch(_SQL["put_step"], sequence_id=sequence_id, now=now, **asdict(step))
 
 
-async def remove_step(tx: Tx, *, sequence_id: UUID, id: UUID) -> bool:
-    """Take a step out of a draft; False when it is not there."""
-    return await tx.fetch_one(_SQL["remove_step"], sequence_id=sequence_id, id=id) is not None
+@_SQL.statement
+async def remove_step(tx: Tx, *, sequence_id: UUID, id: UUID) -> UUID | None:
+    """Take a step out of a draft; None when it is not there."""
 
 
-async def change_settings(tx: Tx, *, id: UUID, settings: Settings) -> None:
+@_SQL.statement
+async def change_settings(tx: Tx, *, id: UUID, settings: Json) -> None:
     """Write the settings of a draft."""
-    await tx.fetch(_SQL["change_settings"], id=id, settings=settings.to_json())
 
 
-async def pause_sequence(tx: Tx, *, id: UUID, paused: bool, now: datetime) -> bool:
-    """Stop or let go on; False when it is so already."""
-    return await tx.fetch_one(_SQL["pause_sequence"], id=id, paused=paused, now=now) is not None
+@_SQL.statement
+async def pause_sequence(tx: Tx, *, id: UUID, paused: bool, now: datetime) -> UUID | None:
+    """Stop or let go on; None when it is so already."""
 
 
-async def delete_sequence(tx: Tx, *, id: UUID, now: datetime) -> bool:
-    """Hide a sequence and free its name; False when it is not there."""
-    return await tx.fetch_one(_SQL["delete_sequence"], id=id, now=now) is not None
+@_SQL.statement
+async def delete_sequence(tx: Tx, *, id: UUID, now: datetime) -> UUID | None:
+    """Hide a sequence and free its name; None when it is not there."""
 
 
+@_SQL.statement
 async def has_live_enrollment(tx: Tx, *, shard: Shard, workflow_id: UUID) -> bool:
     """Whether somebody in one shard is on the way."""
-    return await tx.fetch_one(_SQL["has_live_enrollment"], shard=shard, workflow_id=workflow_id) is not None
 
 
-async def count_in_flight(tx: Tx, *, shard: Shard, workflow_id: UUID) -> list[Standing]:
-    """Where those of one shard stand who are on the way."""
-    rows = await tx.fetch(_SQL["count_in_flight"], shard=shard, workflow_id=workflow_id)
-    return [Standing(row["version_id"], row["cursor"], row["count"]) for row in rows]
+@_SQL.statement
+async def count_in_flight(tx: Tx, *, shard: Shard, workflow_id: UUID) -> list[InFlightCount]:
+    """Which nodes those of one shard come to next who are on the way."""
 
 
-async def find_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Version]:
+@_SQL.statement
+async def find_versions(tx: Tx, *, ids: Sequence[UUID]) -> list[Version]:
     """Versions by id."""
-    rows = await tx.fetch(_SQL["find_versions"], ids=ids)
-    return {row["id"]: Version(row["id"], row["number"], row["definition"]) for row in rows}
 
 
 async def lock_enrollments_behind(
@@ -174,33 +153,19 @@ async def lock_enrollments_behind(
         after=after,
         limit=limit,
     )
-    return [
-        EnrollmentBehind(
-            row["id"],
-            row["version_id"],
-            frontier_from_json(row["frontier"]),
-            row["vars"],
-            row["created_at"],
-            row["leased"],
-            row["time_zone"],
-        )
-        for row in rows
-    ]
+    return [EnrollmentBehind(**{**row, "frontier": frontier_from_json(row["frontier"])}) for row in rows]
 
 
-async def open_nodes(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, set[str]]:
-    """The nodes of executions that have items which are not settled."""
-    found: dict[UUID, set[str]] = {id: set() for id in ids}
-    for row in await tx.fetch(_SQL["open_nodes"], shard=shard, ids=ids):
-        found[row["execution_id"]].add(row["node"])
-    return found
+@_SQL.statement
+async def open_nodes(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[str]]:
+    """The nodes of executions that have items which are not settled; one without any is not in the answer."""
 
 
 async def move_enrollments(
     tx: Tx, *, shard: Shard, version_id: UUID, moves: Mapping[UUID, Moved], now: datetime
-) -> set[UUID]:
+) -> None:
     """Put enrollments, whose queue rows are held and not leased, on another version."""
-    rows = await tx.fetch(
+    await tx.fetch(
         _SQL["move_enrollments"],
         shard=shard,
         version_id=version_id,
@@ -209,32 +174,4 @@ async def move_enrollments(
         cursors=[one.cursor for one in moves.values()],
         due_at=[one.due_at for one in moves.values()],
         now=now,
-    )
-    return {row["id"] for row in rows}
-
-
-def _found(row: Row) -> FoundSequence:
-    is_published = row["version_id"] is not None
-    return FoundSequence(
-        id=row["id"],
-        name=row["name"],
-        paused=row["paused"],
-        settings=read_settings(row["settings"]),
-        version=Version(row["version_id"], row["number"], row["definition"]) if is_published else None,
-        published_at=row["published_at"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
-def _step(row: Row) -> Step:
-    return Step(
-        id=str(row["id"]),
-        day_offset=row["day_offset"],
-        order=row["step_order"],
-        send_hour=row["send_hour"],
-        channel=Channel(row["channel"]),
-        subject=row["subject"],
-        content=row["content"],
-        max_lateness=row["max_lateness"],
     )

@@ -11,6 +11,7 @@ from tidings.domain.content.template import has_liquid
 from tidings.domain.flow.condition import Condition
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
+from tidings.views.sequences import OffsetFrom
 
 CALL_TIMEOUT = timedelta(seconds=60)
 """How long a function may take unless its node says so: 004's `visibility_timeout`."""
@@ -36,13 +37,6 @@ class OnDoubt(StrEnum):
 
     CONTINUE = "continue"
     HOLD = "hold"
-
-
-class OffsetFrom(StrEnum):
-    """What the days of a schedule are counted from."""
-
-    ENROLLMENT = "enrollment"
-    PREVIOUS = "previous"
 
 
 CONTACT_ZONE = "contact"

@@ -1,4 +1,4 @@
-"""Where an enrollment stands when it is moved to another version of its sequence: decided here alone.
+"""Where an enrollment is when it is moved to another version of its sequence: decided here alone.
 
 At the same step, with its time computed anew; where that step is gone, at the next one; where none is left, at the end.
 Pure: kernel/manage/change_version.py reads, asks here, and writes.
@@ -10,20 +10,21 @@ from datetime import datetime
 import msgspec
 
 from tidings.domain.flow.execution import Frontier, Ready
-from tidings.domain.flow.graph import Delay, Graph, OffsetFrom, Schedule
-from tidings.domain.sequences.form import WAIT, Step
+from tidings.domain.flow.graph import Delay, Graph, Schedule
+from tidings.domain.sequences.form import WAIT, SequenceStep
 from tidings.domain.sequences.step_time import due_of
 from tidings.domain.timing import parse_time
+from tidings.views.sequences import OffsetFrom
 
 
 class Line(msgspec.Struct, frozen=True):
     """One version of a sequence: its steps in their order, and the graph they became."""
 
-    steps: Mapping[str, Step]
+    steps: Mapping[str, SequenceStep]
     graph: Graph
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True):
     """What deciding needs to know of an enrollment."""
 
     frontier: Frontier
@@ -35,7 +36,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """Where it stands in the other version; without a cursor it has come to the end."""
+    """Where it is in the other version; without a cursor it has come to the end."""
 
     frontier: Frontier
     cursor: str | None
@@ -52,44 +53,44 @@ def step_of(node: str) -> str:
     return node.removeprefix(WAIT)
 
 
-def move(standing: Standing, old: Line, new: Line, now: datetime) -> Moved | Left:
+def move(position: Position, old: Line, new: Line, now: datetime) -> Moved | Left:
     """Decide about one enrollment."""
-    if not standing.frontier.ready or any(node not in new.graph.nodes for node in standing.open_nodes):
+    if not position.frontier.ready or any(node not in new.graph.nodes for node in position.open_nodes):
         return Left()
-    ready, retries = standing.frontier.ready[0], standing.frontier.retries  # a line has one
+    ready, retries = position.frontier.ready[0], position.frontier.retries  # a line has one
     here = step_of(ready.node)
     if here in new.steps and ready.node == here:
         # Its message is planned or sent already: it goes on from there.
         return Moved(_at(new.graph, ready, retries), here, None)
-    target = here if here in new.steps else _next(old.steps[here], standing.vars, new)
+    target = here if here in new.steps else _next(old.steps[here], position.vars, new)
     if target is None:
         return Moved(Frontier((), frozenset(range(len(new.graph.edges))), frozenset(), retries), None, None)
     wait = f"{WAIT}{target}"
-    due_at = _due_at(standing, new, wait, now)
+    due_at = _due_at(position, new, wait, now)
     return Moved(_at(new.graph, Ready(wait, due_at), retries), wait, due_at)
 
 
-def _next(gone: Step, passed: Collection[str], new: Line) -> str | None:
+def _next(gone: SequenceStep, passed: Collection[str], new: Line) -> str | None:
     """The first step from the gone one's place on that was not passed before."""
-    return next((id for id, step in new.steps.items() if step.order >= gone.order and id not in passed), None)
+    return next((id for id, step in new.steps.items() if step.step_order >= gone.step_order and id not in passed), None)
 
 
 def _at(graph: Graph, ready: Ready, retries: int) -> Frontier:
-    """Standing at one node of a line: every edge in front of it has arrived."""
+    """Being at one node of a line: every edge in front of it has arrived."""
     return Frontier((ready,), frozenset(range(graph.order[ready.node])), frozenset(), retries)
 
 
-def _due_at(standing: Standing, new: Line, wait: str, now: datetime) -> datetime:
+def _due_at(position: Position, new: Line, wait: str, now: datetime) -> datetime:
     """Its time anew; the plan is made now, so what is past is due now and not late."""
     node = new.graph.nodes[wait]
     if not isinstance(node, Delay) or node.schedule is None:
         raise AssertionError(f"{wait!r} is no wait of a sequence")
-    return max(now, due_of(node.schedule, _base(standing, node.schedule), standing.zone))
+    return max(now, due_of(node.schedule, _base(position, node.schedule), position.zone))
 
 
-def _base(standing: Standing, schedule: Schedule) -> datetime:
+def _base(position: Position, schedule: Schedule) -> datetime:
     """The enrollment, or when the last step was done: `vars` has the time of each."""
     if schedule.offset_from is OffsetFrom.ENROLLMENT:
-        return standing.begun_at
-    times = [result["at"] for result in standing.vars.values() if isinstance(result, Mapping) and "at" in result]
-    return max((parse_time(at) for at in times if isinstance(at, str)), default=standing.begun_at)
+        return position.begun_at
+    times = [result["at"] for result in position.vars.values() if isinstance(result, Mapping) and "at" in result]
+    return max((parse_time(at) for at in times if isinstance(at, str)), default=position.begun_at)

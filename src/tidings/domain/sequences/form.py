@@ -6,10 +6,11 @@ steps as a version in this form, so parse_workflow reads a sequence like any oth
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
+
+import msgspec
 
 from tidings.domain.content.template import required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
@@ -20,7 +21,6 @@ from tidings.domain.flow.graph import (
     Form,
     Graph,
     Node,
-    OffsetFrom,
     OnFailure,
     Schedule,
     Send,
@@ -33,14 +33,13 @@ from tidings.domain.people.contact import CHANNELS
 from tidings.domain.sequences.step_time import LONGEST_OFFSET
 from tidings.domain.timing import format_duration, parse_duration
 from tidings.domain.workflows.definition_reader import Raw, Reader, below, snake_case
+from tidings.views.sequences import OffsetFrom, OnStepFailure, SequenceSettings
 
 MAX_STEPS = 1_000
 MAX_ORDER = 1_000_000
 WAIT = "wait_"
 """Before a step's id: the node that waits for the step's time."""
 _WAIT_OF_STEP = re.compile(rf"{WAIT}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
-SETTINGS = ("offsetFrom", "timezone", "onStepFailure", "allowReentry")
-STEP_FIELDS = ("id", "dayOffset", "stepOrder", "sendHour", "channel", "subject", "content", "maxLateness")
 CONTACT_FIELDS = frozenset(
     [
         *("id", "externalId", "name", "email", "phone", "whatsapp", "pushTokens", "company", "status", "timeZone"),
@@ -51,14 +50,6 @@ CONTACT_FIELDS = frozenset(
 
 _SUBJECT: Mapping[Channel, str] = {Channel.EMAIL: "subject", Channel.PUSH: "title"}
 """Where a step's subject goes; the other channels have none."""
-
-
-class SequenceStatus(StrEnum):
-    """What a sequence is: being written, taking contacts in, or standing still."""
-
-    DRAFT = "draft"
-    ACTIVE = "active"
-    PAUSED = "paused"
 
 
 def is_wait_of_step(node: str) -> bool:
@@ -73,88 +64,62 @@ class InFlightChoice(StrEnum):
     MOVE = "move"
 
 
-class OnStepFailure(StrEnum):
-    """What becomes of an enrollment when a step has failed for good."""
-
-    CONTINUE = "continue"
-    STOP = "stop"
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What holds for every step of a sequence."""
-
-    offset_from: OffsetFrom = OffsetFrom.ENROLLMENT
-    timezone: str = "UTC"
-    on_step_failure: OnStepFailure = OnStepFailure.CONTINUE
-    allow_reentry: bool = False
-
-    def to_json(self) -> dict[str, object]:
-        """As they are stored and shown."""
-        return {
-            "offsetFrom": self.offset_from.value,
-            "timezone": self.timezone,
-            "onStepFailure": self.on_step_failure.value,
-            "allowReentry": self.allow_reentry,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
+class SequenceStep(msgspec.Struct, frozen=True, rename="camel"):
     """One message of a sequence; its id is the same in every version."""
 
     id: str
     day_offset: int
-    order: int
+    step_order: int
     send_hour: int | None
     channel: Channel
     subject: str | None
     content: str
     max_lateness: timedelta | None
 
+    @property
+    def lateness(self) -> str | None:
+        """How late it may leave, as people write it."""
+        return None if self.max_lateness is None else format_duration(self.max_lateness)
+
     def to_json(self) -> dict[str, object]:
-        """As it is stored and shown; what is not given is left out."""
-        lateness = None if self.max_lateness is None else format_duration(self.max_lateness)
-        shown = {
-            "id": self.id,
-            "dayOffset": self.day_offset,
-            "stepOrder": self.order,
-            "sendHour": self.send_hour,
-            "channel": self.channel.value,
-            "subject": self.subject,
-            "content": self.content,
-            "maxLateness": lateness,
-        }
-        return {name: value for name, value in shown.items() if value is not None}
+        """As it is stored; what is not given is left out."""
+        fields = msgspec.to_builtins(self) | {"maxLateness": self.lateness}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
-def definition_of(settings: Settings, steps: Sequence[Step], name: str | None = None) -> dict[str, object]:
+SETTINGS = tuple(field.encode_name for field in msgspec.structs.fields(SequenceSettings))
+STEP_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(SequenceStep))
+
+
+def definition_of(
+    settings: SequenceSettings, steps: Sequence[SequenceStep], name: str | None = None
+) -> dict[str, object]:
     """What publishing freezes: parse_workflow reads it. The name is the subject of e-mails that are given none."""
-    ordered = sorted(steps, key=lambda step: step.order)
+    ordered = sorted(steps, key=lambda step: step.step_order)
     named = {} if name is None else {"name": name}
     return {"sequence": settings.to_json(), "steps": [step.to_json() for step in ordered], **named}
 
 
-def settings_in(definition: Raw) -> Settings:
+def settings_in(definition: Raw) -> SequenceSettings:
     """The settings of a frozen definition."""
     return SequenceForm(definition, is_stored=True).settings()
 
 
-def steps_in(definition: Raw) -> list[Step]:
+def steps_in(definition: Raw) -> list[SequenceStep]:
     """The steps of a frozen definition, in their order."""
     return list(SequenceForm(definition, is_stored=True).steps().values())
 
 
-def read_settings(raw: Raw, before: Settings | None = None) -> Settings:
+def read_settings(raw: Raw, before: SequenceSettings | None = None) -> SequenceSettings:
     """Settings with what is given changed, or DefinitionInvalid."""
-    reader = SequenceForm({"sequence": {**(before or Settings()).to_json(), **_spelled(raw, SETTINGS)}})
+    reader = SequenceForm({"sequence": {**(before or SequenceSettings()).to_json(), **_spelled(raw, SETTINGS)}})
     reader.once(raw, SETTINGS, "")
     settings = reader.settings(place="")
     reader.raise_if_any()
     return settings
 
 
-def read_step(raw: Raw, before: Step | None = None) -> Step:
+def read_step(raw: Raw, before: SequenceStep | None = None) -> SequenceStep:
     """One step with what is given changed, or DefinitionInvalid; null takes an optional field away."""
     given = {**(before.to_json() if before else {}), **_spelled(raw, STEP_FIELDS)}
     reader = SequenceForm({})
@@ -166,7 +131,7 @@ def read_step(raw: Raw, before: Step | None = None) -> Step:
     return step
 
 
-def read_steps(raw: Sequence[Raw]) -> list[Step]:
+def read_steps(raw: Sequence[Raw]) -> list[SequenceStep]:
     """Steps that are given together, or DefinitionInvalid with every problem of each."""
     reader = SequenceForm({})
     for place, one in enumerate(raw):
@@ -202,18 +167,18 @@ class SequenceForm(Reader):
         edges = tuple(Edge(one, other) for one, other in pairwise(nodes))
         return Graph(next(iter(nodes)), nodes, edges, form=Form.SEQUENCE)
 
-    def settings(self, place: str = "sequence") -> Settings:
+    def settings(self, place: str = "sequence") -> SequenceSettings:
         """What holds for every step."""
         raw = self.raw.get("sequence")
         if not isinstance(raw, Mapping):
             self.add(place, f"{quoted(raw)} is not an object with {', '.join(SETTINGS)}")
-            return Settings()
+            return SequenceSettings()
         self.known_fields(raw, SETTINGS, place)
-        return Settings(
-            self.choice(raw, "offsetFrom", OffsetFrom, OffsetFrom.ENROLLMENT, place),
-            self.timezone(self.get(raw, "timezone", "UTC"), below(place, "timezone")),
-            self.choice(raw, "onStepFailure", OnStepFailure, OnStepFailure.CONTINUE, place),
-            self.flag(raw, "allowReentry", False, place),
+        return SequenceSettings(
+            offset_from=self.choice(raw, "offsetFrom", OffsetFrom, OffsetFrom.ENROLLMENT, place),
+            timezone=self.timezone(self.get(raw, "timezone", "UTC"), below(place, "timezone")),
+            on_step_failure=self.choice(raw, "onStepFailure", OnStepFailure, OnStepFailure.CONTINUE, place),
+            allow_reentry=self.flag(raw, "allowReentry", False, place),
         )
 
     def timezone(self, raw: object, place: str) -> str:
@@ -226,7 +191,7 @@ class SequenceForm(Reader):
             self.add(place, f"{error}, or contact for each contact's own")
             return "UTC"
 
-    def steps(self) -> dict[int, Step]:
+    def steps(self) -> dict[int, SequenceStep]:
         """The steps that could be read, by their places, in their order."""
         raw = self.raw.get("steps")
         if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
@@ -237,9 +202,9 @@ class SequenceForm(Reader):
             return {}
         read = {place: self.step(one, f"steps[{place}]") for place, one in enumerate(raw)}
         steps = {place: step for place, step in read.items() if step}
-        return dict(sorted(steps.items(), key=lambda item: item[1].order))
+        return dict(sorted(steps.items(), key=lambda item: item[1].step_order))
 
-    def step(self, raw: object, place: str) -> Step | None:
+    def step(self, raw: object, place: str) -> SequenceStep | None:
         """One step, unless what it lacks makes it none."""
         if not isinstance(raw, Mapping):
             self.add(place, "a step is an object with dayOffset, stepOrder, channel and content")
@@ -253,7 +218,7 @@ class SequenceForm(Reader):
         subject, content = self.texts(raw, channel, place)
         if self.found > found or channel is None:
             return None
-        return Step(id, day, order, hour, channel, subject, content, lateness)
+        return SequenceStep(id, day, order, hour, channel, subject, content, lateness)
 
     def times(self, raw: Raw, place: str) -> tuple[int, int, int | None]:
         """On which day, in which place, at which hour."""
@@ -317,7 +282,7 @@ class SequenceForm(Reader):
                 f"{{{{ {path} }}}} is nothing a contact has; use contact.name, contact.email … or contact.attributes.*",
             )
 
-    def check_line(self, settings: Settings, steps: Sequence[tuple[int, Step]]) -> None:
+    def check_line(self, settings: SequenceSettings, steps: Sequence[tuple[int, SequenceStep]]) -> None:
         """The steps as a whole: no order and no id twice, and no step before the one in front of it."""
         ids: dict[str, int] = {}
         for place, step in steps:
@@ -325,8 +290,8 @@ class SequenceForm(Reader):
                 self.add(f"steps[{place}].id", f"{step.id!r} is used twice, or begins with {WAIT}")
             ids[step.id] = place
         for (before, one), (place, other) in pairwise(steps):
-            if one.order == other.order:
-                self.add(f"steps[{place}].stepOrder", f"{other.order} is the order of steps[{before}] as well")
+            if one.step_order == other.step_order:
+                self.add(f"steps[{place}].stepOrder", f"{other.step_order} is the order of steps[{before}] as well")
             elif settings.offset_from is OffsetFrom.ENROLLMENT and _goes_back(one, other):
                 self.add(
                     f"steps[{place}].dayOffset",
@@ -334,13 +299,13 @@ class SequenceForm(Reader):
                 )
 
 
-def _goes_back(one: Step, other: Step) -> bool:
+def _goes_back(one: SequenceStep, other: SequenceStep) -> bool:
     if one.day_offset != other.day_offset:
         return other.day_offset < one.day_offset
     return one.send_hour is not None and other.send_hour is not None and other.send_hour < one.send_hour
 
 
-def _time(step: Step) -> str:
+def _time(step: SequenceStep) -> str:
     return f"day {step.day_offset}" + ("" if step.send_hour is None else f" at {step.send_hour}:00")
 
 
@@ -354,7 +319,7 @@ def _literal(name: str) -> str:
     return name.replace("{{", "{ {").replace("{%", "{ %")
 
 
-def _nodes(settings: Settings, step: Step, default_subject: str | None) -> tuple[Node, Node]:
+def _nodes(settings: SequenceSettings, step: SequenceStep, default_subject: str | None) -> tuple[Node, Node]:
     schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
     templates = {"script" if step.channel is Channel.VOICE else "body": step.content}
     subject = default_subject if step.subject is None and step.channel is Channel.EMAIL else step.subject

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph, Node, OffsetFrom, Schedule, Send
+from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph, Node, Schedule, Send
+from tidings.views.sequences import OffsetFrom
 
 LONGEST_OFFSET = 3650
 """Days: as long as any wait."""

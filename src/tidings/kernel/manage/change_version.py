@@ -1,7 +1,7 @@
 """Move those on the way through a sequence to another version of it, in batches, each in a transaction of its shard.
 
 Reached from resources/sequences.py after a version was frozen. The one exception to rule 16: a person asked for it, and
-the audit log says so. Where an enrollment stands afterwards is decided by domain/sequences/change_version.py alone.
+the audit log says so. Where an enrollment is afterwards is decided by domain/sequences/change_version.py alone.
 Safe to repeat: what has been moved is not found again, and what a worker holds is left for the next time.
 """
 
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.domain.sequences.change_version import Left, Line, Moved, Standing, move
+from tidings.domain.sequences.change_version import Left, Line, Moved, Position, move
 from tidings.domain.sequences.form import steps_in
 from tidings.kernel.flow.plan import graph_of
 from tidings.kernel.kernel import Kernel
@@ -21,22 +21,9 @@ from tidings.storage import sequences
 from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.sequences import EnrollmentBehind
+from tidings.views.sequences import MoveCounts
 
 BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class MoveCounts:
-    """What became of those who were on another version."""
-
-    moved: int = 0
-    completed: int = 0
-    """Past the last step of the new version."""
-    left: int = 0
-    """A worker had them, or a message of theirs is under way that the new version does not have."""
-
-    def __add__(self, other: "MoveCounts") -> "MoveCounts":
-        return MoveCounts(self.moved + other.moved, self.completed + other.completed, self.left + other.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +71,7 @@ async def _move_batch(tx: Tx, *, work: _Work, after: UUID) -> _Batch:
     if moves:
         await sequences.move_enrollments(tx, shard=work.shard, version_id=work.to.id, moves=moves, now=work.now)
     completed = sum(one.cursor is None for one in moves.values())
-    counts = MoveCounts(len(moves) - completed, completed, len(behind) - len(moves))
+    counts = MoveCounts(moved=len(moves) - completed, completed=completed, left=len(behind) - len(moves))
     return _Batch(counts, behind[-1].id if len(behind) == BATCH else None)
 
 
@@ -92,7 +79,7 @@ async def _decide(work: _Work, tx: Tx, free: Sequence[EnrollmentBehind]) -> dict
     nodes = await sequences.open_nodes(tx, shard=work.shard, ids=[one.id for one in free])
     decided = {
         one.id: move(
-            Standing(one.frontier, one.vars, one.begun_at, one.time_zone, nodes[one.id]),
+            Position(one.frontier, one.vars, one.begun_at, one.time_zone, nodes.get(one.id, ())),
             work.lines[one.version_id],
             work.lines[work.to.id],
             work.now,
@@ -105,8 +92,8 @@ async def _decide(work: _Work, tx: Tx, free: Sequence[EnrollmentBehind]) -> dict
 async def _load_lines(work: _Work, tx: Tx, behind: Sequence[EnrollmentBehind]) -> None:
     missing = {one.version_id for one in behind} - work.lines.keys()
     if missing:
-        for id, version in (await sequences.find_versions(tx, ids=list(missing))).items():
-            work.lines[id] = _line(work.kernel, version)
+        for version in await sequences.find_versions(tx, ids=list(missing)):
+            work.lines[version.id] = _line(work.kernel, version)
 
 
 def _line(kernel: Kernel, version: Version) -> Line:

@@ -14,8 +14,8 @@ select w.id, w.name, w.paused, s.settings
 
 -- name: find_sequences
 -- Sequences with the version that is published, by ids.
-select w.id, w.name, w.paused, w.created_at, w.updated_at, s.settings, v.id as version_id, v.number, v.definition,
-       v.created_at as published_at
+select w.id, w.name, w.paused, s.settings, v.id as version_id, v.number as version, v.definition,
+       v.created_at as published_at, w.created_at, w.updated_at
   from workflows w
   join sequences s on s.id = w.id
   left join workflow_versions v on v.workflow_id = w.id
@@ -45,11 +45,11 @@ select w.id
  limit :limit;
 
 -- name: list_steps
--- The steps of drafts, in their order.
-select sequence_id, id, day_offset, step_order, send_hour, channel, subject, content, max_lateness
+-- The steps of drafts, in their order, by sequence. A node is named by its step's id, so that is a text here.
+select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, subject, content, max_lateness
   from sequence_steps
  where sequence_id = any(:ids::uuid[])
- order by sequence_id, step_order, id;
+ order by sequence_id, step_order, sequence_steps.id;
 
 -- name: put_step
 -- Writes one step of a draft.
@@ -85,13 +85,14 @@ returning id;
 
 -- name: has_live_enrollment
 -- Whether somebody in one shard is on the way through a sequence. Who was cancelled is not, though no worker has seen it yet.
-select 1 as found from executions e
- where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
-   and not exists (select 1 from queue q where q.shard = :shard and q.id = e.id and q.stop = 'cancel')
- limit 1;
+select exists (
+    select 1 from executions e
+     where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
+       and not exists (select 1 from queue q where q.shard = :shard and q.id = e.id and q.stop = 'cancel')
+) as found;
 
 -- name: count_in_flight
--- How many of one shard stand where, by version.
+-- How many of one shard are on the way to which node, by version.
 select e.version_id, e.cursor, count(*) as count
   from executions e
  where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
@@ -104,7 +105,7 @@ select id, number, definition from workflow_versions where id = any(:ids::uuid[]
 -- name: lock_enrollments_behind
 -- Holds up to :limit live enrollments of one shard that are on another version, by id; those that a worker has just now
 -- are given, too, so that they can be counted, and are not touched. A person's cancel goes first.
-select e.id, e.version_id, e.frontier, e.vars, e.created_at, q.leased, c.time_zone
+select e.id, e.version_id, e.frontier, e.vars, e.created_at as begun_at, q.leased, c.time_zone
   from executions e
   join queue q on q.shard = :shard and q.id = e.id
   left join contacts c on c.shard = :shard and c.id = e.contact_id
