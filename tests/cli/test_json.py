@@ -40,7 +40,6 @@ from tidings.http.campaign_shapes import (
     TraceLine,
 )
 from tidings.http.contact_shapes import Contact, Imported
-from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.shapes import (
@@ -52,6 +51,7 @@ from tidings.http.shapes import (
 )
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
+from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step

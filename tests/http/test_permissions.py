@@ -201,7 +201,7 @@ async def _enrolled(engine: Engine, by: Caller) -> UUID:
     sequence = await engine.sequences.create(by, str(uuid4()), steps=[STEP])
     await engine.sequences.update(by, sequence.id, status=SequenceStatus.ACTIVE)
     contact, _ = await engine.contacts.create(by, {"name": "Somebody"})
-    return (await engine.enrollments.enroll(by, sequence.id, contact.id)).enrollment.id
+    return (await engine.enrollments.enroll(by, sequence.id, contact.id)).id
 
 
 async def _segment(engine: Engine, by: Caller) -> UUID:

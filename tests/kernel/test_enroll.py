@@ -33,9 +33,11 @@ from tidings.kernel.kernel import Limits
 from tidings.kernel.start import enroll, enroller
 from tidings.kernel.start.enroller import Enroller, Enrolling, OpenSequence
 from tidings.providers.fake import FakeProvider
-from tidings.resources.enrollments import Enrolled, EnrollmentFilter, EnrollmentStatus
+from tidings.resources.enrollments import EnrollmentFilter
 from tidings.storage.audience import Picked
 from tidings.storage.database import Database
+from tidings.views.enrollments import EnrolledContact as Enrolled
+from tidings.views.enrollments import EnrollmentStatus
 
 
 @pytest.fixture
@@ -224,7 +226,7 @@ async def test_many_who_enroll_a_cancelled_contact_at_once_make_one_new_enrollme
     [ada] = await make_contacts(engine, 1)
     sequence = await make_sequence(engine, step(0), step(1))
     first = await engine.enrollments.enroll(CALLER, sequence, ada)
-    await engine.enrollments.set_status(CALLER, first.enrollment.id, EnrollmentStatus.CANCELLED)
+    await engine.enrollments.set_status(CALLER, first.id, EnrollmentStatus.CANCELLED)
 
     found = await asyncio.gather(
         *(engine.enrollments.enroll(CALLER, sequence, ada) for _ in range(4)),
@@ -236,7 +238,7 @@ async def test_many_who_enroll_a_cancelled_contact_at_once_make_one_new_enrollme
     assert (
         sum(not one.duplicate for one in ones) + sum(one.reenrolled for one in found if isinstance(one, Enrolling)) == 1
     )
-    assert len({one.enrollment.id for one in ones}) == 1
+    assert len({one.id for one in ones}) == 1
     keys = await sql.fetch("select idempotency_key, ended_at is null as live from executions order by 1")
     assert [(row["idempotency_key"], row["live"]) for row in keys] == [(f"{ada}:1", False), (f"{ada}:2", True)]
     assert len(provider.calls) == 1  # the cancelled one had sent nothing
@@ -247,7 +249,7 @@ async def test_a_cancelled_contact_that_is_deleted_meanwhile_is_not_enrolled(eng
     [ada] = await make_contacts(engine, 1)
     sequence = await make_sequence(engine, step(1))
     first = await engine.enrollments.enroll(CALLER, sequence, ada)
-    await engine.enrollments.set_status(CALLER, first.enrollment.id, EnrollmentStatus.CANCELLED)
+    await engine.enrollments.set_status(CALLER, first.id, EnrollmentStatus.CANCELLED)
     shown = await engine.sequences.published(HOME, sequence)
     opened = OpenSequence(HOME, sequence, shown.version_id, shown.graph, allow_reentry=False)
     entrance = Enroller(engine.kernel, opened, "api", await engine.kernel.clock.now(), include_cancelled=True)

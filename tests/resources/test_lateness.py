@@ -13,8 +13,8 @@ from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
 from tidings.engine import Engine, Resolution
 from tidings.providers.fake import FakeProvider
-from tidings.resources.enrollments import EnrollmentStatus
 from tidings.storage.database import Database
+from tidings.views.enrollments import EnrollmentStatus
 
 
 async def rest(sql: Sql, until: datetime) -> None:
@@ -37,7 +37,7 @@ async def reserved(engine: Engine, sql: Sql, clock: ManualClock) -> tuple[UUID, 
 
 
 async def enroll(engine: Engine, sequence: UUID, name: str = "ada") -> UUID:
-    return (await engine.enrollments.enroll(CALLER, sequence, await make_contact(engine, name))).enrollment.id
+    return (await engine.enrollments.enroll(CALLER, sequence, await make_contact(engine, name))).id
 
 
 async def log_of(engine: Engine, enrollment: UUID) -> list[tuple[str, str | None]]:

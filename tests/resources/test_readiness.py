@@ -85,7 +85,7 @@ async def test_a_sequence_says_what_is_not_ready_and_can_be_neither_published_no
         await without_sms.enrollments.batch_enroll(ANN, draft.id, {"all": True})
 
     assert draft.not_ready == ["sms"]
-    assert (again.enrollment.id, again.duplicate) == (first.enrollment.id, True)
+    assert (again.id, again.duplicate) == (first.id, True)
     assert (await without_sms.enrollments.batch_enroll(ANN, draft.id, {"all": True}, dry_run=True)).enrolled == 1
 
 

@@ -13,7 +13,7 @@ from tidings.domain.flow.graph import Form
 from tidings.domain.flow.item import Channel
 from tidings.domain.sequences.form import InFlightChoice
 from tidings.engine import Engine
-from tidings.resources.enrollments import EnrollmentStatus
+from tidings.views.enrollments import EnrollmentStatus
 from tidings.views.sequences import OffsetFrom, OnStepFailure, SequenceSettings, SequenceStatus
 from tidings.views.sequences import Sequence as ShownSequence
 
@@ -376,12 +376,12 @@ async def test_a_sequence_whose_contacts_were_all_cancelled_is_deleted_before_a_
     with pytest.raises(Conflict, match="on the way"):
         await engine.sequences.delete(caller, made.id)
 
-    await engine.enrollments.set_status(caller, enrolled.enrollment.id, EnrollmentStatus.CANCELLED)
+    await engine.enrollments.set_status(caller, enrolled.id, EnrollmentStatus.CANCELLED)
     await engine.sequences.delete(caller, made.id)
     await engine.work_everything()
 
     assert (await engine.sequences.list(caller.workspace)).items == []
-    assert (await engine.enrollments.get(caller.workspace, enrolled.enrollment.id)).status == "cancelled"
+    assert (await engine.enrollments.get(caller.workspace, enrolled.id)).status == "cancelled"
 
 
 async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock, sql: Sql) -> None:

@@ -1,10 +1,11 @@
 """`tidings enrollments`: contacts on their way through sequences."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
+from msgspec.structs import asdict
 
 from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
 from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
@@ -12,11 +13,11 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.cli.sequences_enroll import SequenceReference, find_sequence
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
-from tidings.resources.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
+from tidings.views.enrollments import EnrollmentOutcome, EnrollmentStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.shown_enrollments import ShownEnrollment, StepLog, Why
+    from tidings.views.enrollments import Enrollment, StepLog, Why
     from tidings.views.pages import Page
 
 app = typer.Typer(help="Contacts on their way through sequences.", no_args_is_help=True)
@@ -56,7 +57,7 @@ def list_enrollments(
     created = created_in(created_after, created_before)
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "Page[ShownEnrollment]":
+    async def work(engine: "Engine") -> "Page[Enrollment]":
         if contact is not None:
             return await engine.enrollments.list_of_contact(room, contact, status=status, limit=limit, created=created)
         id = await find_sequence(engine, room, sequence or "")
@@ -83,7 +84,7 @@ def show(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[ShownEnrollment, list[StepLog]]":
+    async def work(engine: "Engine") -> "tuple[Enrollment, list[StepLog]]":
         found = await engine.enrollments.get(room, enrollment)
         return found, await engine.enrollments.logs.of_enrollment(room, enrollment)
 
@@ -213,7 +214,9 @@ class _Wish:
             raise typer.BadParameter("name an enrollment, or a --sequence and which of its enrollments")
 
 
-async def _do(engine: "Engine", by: Caller, wish: _Wish) -> "ShownEnrollment | int":
+async def _do(engine: "Engine", by: Caller, wish: _Wish) -> "Enrollment | int":
+    from tidings.resources.enrollments import EnrollmentFilter
+
     if wish.enrollment is not None:
         return await engine.enrollments.set_status(by, wish.enrollment, wish.status)
     where = EnrollmentFilter(wish.everyone, None, wish.step, wish.contacts or None, wish.company, wish.tag)
@@ -221,7 +224,7 @@ async def _do(engine: "Engine", by: Caller, wish: _Wish) -> "ShownEnrollment | i
     return await engine.enrollments.set_status_of_many(by, id, where, wish.status)
 
 
-def _print_done(wish: _Wish, done: "ShownEnrollment | int", *, as_json: bool) -> None:
+def _print_done(wish: _Wish, done: "Enrollment | int", *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:
@@ -232,7 +235,7 @@ def _print_done(wish: _Wish, done: "ShownEnrollment | int", *, as_json: bool) ->
         _print(done)
 
 
-def _row(one: "ShownEnrollment") -> dict[str, object]:
+def _row(one: "Enrollment") -> dict[str, object]:
     return {
         "id": one.id,
         "contact": one.contact or one.contact_id,
@@ -247,7 +250,7 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
     }
 
 
-def _status(one: "ShownEnrollment") -> str:
+def _status(one: "Enrollment") -> str:
     """`completed` alone would read like a success, whatever became of the messages."""
     return str(one.status) if one.outcome in (None, EnrollmentOutcome.SENT) else f"{one.status} ({one.outcome})"
 
@@ -264,7 +267,7 @@ def _log_row(line: "StepLog") -> dict[str, object]:
     }
 
 
-def _print(one: "ShownEnrollment") -> None:
+def _print(one: "Enrollment") -> None:
     from tidings.cli.output import print_fields, print_line
 
     print_line(f"{one.id}  {_status(one)}")

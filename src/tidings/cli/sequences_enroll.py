@@ -101,9 +101,10 @@ async def _enroll(
 
 def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
+    from tidings.resources.enrollments import show_counts
 
     if as_json:
-        print_json(_counts(done, dry_run=dry_run))
+        print_json(show_counts(done, dry_run=dry_run))
         return
     print_line(f"{done.enrolled:,} {'would be enrolled' if dry_run else 'enrolled'}", style="green")
     reasons = {
@@ -118,21 +119,3 @@ def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
             print_line(f"{count:,} {reason}")
     for lack in done.missing:
         print_line(str(lack), style="yellow")
-
-
-def _counts(done: "Enrolling", *, dry_run: bool) -> dict[str, object]:
-    """As the API answers them."""
-    why = {
-        "alreadyEnrolled": done.already_enrolled,
-        "completedBefore": done.completed_before,
-        "cancelledBefore": done.cancelled_before,
-        "notFound": done.not_found,
-    }
-    return {
-        "enrolledCount": done.enrolled,
-        "reenrolledCount": done.reenrolled,
-        "skippedCount": done.skipped,
-        "skipped": why,
-        "dryRun": dry_run,
-        "missing": done.missing,
-    }

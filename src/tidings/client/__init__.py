@@ -17,7 +17,6 @@ from tidings.client.answers import (
     Event,
     EventItem,
     Imported,
-    Lack,
     NewKey,
     Provider,
     RejectedLine,
@@ -44,7 +43,7 @@ from tidings.client.campaign_answers import (
     TraceLine,
 )
 from tidings.client.client import Client
-from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepFate, StepLog, Why
+from tidings.client.enrollments import Enrolled
 from tidings.client.errors import (
     ApiError,
     Conflict,
@@ -57,7 +56,10 @@ from tidings.client.errors import (
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.views.contacts import ContactName
+from tidings.views.enrollments import EnrolledCounts as BatchEnrolled
+from tidings.views.enrollments import Enrollment, StepFate, StepLog, Why
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.lacks import Lack
 from tidings.views.problems import ProblemPlace as Problem
 
 __all__ = [

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import Lack
 from tidings.views.contacts import ContactName
+from tidings.views.lacks import Lack
 
 Json = Mapping[str, Any]
 RUNS_ENDED = frozenset({"completed", "partial", "failed"})

@@ -4,39 +4,31 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import msgspec
+from msgspec import Struct
 
-from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepLog, Why
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to, read
+from tidings.client.transport import Request, Transport, path_to
+from tidings.views.enrollments import (
+    BatchEnrolled,
+    ChangedEnrollments,
+    EnrolledContact,
+    EnrolledCounts,
+    Enrollment,
+    EnrollmentLogs,
+    StepLog,
+    Why,
+)
 
 PATH = "/v1/enrollments"
 SEQUENCES = "/v1/sequences"
 Ids = Sequence[UUID | str]
 
 
-class _Duplicate(msgspec.Struct):
-    """What the answer says beside the enrollment."""
+class Enrolled(Struct, frozen=True, kw_only=True):
+    """An enrollment, and whether it was there before."""
 
+    enrollment: Enrollment
     duplicate: bool = False
-
-
-class _Counted(msgspec.Struct):
-    """What stands in 003's envelope."""
-
-    data: BatchEnrolled
-
-
-class _Changed(msgspec.Struct):
-    """For how many a change was new."""
-
-    count: int
-
-
-class _Logs(msgspec.Struct):
-    """What each step did."""
-
-    data: list[StepLog]
 
 
 class Enrollments:
@@ -48,8 +40,8 @@ class Enrollments:
     async def enroll(self, sequence_id: UUID | str, contact_id: UUID | str) -> Enrolled:
         """One contact in an active sequence; the same again changes nothing, and who was cancelled is enrolled anew."""
         request = Request("POST", path_to(SEQUENCES, sequence_id, "enrollments"), {"contactId": str(contact_id)})
-        answer = await self._transport.send(request)
-        return Enrolled(enrollment=read(answer, Enrollment), duplicate=read(answer, _Duplicate).duplicate)
+        found = await self._transport.ask(request, EnrolledContact)
+        return Enrolled(enrollment=found, duplicate=found.duplicate)
 
     async def batch_enroll(
         self,
@@ -64,7 +56,7 @@ class Enrollments:
         include_cancelled: bool = False,
         dry_run: bool = False,
         timeout: float = 3600.0,
-    ) -> BatchEnrolled:
+    ) -> EnrolledCounts:
         """Everybody who is meant in an active sequence; the same again enrolls only who is missing.
 
         With `include_cancelled` those are enrolled anew who were in the sequence and cancelled.
@@ -81,7 +73,7 @@ class Enrollments:
         }
         body = {name: value for name, value in given.items() if value not in (None, False, [])}
         request = Request("POST", path_to(SEQUENCES, sequence_id, "batch-enroll"), body, timeout=timeout)
-        return (await self._transport.ask(request, _Counted)).data
+        return (await self._transport.ask(request, BatchEnrolled)).data
 
     async def get(self, id: UUID | str) -> Enrollment:
         """One enrollment."""
@@ -134,18 +126,18 @@ class Enrollments:
         return await self._set_status(id, "cancelled")
 
     async def set_status_of_many(self, sequence_id: UUID | str, status: str, where: Mapping[str, Any]) -> int:
-        """Every live enrollment that matches paused, active or cancelled; gives for how many that was new.
+        """Every live enrollment that matches paused, active or cancelled; returns for how many that was new.
 
         `where` has any of `status`, `stepId`, `contactIds`, `company` and `tag`, or `all` alone.
         """
         request = Request(
             "PATCH", path_to(SEQUENCES, sequence_id, "enrollments"), {"where": where, "status": status}, timeout=3600.0
         )
-        return (await self._transport.ask(request, _Changed)).count
+        return (await self._transport.ask(request, ChangedEnrollments)).count
 
     async def logs(self, id: UUID | str) -> Sequence[StepLog]:
         """What each step of an enrollment did, in the order of time."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "logs")), _Logs)).data
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "logs")), EnrollmentLogs)).items
 
     def logs_of_contact(
         self, contact_id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50

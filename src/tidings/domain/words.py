@@ -1,4 +1,4 @@
-"""The words of each product for the states of an execution, and 000's for those of an item.
+"""The words of each product for the states of an execution, and an outbox's for those of an item.
 
 What is stored is an ExecutionStatus; what is shown also knows `processing` (it has started, and goes on), and calls an
 execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.views.executions import ShownStatus
 
-__all__ = ["WORDS", "ShownStatus", "Words", "outbox_word"]
+__all__ = ["WORDS", "ShownStatus", "Words", "outbox_word", "states_of_enrollment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Words:
     """One state in the words of each product."""
 
     workflow: str
-    """001: a notification workflow's trigger instance."""
+    """A workflow that was triggered."""
     enrollment: str
-    """003: a contact in a drip sequence."""
+    """A contact in a sequence."""
     steps: str
-    """004: a named workflow of function calls."""
+    """A workflow of function calls, as its front ends ask for it."""
 
 
 WORDS: Mapping[ShownStatus, Words] = {
@@ -30,14 +30,19 @@ WORDS: Mapping[ShownStatus, Words] = {
     ShownStatus.PROCESSING: Words("processing", "active", "running"),
     ShownStatus.PAUSED: Words("paused", "paused", "pending"),
     ShownStatus.COMPLETED: Words("completed", "completed", "completed"),
-    # 003 has no word for an enrollment that stopped at a failed step; the reason stands beside it.
+    # An enrollment that stopped at a failed step has no word of its own; the reason stands beside it.
     ShownStatus.FAILED: Words("failed", "cancelled", "failed"),
     ShownStatus.CANCELLED: Words("cancelled", "cancelled", "cancelled"),
 }
 
 
+def states_of_enrollment(word: str) -> list[ShownStatus]:
+    """The states of an execution that a word for an enrollment's state stands for."""
+    return [status for status, words in WORDS.items() if words.enrollment == word]
+
+
 def outbox_word(status: ItemStatus, *, is_marked: bool, in_doubt: bool) -> str:
-    """000's word for the state of an item, with the two it is silent about: skipped and in_doubt."""
+    """The word for the state of an item in an outbox, and two for what an outbox has none for: skipped, in_doubt."""
     if in_doubt:
         return "in_doubt"
     if status is ItemStatus.QUEUED:

@@ -3,33 +3,38 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Query, Request
+from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.messages import quoted
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.http.access import Operator, WorkReader
+from tidings.http.answers import answer
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
-from tidings.http.enrollment_shapes import (
-    BatchEnrolled,
-    ChangedEnrollments,
-    EnrolledContact,
-    EnrolledCounts,
-    Enrollment,
+from tidings.http.enrollment_requests import (
     GivenEnrolling,
     GivenEnrollment,
     GivenEnrollmentStatus,
     GivenEnrollmentStatuses,
-    SkippedCounts,
-    StepLog,
-    Why,
 )
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, List
-from tidings.resources.enrollments import EnrollmentFilter, EnrollmentStatus
+from tidings.http.view_schemas import reference
+from tidings.resources.enrollments import EnrollmentFilter, show_counts
+from tidings.views.enrollments import (
+    BatchEnrolled,
+    ChangedEnrollments,
+    EnrolledContact,
+    Enrollment,
+    EnrollmentLogs,
+    EnrollmentStatus,
+    StepLog,
+    Why,
+)
+from tidings.views.pages import Page
 
 NAMED = frozenset(["contactIds", "contact_ids", "excludeContactIds", "exclude_contact_ids"])
 """Fields of an audience whose values only the database knows."""
@@ -47,21 +52,23 @@ async def given_audience(request: Request) -> dict[str, Any]:
 @router.post(
     "/v1/sequences/{id:uuid}/enrollments",
     status_code=201,
-    responses={200: {"model": EnrolledContact, "description": "The contact was enrolled before."}},
+    responses={
+        200: {
+            "description": "The contact was enrolled before.",
+            "content": {"application/json": {"schema": reference(EnrolledContact)}},
+        }
+    },
     openapi_extra=takes(GivenEnrollment),
 )
 async def enroll_contact(
-    context: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))], response: Response
-) -> EnrolledContact:
+    context: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))]
+) -> EnrolledContact | Response:
     """Enroll one contact in an active sequence; one that is in it already is answered with 200 and `duplicate`.
 
     One that was cancelled in it is enrolled anew, from the first step on.
     """
     enrolled = await context.engine.enrollments.enroll(context.caller, id, body.contact_id)
-    response.headers["Location"] = f"/v1/enrollments/{enrolled.enrollment.id}"
-    response.status_code = 200 if enrolled.duplicate else 201
-    shown = Enrollment.model_validate(enrolled.enrollment).model_dump()
-    return EnrolledContact.model_validate({**shown, "duplicate": enrolled.duplicate})
+    return answer(enrolled, 200 if enrolled.duplicate else 201, {"Location": f"/v1/enrollments/{enrolled.id}"})
 
 
 @router.post("/v1/sequences/{id:uuid}/batch-enroll", openapi_extra=takes(GivenEnrolling))
@@ -78,15 +85,7 @@ async def batch_enroll(
         dry_run=dry_run,
         on_progress=lambda _: give_time(request.scope),
     )
-    counts = {
-        "enrolled_count": done.enrolled,
-        "reenrolled_count": done.reenrolled,
-        "skipped_count": done.skipped,
-        "skipped": SkippedCounts.model_validate(done),
-        "dry_run": dry_run,
-        "missing": done.missing,
-    }
-    return BatchEnrolled(data=EnrolledCounts.model_validate(counts))
+    return BatchEnrolled(data=show_counts(done, dry_run=dry_run))
 
 
 def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
@@ -115,12 +114,11 @@ async def list_enrollments(
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> List[Enrollment]:
+) -> Page[Enrollment]:
     """Who is or was in a sequence, newest first."""
-    page = await context.engine.enrollments.list(
+    return await context.engine.enrollments.list(
         context.workspace, id, status=status, step_id=step_id, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.patch("/v1/sequences/{id:uuid}/enrollments", openapi_extra=takes(GivenEnrollmentStatuses))
@@ -138,7 +136,7 @@ async def update_enrollments(
 @router.get("/v1/sequences/{id:uuid}/why")
 async def explain_enrollment(context: WorkReader, id: UUID, contact_id: ContactId) -> Why:
     """Why a contact did or did not get what a sequence sends: each step with what happened, what will, or why not."""
-    return Why.model_validate(await context.engine.enrollments.why(context.workspace, id, contact_id))
+    return await context.engine.enrollments.why(context.workspace, id, contact_id)
 
 
 @router.get("/v1/sequences/{id:uuid}/steps/{stepId:uuid}/logs")
@@ -149,12 +147,11 @@ async def list_step_logs(
     stepId: UUID,  # noqa: N803 – its name in the path
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> List[StepLog]:
+) -> Page[StepLog]:
     """What a step did for everyone, newest first; `limit` counts messages, each with all of its attempts."""
-    page = await context.engine.enrollments.logs.of_step(
+    return await context.engine.enrollments.logs.of_step(
         context.workspace, id, str(stepId), limit=limit, created=created, cursor=cursor
     )
-    return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments")
@@ -165,18 +162,17 @@ async def list_enrollments_of_contact(
     status: EnrollmentStatus | None = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> List[Enrollment]:
+) -> Page[Enrollment]:
     """The sequences that a contact is or was in, newest first."""
-    page = await context.engine.enrollments.list_of_contact(
+    return await context.engine.enrollments.list_of_contact(
         context.workspace, contact_id, status=status, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments/{id:uuid}")
 async def get_enrollment(context: WorkReader, id: UUID) -> Enrollment:
     """One enrollment."""
-    return Enrollment.model_validate(await context.engine.enrollments.get(context.workspace, id))
+    return await context.engine.enrollments.get(context.workspace, id)
 
 
 @router.patch("/v1/enrollments/{id:uuid}", openapi_extra=takes(GivenEnrollmentStatus))
@@ -184,23 +180,20 @@ async def update_enrollment(
     context: Operator, id: UUID, body: Annotated[GivenEnrollmentStatus, Depends(body_of(GivenEnrollmentStatus))]
 ) -> Enrollment:
     """Pause, resume or cancel an enrollment. What is resumed keeps its plan: a time already past is due now."""
-    changed = await context.engine.enrollments.set_status(context.caller, id, EnrollmentStatus(body.status))
-    return Enrollment.model_validate(changed)
+    return await context.engine.enrollments.set_status(context.caller, id, EnrollmentStatus(body.status))
 
 
 @router.get("/v1/enrollments/{id:uuid}/logs")
-async def get_enrollment_logs(context: WorkReader, id: UUID) -> Everything[StepLog]:
+async def get_enrollment_logs(context: WorkReader, id: UUID) -> EnrollmentLogs:
     """What each step of an enrollment did, in the order of time."""
-    found = await context.engine.enrollments.logs.of_enrollment(context.workspace, id)
-    return Everything(data=[StepLog.model_validate(one) for one in found])
+    return EnrollmentLogs(items=await context.engine.enrollments.logs.of_enrollment(context.workspace, id))
 
 
 @router.get("/v1/contacts/{id:path}/logs")
 async def list_contact_logs(
     context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
-) -> List[StepLog]:
+) -> Page[StepLog]:
     """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
-    page = await context.engine.enrollments.logs.of_contact(
+    return await context.engine.enrollments.logs.of_contact(
         context.workspace, id, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

@@ -24,7 +24,7 @@ from tidings.http.campaign_shapes import (
     GivenTest,
 )
 from tidings.http.contact_shapes import GivenContact, GivenContacts
-from tidings.http.enrollment_shapes import (
+from tidings.http.enrollment_requests import (
     GivenEnrolling,
     GivenEnrollment,
     GivenEnrollmentStatus,

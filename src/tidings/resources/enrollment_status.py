@@ -1,4 +1,4 @@
-"""How an enrollment stands, from what is stored of it and of its messages: status, outcome, and the reason in words."""
+"""An enrollment as people are shown it, from what is stored: status, outcome, and the reason in words."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,20 @@ from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import WORDS, ShownStatus
 from tidings.resources import why
-from tidings.resources.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, MessageCounts, ShownEnrollment
 from tidings.storage.enrollments import StepTally, StoredEnrollment
 from tidings.views.contacts import ContactName
+from tidings.views.enrollments import Enrollment, EnrollmentOutcome, EnrollmentStatus, MessageCounts
 
 
 def shown_of(
     found: StoredEnrollment, contact: ContactName | None, graph: Graph, tallies: Sequence[StepTally]
-) -> ShownEnrollment:
+) -> Enrollment:
     """An enrollment as a person sees it; the graph of its version tells which step is which."""
     steps = [step.id for step in why.steps_of(graph)]
-    ready = found.frontier.ready[0] if found.frontier.ready else None
-    step = ready.node.removeprefix(WAIT) if ready else steps[-1]
+    step = found.next_node.removeprefix(WAIT) if found.next_node else steps[-1]
     status = EnrollmentStatus(WORDS[found.status].enrollment)
     messages = counts_of(tallies)
-    return ShownEnrollment(
+    return Enrollment(
         id=found.id,
         contact_id=found.contact_id,
         contact=contact,
@@ -30,7 +29,7 @@ def shown_of(
         sequence_version=found.version,
         current_step_index=steps.index(step),
         current_step_id=step,
-        next_step_at=ready.due_at if ready and not status.has_ended else None,
+        next_step_at=None if status.has_ended else found.next_at,
         status=status,
         outcome=outcome_of(messages) if status.has_ended else None,
         messages=messages,

@@ -4,31 +4,24 @@ Enrolling and stopping are kernel/start/enroll.py's; here is whose it is, and ho
 from the outbox (step_logs.py), and "why" from all of it (why.py).
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from dataclasses import replace as changed
 from functools import partial
-from heapq import merge
 from uuid import UUID
+
+from msgspec.structs import asdict as fields_of
+from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, Conflict, EnrollmentInvalid, NotFound, Problem
-from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
+from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.queue import Lane, Stop
-from tidings.domain.paging import (
-    ANY_TIME,
-    DEFAULT_LIMIT,
-    EVERYTHING,
-    LARGEST_LIMIT,
-    Created,
-    Span,
-    check_limit,
-    newest_first,
-    page_of,
-)
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, LARGEST_LIMIT, Created, newest_first
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import WAIT
+from tidings.domain.words import states_of_enrollment
 from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -37,27 +30,27 @@ from tidings.kernel.people.references import find_contact, find_contacts, name_a
 from tidings.kernel.start import enroll
 from tidings.kernel.start.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.resources import why
+from tidings.resources.by_shard import read_in_their_shards
 from tidings.resources.enrollment_status import shown_of
 from tidings.resources.names import name_contacts
+from tidings.resources.pages import ListAll, newest, newest_in_all_shards
 from tidings.resources.sequences import Sequences
-from tidings.resources.shown_enrollments import (
-    Enrolled,
-    EnrollmentFilter,
-    EnrollmentStatus,
-    ShownEnrollment,
-    StepLog,
-    Why,
-)
 from tidings.resources.step_logs import StepLogs, know_graphs
 from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
-from tidings.storage.enrollments import StepItem, StepTally, StoredEnrollment
+from tidings.storage.enrollments import StepItem, StoredEnrollment
+from tidings.views.enrollments import (
+    EnrolledContact,
+    EnrolledCounts,
+    Enrollment,
+    EnrollmentStatus,
+    SkippedCounts,
+    Why,
+)
 from tidings.views.pages import Page
 from tidings.views.sequences import Sequence as ShownSequence
 from tidings.views.sequences import SequenceStatus
-
-__all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
 
 STOPS: Mapping[EnrollmentStatus, Stop | None] = {
     EnrollmentStatus.ACTIVE: None,
@@ -67,8 +60,19 @@ STOPS: Mapping[EnrollmentStatus, Stop | None] = {
 """What is asked of an enrollment that is to have a status; to be completed, nobody can ask."""
 EVENTS: Mapping[Stop | None, str] = {None: "resumed", Stop.PAUSE: "paused", Stop.CANCEL: "cancelled"}
 Items = list[StepItem]
-Shown = list[ShownEnrollment]
-Find = Callable[..., Awaitable[list[StoredEnrollment]]]
+Shown = list[Enrollment]
+
+
+@dataclass(frozen=True, slots=True)
+class EnrollmentFilter:
+    """Which enrollments of a sequence; whatever is given must hold, and `all` says that nothing needs to."""
+
+    all: bool = False
+    status: EnrollmentStatus | None = None
+    step_id: str | None = None
+    contact_ids: Sequence[ContactReference] | None = None
+    company: str | None = None
+    tag: str | None = None
 
 
 class Enrollments:
@@ -81,7 +85,7 @@ class Enrollments:
 
     async def enroll(
         self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"
-    ) -> Enrolled:
+    ) -> EnrolledContact:
         """Enroll one contact, anew if it was cancelled; one that is in the sequence, or has been through it and may not
         come again, stays as it is."""
         sequence = await self._open(caller.workspace, sequence_id)
@@ -92,17 +96,18 @@ class Enrollments:
         people = await enroll.find_people(self._kernel, shard, caller.workspace, [contact])
         missing = await find_unrouted(self._kernel, caller.workspace, sequence.graph.channels)
         enroller = Enroller(self._kernel, sequence, triggered_by, now, include_cancelled=True)
-        share = await enroller.enroll(shard, people, dry_run=bool(missing))
-        if missing and share.new:  # who is enrolled already is shown, as ever
+        done = await enroller.enroll(shard, people, dry_run=bool(missing))
+        if missing and done.new:  # who is enrolled already is shown, as ever
             raise ChannelNotReady(missing)
-        if contact not in (entered := {**share.new, **share.live, **share.ended}):
+        if contact not in (entered := {**done.new, **done.live, **done.ended}):
             raise EnrollmentInvalid([no_contact("contactId", contact_id)])  # deleted since it was found
         id = entered[contact]
-        if share.new:
+        if done.new:
             deed = Deed("enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact)})
             await self._audit(caller, deed)
             self._kernel.notifier.tell(shard, Lane.SEQUENCES)
-        return Enrolled(await self.get(caller.workspace, id), duplicate=not share.new)
+        shown = await self.get(caller.workspace, id)
+        return EnrolledContact(**fields_of(shown), duplicate=not done.new)
 
     async def batch_enroll(
         self,
@@ -145,7 +150,7 @@ class Enrollments:
             await self._audit(caller, Deed("sequence", sequence_id, "batch_enrolled", detail))
         return done
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownEnrollment:
+    async def get(self, workspace: Workspace, id: UUID) -> Enrollment:
         """One enrollment, or NotFound."""
         [shown] = await self._shown(workspace, [await self._find(workspace, id)])
         return shown
@@ -160,25 +165,18 @@ class Enrollments:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownEnrollment]:
-        """The enrollments in a sequence, newest first: one query in each shard, merged by id."""
-        await self._sequences.get(workspace, sequence_id, in_flight=False)
-        check_limit(limit)
+    ) -> Page[Enrollment]:
+        """The enrollments in a sequence, newest first."""
+        await self._sequences.read(workspace, sequence_id)
         find = partial(
             enrollments.list_enrollments,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
             workflow_id=sequence_id,
-            statuses=status and status.stored(),
+            statuses=status and states_of_enrollment(status),
             cursors=_cursors(step_id),
-            span=newest_first(cursor, created),
-            limit=limit + 1,
         )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = [*merge(*shards, key=lambda one: one.id, reverse=True)][: limit + 1]
-        return page_of(await self._shown(workspace, found), limit, lambda one: one.id)
+        span = newest_first(cursor, created)
+        page = await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def list_of_contact(
         self,
@@ -190,15 +188,14 @@ class Enrollments:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownEnrollment]:
+    ) -> Page[Enrollment]:
         """A contact's enrollments, in whatever sequence, newest first."""
-        check_limit(limit)
         id = await find_contact(self._kernel, workspace, contact_id)
-        find = self._of_contact(workspace, id, sequence_id, status, newest_first(cursor, created), limit + 1)
-        found = await self._kernel.db.persist(find, alone=True)
-        return page_of(await self._shown(workspace, found), limit, lambda one: one.id)
+        find = self._of_contact(workspace, id, sequence_id, status)
+        page = await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
 
-    async def set_status(self, caller: Caller, id: UUID, status: EnrollmentStatus) -> ShownEnrollment:
+    async def set_status(self, caller: Caller, id: UUID, status: EnrollmentStatus) -> Enrollment:
         """Pause, resume or cancel an enrollment; one that has ended stays so."""
         stop = _stop_for(status)
         before = await self.get(caller.workspace, id)
@@ -223,10 +220,10 @@ class Enrollments:
     async def set_status_of_many(
         self, caller: Caller, sequence_id: UUID, where: EnrollmentFilter, status: EnrollmentStatus
     ) -> int:
-        """Pause, resume or cancel every live enrollment of a sequence that matches; give for how many that was new."""
+        """Pause, resume or cancel every live enrollment that matches; return for how many that was new."""
         stop = _stop_for(status)
         _check_filter(where)
-        await self._sequences.get(caller.workspace, sequence_id, in_flight=False)
+        await self._sequences.read(caller.workspace, sequence_id)
         choice = Choice(
             await self._chosen_contacts(caller.workspace, where),
             None if where.status is None else where.status is EnrollmentStatus.PAUSED,
@@ -253,7 +250,8 @@ class Enrollments:
     async def _why(self, workspace: Workspace, sequence: ShownSequence, contact_id: UUID) -> Why:
         sequence_id = sequence.id
         shard = self._kernel.shard_of(contact_id)
-        find = self._of_contact(workspace, contact_id, sequence_id, None, EVERYTHING, LARGEST_LIMIT)
+        of_contact = self._of_contact(workspace, contact_id, sequence_id, None)
+        find = partial(of_contact, span=EVERYTHING, limit=LARGEST_LIMIT)
         found = max(await self._kernel.db.persist(find, alone=True), key=lambda one: one.number, default=None)
         if found is None:
             await find_contact(self._kernel, workspace, contact_id, deleted=False)
@@ -267,9 +265,15 @@ class Enrollments:
             [shown], graph = await self._shown(workspace, [found]), self._kernel.graphs[found.version_id]
             list_items = partial(enrollments.list_step_items, shard=shard, execution_id=found.id)
             items = await self._kernel.db.persist(list_items, alone=True)
-        case = why.Case(graph, person, shown, items)
-        is_in = shown is not None and not shown.status.has_ended
-        return Why(contact_id, sequence_id, is_in, why.reason_of(case), shown, list(why.fates(case)))
+        facts = why.WhyFacts(graph, person, shown, items)
+        return Why(
+            contact_id=contact_id,
+            sequence_id=sequence_id,
+            enrolled=shown is not None and not shown.status.has_ended,
+            reason=why.reason_of(facts),
+            enrollment=shown,
+            steps=list(why.fates(facts)),
+        )
 
     async def _open(self, workspace: Workspace, sequence_id: UUID) -> OpenSequence:
         """The version that contacts are enrolled in, or Conflict when the sequence takes nobody."""
@@ -279,59 +283,34 @@ class Enrollments:
         return OpenSequence(workspace, found.workflow_id, found.version_id, found.graph, found.allow_reentry)
 
     async def _find(self, workspace: Workspace, id: UUID) -> StoredEnrollment:
-        find = partial(
-            enrollments.show_enrollments,
-            shard=self._kernel.shard_of(id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            ids=[id],
-        )
+        find = partial(enrollments.show_enrollments, shard=self._kernel.shard_of(id), workspace=workspace, ids=[id])
         found = await self._kernel.db.persist(find, alone=True)
         if not found:
             raise NotFound(f"there is no enrollment {id}")
         return found[0]
 
     def _of_contact(
-        self,
-        workspace: Workspace,
-        contact_id: UUID,
-        sequence_id: UUID | None,
-        status: EnrollmentStatus | None,
-        span: Span,
-        limit: int,
-    ) -> Find:
+        self, workspace: Workspace, contact_id: UUID, sequence_id: UUID | None, status: EnrollmentStatus | None
+    ) -> ListAll[StoredEnrollment]:
+        """A contact's are all in its shard."""
         return partial(
             enrollments.list_enrollments_of_contact,
             shard=self._kernel.shard_of(contact_id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             contact_id=contact_id,
             workflow_id=sequence_id,
-            statuses=status and status.stored(),
-            span=span,
-            limit=limit,
+            statuses=status and states_of_enrollment(status),
         )
 
     async def _shown(self, workspace: Workspace, found: Sequence[StoredEnrollment]) -> Shown:
         """Each as a person sees it; the graphs of their versions tell which step is which."""
         await know_graphs(self._kernel, [one.version_id for one in found])
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
-        tallies = await self._tally([one.id for one in found])
+        tallies = await read_in_their_shards(self._kernel, [one.id for one in found], enrollments.tally_messages)
         return [
             shown_of(one, contacts.get(one.contact_id), self._kernel.graphs[one.version_id], tallies.get(one.id, ()))
             for one in found
         ]
-
-    async def _tally(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[StepTally]]:
-        """What the messages of these enrollments have come to, in one statement for each shard."""
-        shares: dict[Shard, list[UUID]] = {}
-        for id in ids:
-            shares.setdefault(self._kernel.shard_of(id), []).append(id)
-        tallies: dict[UUID, Sequence[StepTally]] = {}
-        for shard, share in shares.items():
-            read = partial(enrollments.tally_messages, shard=shard, ids=share)
-            tallies |= await self._kernel.db.persist(read, alone=True)
-        return tallies
 
     async def _chosen_contacts(self, workspace: Workspace, where: EnrollmentFilter) -> Sequence[UUID] | None:
         if where.contact_ids is None:
@@ -344,8 +323,25 @@ class Enrollments:
 
     async def _audit(self, caller: Caller, deed: Deed) -> None:
         now = await self._kernel.clock.now()
-        lasting = replace(deed, entry=self._kernel.new_id(bucket_of_id(deed.id), now))
+        lasting = changed(deed, entry=self._kernel.new_id(bucket_of_id(deed.id), now))
         await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [lasting], now), alone=True)
+
+
+def show_counts(done: Enrolling, *, dry_run: bool) -> EnrolledCounts:
+    """What an enrolling came to."""
+    return EnrolledCounts(
+        enrolled_count=done.enrolled,
+        reenrolled_count=done.reenrolled,
+        skipped_count=done.skipped,
+        skipped=SkippedCounts(
+            already_enrolled=done.already_enrolled,
+            completed_before=done.completed_before,
+            cancelled_before=done.cancelled_before,
+            not_found=done.not_found,
+        ),
+        dry_run=dry_run,
+        missing=done.missing,
+    )
 
 
 def _stop_for(status: EnrollmentStatus) -> Stop | None:

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.kernel.kernel import Kernel
+from tidings.resources.by_shard import read_in_their_shards
 from tidings.storage import names
 from tidings.storage.access import AuditLine
 from tidings.storage.items import ShownItem
@@ -92,13 +93,4 @@ async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) 
 async def _in_their_shards(
     kernel: Kernel, tenant: str, ids: Iterable[UUID | None], read: Callable[..., Awaitable[Mapping[UUID, Name]]]
 ) -> Mapping[UUID, Name]:
-    shares: dict[Shard, list[UUID]] = defaultdict(list)
-    for id in {id for id in ids if id is not None}:
-        shares[kernel.shard_of(id)].append(id)
-    found = await asyncio.gather(
-        *(
-            kernel.db.persist(partial(read, shard=shard, tenant=tenant, ids=share), alone=True)
-            for shard, share in shares.items()
-        )
-    )
-    return {id: name for share in found for id, name in share.items()}
+    return await read_in_their_shards(kernel, ids, partial(read, tenant=tenant))

@@ -1,29 +1,30 @@
-"""The step logs of 003, from the outbox: a line for each attempt that failed, and one for what the item has come to.
+"""What the steps of sequences did, from the outbox: a line for each attempt that failed, and one for the item's end.
 
 Read for one enrollment, one contact or one step. A page counts messages, not attempts.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from heapq import merge
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tidings.domain.errors import NotFound
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first
 from tidings.domain.people.contact import ContactReference
 from tidings.kernel.flow.plan import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import find_contact
+from tidings.resources.by_shard import read_in_their_shards
 from tidings.resources.names import name_contacts, name_executions
+from tidings.resources.pages import newest, newest_in_all_shards
 from tidings.resources.sequences import Sequences
-from tidings.resources.shown_enrollments import LogStatus, StepLog
 from tidings.storage import enrollments, load
 from tidings.storage.enrollments import StepItem
+from tidings.views.enrollments import LogStatus, StepLog
 from tidings.views.executions import Attempt
 from tidings.views.pages import Page
 
@@ -46,9 +47,7 @@ class StepLogs:
     async def of_enrollment(self, workspace: Workspace, id: UUID) -> Lines:
         """What each step of an enrollment did, in the order of time."""
         shard = self._kernel.shard_of(id)
-        show = partial(
-            enrollments.show_enrollments, shard=shard, tenant=workspace.tenant, workspace=workspace.name, ids=[id]
-        )
+        show = partial(enrollments.show_enrollments, shard=shard, workspace=workspace, ids=[id])
         found = await self._kernel.db.persist(show, alone=True)
         if not found:
             raise NotFound(f"there is no enrollment {id}")
@@ -70,18 +69,15 @@ class StepLogs:
         cursor: str | None = None,
     ) -> Page[StepLog]:
         """What the steps of every sequence did for a contact, newest first; for one that was deleted, too."""
-        check_limit(limit)
         id = await find_contact(self._kernel, workspace, contact_id)
         find = partial(
             enrollments.list_step_items_of_contact,
             shard=self._kernel.shard_of(id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             contact_id=id,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
         )
-        return await self._page(workspace, await self._kernel.db.persist(find, alone=True), limit)
+        page = await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
+        return Page(await self._lines(workspace, page.items), page.next_cursor)
 
     async def of_step(
         self,
@@ -93,45 +89,26 @@ class StepLogs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[StepLog]:
-        """What a step did for everyone, newest first: one query in each shard, merged by id."""
-        check_limit(limit)
+        """What a step did for everyone, newest first."""
         if step_id not in await self._steps(workspace, sequence_id):
             raise NotFound(f"there is no step {step_id} in this sequence")
-        find = partial(
-            enrollments.list_step_items_of_step,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            step_id=step_id,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        return await self._page(workspace, [*merge(*shards, key=lambda item: item.id, reverse=True)], limit)
+        find = partial(enrollments.list_step_items_of_step, step_id=step_id)
+        span = newest_first(cursor, created)
+        page = await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
+        return Page(await self._lines(workspace, page.items), page.next_cursor)
 
     async def _steps(self, workspace: Workspace, sequence_id: UUID) -> set[str]:
         """Of the draft, and of every version that was published."""
-        draft = await self._sequences.get(workspace, sequence_id, in_flight=False)
+        draft = await self._sequences.read(workspace, sequence_id)
         versions = await self._sequences.versions(workspace, sequence_id)
-        published = [step for version in versions for step in version.steps]
-        return {str(step.id) for step in (*published, *draft.steps)}
-
-    async def _page(self, workspace: Workspace, found: Sequence[StepItem], limit: int) -> Page[StepLog]:
-        page = page_of(found[: limit + 1], limit, lambda item: item.id)
-        return Page(await self._lines(workspace, page.items), page.next_cursor)
+        return {step.id for step in draft.steps} | {str(step.id) for one in versions for step in one.steps}
 
     async def _lines(self, workspace: Workspace, items: Sequence[StepItem]) -> Lines:
         """The lines of these items, in their order, with the names of whom and of which sequence they are."""
         contacts = await name_contacts(self._kernel, workspace, [item.contact_id for item in items])
         sequences = await name_executions(self._kernel, workspace, [item.enrollment_id for item in items])
-        shares: dict[Shard, list[UUID]] = {}
-        for item in items:
-            shares.setdefault(self._kernel.shard_of(item.id), []).append(item.id)
-        failed: dict[UUID, Sequence[Attempt]] = {}
-        for shard, ids in shares.items():
-            read = partial(enrollments.list_failed_attempts, shard=shard, ids=ids)
-            failed |= await self._kernel.db.persist(read, alone=True)
+        ids = [item.id for item in items]
+        failed = await read_in_their_shards(self._kernel, ids, enrollments.list_failed_attempts)
         return [
             replace(line, contact=contacts.get(line.contact_id), sequence_name=sequences.get(line.enrollment_id))
             for line in step_logs(items, failed)
@@ -174,7 +151,7 @@ def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
 
 
 def status_of(item: StepItem) -> LogStatus:
-    """What an item has come to, in 003's words."""
+    """What an item has come to."""
     if item.status in SUCCESSES:
         return LogStatus.COMPLETED
     if item.status is ItemStatus.QUEUED:

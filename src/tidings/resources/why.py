@@ -11,19 +11,19 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.domain.people.contact import Person, addresses_of, lack_of
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.sequences.step_time import due_of, zone_of
-from tidings.resources.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate, Why
 from tidings.resources.step_logs import status_of
 from tidings.storage.enrollments import StepItem
+from tidings.views.enrollments import Enrollment, EnrollmentStatus, Fate, StepFate, Why
 from tidings.views.sequences import OffsetFrom, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class WhyFacts:
     """What is known of a contact in a sequence."""
 
     graph: Graph
     person: Person
-    enrollment: ShownEnrollment | None
+    enrollment: Enrollment | None
     items: Sequence[StepItem]
 
 
@@ -35,15 +35,18 @@ def steps_of(graph: Graph) -> list[Send]:
 def of_draft(contact_id: UUID, sequence_id: UUID, steps: Sequence[Step]) -> Why:
     """A sequence that was never published has sent nobody anything."""
     reason = "the sequence is a draft: nobody can be in it before it is published"
-    fates = [StepFate(str(step.id), index, step.channel, Fate.NEVER, None, reason) for index, step in enumerate(steps)]
-    return Why(contact_id, sequence_id, False, reason, None, fates)
+    fates = [
+        StepFate(step_id=str(step.id), step_index=index, channel=step.channel, fate=Fate.NEVER, reason=reason)
+        for index, step in enumerate(steps)
+    ]
+    return Why(contact_id=contact_id, sequence_id=sequence_id, enrolled=False, reason=reason, steps=fates)
 
 
-def reason_of(case: Case) -> str:
+def reason_of(facts: WhyFacts) -> str:
     """In one sentence, whether the contact is in the sequence, and why or why not."""
-    enrollment = case.enrollment
+    enrollment = facts.enrollment
     if enrollment is None:
-        return "the contact was deleted" if case.person.is_deleted else "the contact was never enrolled"
+        return "the contact was deleted" if facts.person.is_deleted else "the contact was never enrolled"
     since = f"the contact was enrolled at {enrollment.enrolled_at.isoformat()}"
     match enrollment.status:
         case EnrollmentStatus.COMPLETED:
@@ -56,72 +59,76 @@ def reason_of(case: Case) -> str:
             return since + (f"; {enrollment.reason}" if enrollment.reason else "")
 
 
-def fates(case: Case) -> Iterator[StepFate]:
+def fates(facts: WhyFacts) -> Iterator[StepFate]:
     """What became of each step, in their order, or will."""
     by_step: dict[str, list[StepItem]] = {}
-    for item in case.items:
+    for item in facts.items:
         by_step.setdefault(item.step_id, []).append(item)
-    planned = planned_times(case)
-    for index, step in enumerate(steps_of(case.graph)):
+    planned = planned_times(facts)
+    for index, step in enumerate(steps_of(facts.graph)):
         if own := by_step.get(step.id):
-            yield _happened(case, step, index, own)
+            yield _happened(facts, step, index, own)
         elif step.id in planned:
-            yield StepFate(step.id, index, step.channel, Fate.PLANNED, planned[step.id], _in_the_way(case, step))
+            yield _told(step, index, Fate.PLANNED, planned[step.id], _in_the_way(facts, step))
         else:
-            yield StepFate(step.id, index, step.channel, Fate.NEVER, None, _never(case, index))
+            yield _told(step, index, Fate.NEVER, None, _never(facts, index))
 
 
-def planned_times(case: Case) -> Mapping[str, datetime]:
+def _told(step: Send, index: int, fate: Fate, at: datetime | None, reason: str | None) -> StepFate:
+    return StepFate(step_id=step.id, step_index=index, channel=step.channel, fate=fate, at=at, reason=reason)
+
+
+def planned_times(facts: WhyFacts) -> Mapping[str, datetime]:
     """When each step that is still to come is due, as far as is known now."""
-    enrollment = case.enrollment
+    enrollment = facts.enrollment
     if enrollment is None or enrollment.status.has_ended or enrollment.next_step_at is None:
         return {}
     times: dict[str, datetime] = {}
     at = enrollment.next_step_at
-    for step in steps_of(case.graph)[enrollment.current_step_index :]:
+    for step in steps_of(facts.graph)[enrollment.current_step_index :]:
         if times:
-            at = _due(case, step, enrollment.enrolled_at, at)
+            at = _due(facts, step, enrollment.enrolled_at, at)
         times[step.id] = at
     return times
 
 
-def _due(case: Case, step: Send, enrolled_at: datetime, previous: datetime) -> datetime:
-    wait = case.graph.nodes[f"{WAIT}{step.id}"]
+def _due(facts: WhyFacts, step: Send, enrolled_at: datetime, previous: datetime) -> datetime:
+    wait = facts.graph.nodes[f"{WAIT}{step.id}"]
     if not isinstance(wait, Delay) or wait.schedule is None:
         return previous
     base = enrolled_at if wait.schedule.offset_from is OffsetFrom.ENROLLMENT else previous
-    return max(previous, due_of(wait.schedule, base, zone_of(case.person.data)))
+    return max(previous, due_of(wait.schedule, base, zone_of(facts.person.data)))
 
 
-def _happened(case: Case, step: Send, index: int, items: Sequence[StepItem]) -> StepFate:
+def _happened(facts: WhyFacts, step: Send, index: int, items: Sequence[StepItem]) -> StepFate:
     """Of several addresses, the one that went best."""
     best = min(items, key=lambda item: list(Fate).index(Fate(status_of(item))))
     done = next((item for item in items if Fate(status_of(item)) is Fate.COMPLETED), best)
     reason = "the provider's answer is not known" if done.in_doubt else done.error
-    if done.status is ItemStatus.FAILED and (hints := _hints(case, step)):
+    if done.status is ItemStatus.FAILED and (hints := _hints(facts, step)):
         reason = f"{reason}; {hints}"
-    return StepFate(step.id, index, step.channel, Fate(status_of(done)), done.finalized_at or done.retry_at, reason)
+    return _told(step, index, Fate(status_of(done)), done.finalized_at or done.retry_at, reason)
 
 
-def _in_the_way(case: Case, step: Send) -> str | None:
+def _in_the_way(facts: WhyFacts, step: Send) -> str | None:
     """What would keep the step from being sent if it were due now."""
-    if refused := case.person.refusal(step.channel):
+    if refused := facts.person.refusal(step.channel):
         return f"it would be skipped: {refused}"
-    if not addresses_of(case.person.data, step.channel):
+    if not addresses_of(facts.person.data, step.channel):
         return f"it would be skipped: {lack_of(step.channel)}"
-    if hints := _hints(case, step):
+    if hints := _hints(facts, step):
         return f"it would fail: {hints}"
-    return case.enrollment.reason if case.enrollment else None
+    return facts.enrollment.reason if facts.enrollment else None
 
 
-def _hints(case: Case, step: Send) -> str:
+def _hints(facts: WhyFacts, step: Send) -> str:
     """The attributes that a step prints and that the contact lacks, with what helps."""
-    missing = lacking(attributes_in(step.every_template.values()), case.person.data.get("attributes"))
+    missing = lacking(attributes_in(step.every_template.values()), facts.person.data.get("attributes"))
     return "; ".join(f"the contact has no {path}: {hint_of(path)}" for path in missing)
 
 
-def _never(case: Case, index: int) -> str:
-    enrollment = case.enrollment
+def _never(facts: WhyFacts, index: int) -> str:
+    enrollment = facts.enrollment
     if enrollment is None:
         return "the contact is not enrolled"
     if enrollment.status.has_ended and index >= enrollment.current_step_index:

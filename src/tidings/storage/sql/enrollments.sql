@@ -1,9 +1,11 @@
 -- name: show_enrollments
 -- Enrollments of a workspace by id. A cancel holds from the moment it is asked for: nothing more can be marked.
-select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
+       e.version_id, v.number as version,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
-       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
+       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
+       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id
@@ -13,10 +15,12 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
 
 -- name: list_enrollments
 -- One shard's enrollments in a sequence, newest first; reads the index of its enrollments from the end.
-select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
+       e.version_id, v.number as version,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
-       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
+       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
+       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id
   join workflow_versions v on v.id = e.version_id
@@ -33,10 +37,12 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
 
 -- name: list_enrollments_of_contact
 -- Every enrollment of a contact, in whatever sequence, newest first.
-select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.version_id, v.number,
+select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
+       e.version_id, v.number as version,
        case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status, e.frontier, e.error, e.error_node,
-       e.idempotency_key, e.triggered_by, e.created_at, e.ended_at, q.due_at
+            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
+       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
+       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id
@@ -52,8 +58,8 @@ select e.id, e.contact_id, e.workflow_id, w.name as sequence_name, w.paused, e.v
 
 -- name: list_step_items
 -- The items of one enrollment, in the order they were reserved.
-select id, execution_id, contact_id, node, channel, recipient, payload, status, in_doubt, attempts, error, retry_at,
-       created_at, first_marked_at, finalized_at
+select id, execution_id as enrollment_id, contact_id, node as step_id, channel, recipient, payload, status, in_doubt,
+       attempts, error, retry_at, created_at, finalized_at
   from outbox
  where shard = :shard and execution_id = :execution_id
  order by id;
@@ -67,8 +73,8 @@ select execution_id, status, count(*) as messages, (array_agg(error order by id 
 
 -- name: list_step_items_of_contact
 -- The items that sequences made for a contact, newest first.
-select o.id, o.execution_id, o.contact_id, o.node, o.channel, o.recipient, o.payload, o.status, o.in_doubt, o.attempts,
-       o.error, o.retry_at, o.created_at, o.first_marked_at, o.finalized_at
+select o.id, o.execution_id as enrollment_id, o.contact_id, o.node as step_id, o.channel, o.recipient, o.payload,
+       o.status, o.in_doubt, o.attempts, o.error, o.retry_at, o.created_at, o.finalized_at
   from outbox o
   join executions e on e.shard = :shard and e.id = o.execution_id
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
@@ -79,8 +85,8 @@ select o.id, o.execution_id, o.contact_id, o.node, o.channel, o.recipient, o.pay
 
 -- name: list_step_items_of_step
 -- The items of one step of a sequence in one shard, newest first. No other sequence has a step of this id.
-select id, execution_id, contact_id, node, channel, recipient, payload, status, in_doubt, attempts, error, retry_at,
-       created_at, first_marked_at, finalized_at
+select id, execution_id as enrollment_id, contact_id, node as step_id, channel, recipient, payload, status, in_doubt,
+       attempts, error, retry_at, created_at, finalized_at
   from outbox
  where shard = :shard and node = :step_id and contact_id is not null and tenant_id = :tenant
    and workspace_id = :workspace and id >= :since and id < :before

@@ -1,0 +1,64 @@
+"""What is asked of enrollments."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tidings.http.shapes import ID, ContactReference, Given, example
+from tidings.views.enrollments import EnrollmentStatus
+
+Word = Annotated[str, Field(min_length=1, max_length=500)]
+Asked = Literal["active", "paused", "cancelled"]
+Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
+
+
+class GivenEnrollment(Given):
+    """Whom to enroll."""
+
+    model_config = example({"contactId": ID})
+    contact_id: ContactReference
+
+
+class GivenEnrolling(Given):
+    """Whom to enroll: filters are joined by "and" and united with `contactIds`; exclusions are removed.
+
+    An audience that names nobody is refused: for everyone say `all`.
+    """
+
+    model_config = example({"tag": "trial", "excludeContactIds": [ID]})
+    all: bool | None = None
+    contact_ids: Contacts | None = None
+    company: Word | None = None
+    tag: Word | None = None
+    status: Word | None = None
+    exclude_contact_ids: Contacts | None = None
+    include_cancelled: bool | None = Field(
+        None, description="Enroll those anew who were in the sequence and cancelled: they get every step again."
+    )
+    dry_run: bool | None = Field(None, description="Only count what would be done.")
+
+
+class GivenEnrollmentStatus(Given):
+    """What becomes of an enrollment."""
+
+    model_config = example({"status": "paused"})
+    status: Asked
+
+
+class GivenEnrollmentFilter(Given):
+    """Which live enrollments; whatever is given must hold."""
+
+    all: bool = Field(False, description="Every one of the sequence; then nothing else is given.")
+    status: Annotated[EnrollmentStatus, Field(strict=False)] | None = None
+    step_id: Word | None = Field(None, description="Those that come to this step next.")
+    contact_ids: Contacts | None = None
+    company: Word | None = None
+    tag: Word | None = None
+
+
+class GivenEnrollmentStatuses(Given):
+    """What becomes of every enrollment that matches."""
+
+    model_config = example({"where": {"tag": "trial"}, "status": "paused"})
+    where: GivenEnrollmentFilter
+    status: Asked
