@@ -49,12 +49,12 @@ from tidings.http.shapes import (
     Version,
     Workflow,
 )
-from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
+from tidings.views.simulations import Simulation
 from tidings.views.view import View
 
 Like = type[Shape] | type[View]

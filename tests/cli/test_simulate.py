@@ -1,7 +1,7 @@
 """`tidings simulate` as a user runs it: a calendar, a plot, and JSON; nothing is started."""
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,8 @@ from tests.testing.conftest import ADA, WELCOME
 from tidings.cli.calendar import bar, rows_of, sparkline
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel
-from tidings.domain.simulation import Hour
 from tidings.engine import Engine
+from tidings.views.simulations import SimulatedHour
 
 
 @pytest.fixture
@@ -122,7 +121,7 @@ def test_a_sparkline_has_a_sign_for_each_count() -> None:
 
 def test_very_many_days_are_shown_as_weeks_and_nothing_is_lost() -> None:
     hours = [
-        Hour(date(2026, 1, 5).fromordinal(date(2026, 1, 5).toordinal() + day), 9, "a", Channel.EMAIL, 2)
+        SimulatedHour(day=date(2026, 1, 5) + timedelta(days=day), hour=9, step="a", channel="email", count=2)
         for day in range(70)
     ]
 

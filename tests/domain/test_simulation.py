@@ -1,5 +1,6 @@
 """What a simulation tells: counted from messages and walks, and nothing else."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
@@ -7,7 +8,8 @@ import pytest
 
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.domain.simulation import Hour, Outgoing, Reason, Scenario, Walk, findings_of, problems_of
+from tidings.domain.simulation import Outgoing, Scenario, Walk, problems_of, simulation_of
+from tidings.views.simulations import SimulatedHour, SimulatedReason, SimulatedSpan, Simulation
 
 ADA, BEN, OWNER = UUID(int=1), UUID(int=2), UUID(int=9)
 MORNING = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
@@ -21,7 +23,39 @@ def outgoing(
     contact: UUID | None = ADA,
     reason: str | None = None,
 ) -> Outgoing:
-    return Outgoing(OWNER, contact, step, Channel.EMAIL, "ada@example.com", {"body": step}, status, reason, at)
+    return Outgoing(
+        id=UUID(int=3),
+        owner=OWNER,
+        contact_id=contact,
+        step=step,
+        channel=Channel.EMAIL,
+        recipient="ada@example.com",
+        payload={"body": step},
+        status=status,
+        reason=reason,
+        at=at,
+    )
+
+
+def found_by(
+    scenario: Scenario,
+    labels: Mapping[str, str],
+    sent: Sequence[Outgoing],
+    walks: Sequence[Walk],
+    words: Mapping[str, str] | None = None,
+) -> Simulation:
+    span = SimulatedSpan(
+        kind="workflow", name="welcome", start=MORNING, end=MORNING, reached=MORNING, complete=True, contacts=0
+    )
+    return simulation_of(span, scenario, labels, sent, walks, words)
+
+
+def hour(day: date, step: str, count: int) -> SimulatedHour:
+    return SimulatedHour(day=day, hour=0, step=step, channel="email", count=count)
+
+
+def reason(step: str, why: str, count: int) -> SimulatedReason:
+    return SimulatedReason(step=step, reason=why, count=count)
 
 
 def test_the_calendar_counts_what_leaves_by_day_hour_and_step_in_the_order_of_time() -> None:
@@ -32,11 +66,11 @@ def test_the_calendar_counts_what_leaves_by_day_hour_and_step_in_the_order_of_ti
         outgoing(status=ItemStatus.SKIPPED),
     ]
 
-    found = findings_of(Scenario(), LABELS, sent, [])
+    found = found_by(Scenario(), LABELS, sent, [])
 
     assert found.calendar == [
-        Hour(date(2026, 3, 29), 0, "hello", Channel.EMAIL, 2),
-        Hour(date(2026, 4, 1), 0, "nudge", Channel.EMAIL, 1),
+        hour(date(2026, 3, 29), "hello", 2),
+        hour(date(2026, 4, 1), "nudge", 1),
     ]
     assert (found.sent, found.skipped, found.failed, found.waiting) == (3, 1, 0, 0)
 
@@ -50,7 +84,7 @@ def test_the_calendar_counts_what_leaves_by_day_hour_and_step_in_the_order_of_ti
     ],
 )
 def test_days_and_hours_are_those_of_the_zone_asked_for(zone: str, day: date, hour: int) -> None:
-    [cell] = findings_of(Scenario(time_zone=zone), LABELS, [outgoing()], []).calendar
+    [cell] = found_by(Scenario(time_zone=zone), LABELS, [outgoing()], []).calendar
 
     assert (cell.day, cell.hour) == (day, hour)
 
@@ -59,13 +93,13 @@ def test_the_hour_after_the_clocks_are_put_forward_is_the_one_they_show() -> Non
     """At 01:00 UTC on this day Berlin goes from 02:00 to 03:00."""
     sent = [outgoing(at=MORNING), outgoing(at=MORNING + timedelta(hours=1))]
 
-    found = findings_of(Scenario(time_zone="Europe/Berlin"), LABELS, sent, [])
+    found = found_by(Scenario(time_zone="Europe/Berlin"), LABELS, sent, [])
 
     assert [cell.hour for cell in found.calendar] == [1, 3]
 
 
 def test_steps_are_in_their_order_with_what_became_of_each() -> None:
-    found = findings_of(
+    found = found_by(
         Scenario(),
         LABELS,
         [
@@ -87,9 +121,9 @@ def test_steps_are_in_their_order_with_what_became_of_each() -> None:
 def test_reasons_are_counted_the_most_frequent_first() -> None:
     skipped = [outgoing(status=ItemStatus.SKIPPED, reason=reason) for reason in ("late", "consent withdrawn", "late")]
 
-    found = findings_of(Scenario(), LABELS, skipped, [])
+    found = found_by(Scenario(), LABELS, skipped, [])
 
-    assert found.skipped_because == [Reason("hello", "late", 2), Reason("hello", "consent withdrawn", 1)]
+    assert found.skipped_because == [reason("hello", "late", 2), reason("hello", "consent withdrawn", 1)]
 
 
 def test_a_walk_that_failed_where_nothing_is_sent_is_told_and_one_whose_message_failed_is_told_once() -> None:
@@ -99,9 +133,9 @@ def test_a_walk_that_failed_where_nothing_is_sent_is_told_and_one_whose_message_
         Walk(UUID(int=7), BEN, ExecutionStatus.ENQUEUED, None, None, None),
     ]
 
-    found = findings_of(Scenario(), LABELS, [outgoing(status=ItemStatus.FAILED, reason="no")], walks)
+    found = found_by(Scenario(), LABELS, [outgoing(status=ItemStatus.FAILED, reason="no")], walks)
 
-    assert found.failed_because == [Reason("hello", "no", 1), Reason("wait", "until: '' is not a time", 1)]
+    assert found.failed_because == [reason("hello", "no", 1), reason("wait", "until: '' is not a time", 1)]
     assert found.ended == {"failed": 2, "enqueued": 1}
     assert found.started == 3
 
@@ -109,7 +143,7 @@ def test_a_walk_that_failed_where_nothing_is_sent_is_told_and_one_whose_message_
 def test_messages_are_those_of_whom_was_asked_about_and_of_nobody_in_particular() -> None:
     sent = [outgoing(at=MORNING + timedelta(hours=1)), outgoing(contact=BEN), outgoing(contact=None)]
 
-    found = findings_of(Scenario(messages_of=(ADA,)), LABELS, sent, [])
+    found = found_by(Scenario(messages_of=(ADA,)), LABELS, sent, [])
 
     assert [one.contact_id for one in found.messages] == [None, ADA]
 

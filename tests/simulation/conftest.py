@@ -10,10 +10,10 @@ from tests.conftest import ManualClock
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.queue import Lane
-from tidings.domain.simulation import Simulated
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation.simulate import Stage
+from tidings.views.simulations import Simulation
 
 HOME = Workspace()
 
@@ -46,9 +46,9 @@ async def really_send(engine: Engine, clock: ManualClock, provider: FakeProvider
         clock.time = max(clock.time, min(times))
 
 
-def calls_of(found: Simulated) -> list[Call]:
+def calls_of(found: Simulation) -> list[Call]:
     """The same of what was simulated."""
-    messages = [one for one in found.findings.messages if one.status == "sent"]
+    messages = [one for one in found.messages if one.status == "sent"]
     return sorted((one.at, one.channel, one.recipient, _texts(one.payload)) for one in messages)
 
 

@@ -12,12 +12,13 @@ from tests.enrolling import CALLER, ELSEWHERE, HOME, make_contact, make_contacts
 from tests.simulation.conftest import calls_of, really_send, state_of
 from tidings.domain.errors import CampaignInvalid, InputInvalid, NotFound, ScenarioInvalid
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Scenario, Simulated
+from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation import simulate
 from tidings.simulation.campaign import SimulatedCampaign
 from tidings.simulation.simulate import Stage
+from tidings.views.simulations import Simulation
 
 
 async def make_campaign(engine: Engine, **more: Any) -> UUID:
@@ -26,7 +27,7 @@ async def make_campaign(engine: Engine, **more: Any) -> UUID:
     return (await engine.campaigns.create(CALLER, given)).id
 
 
-async def run(engine: Engine, campaign: UUID, stage: Stage, **asked: Any) -> Simulated:
+async def run(engine: Engine, campaign: UUID, stage: Stage, **asked: Any) -> Simulation:
     subject = await SimulatedCampaign.find(engine, HOME, campaign)
     return await simulate(engine, HOME, subject, Scenario(**asked), stage)
 
@@ -48,7 +49,7 @@ async def test_a_simulated_run_and_a_real_one_send_the_same_at_everybodys_own_ho
     assert calls_of(found) == real
     assert len({at for at, *_ in real}) == 4
     assert len(real) == 7
-    assert (found.kind, found.version, found.audience, found.findings.ended) == ("campaign", 1, 8, {"completed": 1})
+    assert (found.kind, found.version, found.audience, found.ended) == ("campaign", 1, 8, {"completed": 1})
 
 
 async def test_a_simulated_run_and_a_real_one_keep_the_same_rate(
@@ -71,7 +72,7 @@ async def test_a_sample_takes_as_long_as_everybody_will(engine: Engine, stage: S
 
     found = await run(engine, campaign, stage, sample=5)
 
-    [step] = found.findings.steps
+    [step] = found.steps
     assert (found.contacts, found.audience, step.sent) == (5, 20, 5)
     assert step.last_at == (step.first_at or found.start) + timedelta(seconds=48)  # one in twelve seconds
 
@@ -85,8 +86,8 @@ async def test_very_many_are_taken_in_steps_and_the_rate_is_kept(
 
     found = await run(engine, campaign, stage, messages_of=tuple(people))
 
-    times = sorted({one.at for one in found.findings.messages})
-    assert found.findings.sent == 30
+    times = sorted({one.at for one in found.messages})
+    assert found.sent == 30
     assert 3 <= len(times) < 10  # steps of ten seconds; the shards' shares are not the same
     assert times[-1] - found.start >= timedelta(seconds=25)
 
@@ -99,7 +100,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
     await engine.campaigns.deploy(CALLER, campaign)
     before = await state_of(sql)
 
-    assert (await run(engine, campaign, stage)).findings.sent == 3
+    assert (await run(engine, campaign, stage)).sent == 3
 
     assert await state_of(sql) == before
     assert provider.calls == []
@@ -115,7 +116,7 @@ async def test_the_calendar_the_skipped_and_a_contact_s_message_are_told(
     campaign = await make_campaign(engine)
     at = datetime(2026, 3, 4, 17, 0, tzinfo=UTC)
 
-    found = (await run(engine, campaign, stage, scheduled_for=at, messages_of=(ada,))).findings
+    found = await run(engine, campaign, stage, scheduled_for=at, messages_of=(ada,))
 
     assert [(one.day, one.hour, one.step, one.count) for one in found.calendar] == [
         (date(2026, 3, 4), 17, "message", 1)
@@ -135,7 +136,7 @@ async def test_others_than_its_audience_may_be_named(engine: Engine, stage: Stag
 
     found = await run(engine, campaign, stage, contacts=Audience(tag="vip"), messages_of=(vip,))
 
-    assert (found.audience, found.findings.sent) == (1, 1)
+    assert (found.audience, found.sent) == (1, 1)
 
 
 async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engine: Engine, stage: Stage) -> None:
@@ -144,11 +145,11 @@ async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engin
 
     found = await run(engine, campaign, stage)
 
-    assert (found.audience, found.contacts, found.findings.sent) == (None, 0, 3)
-    assert sorted((one.recipient, one.payload["body"]) for one in found.findings.messages) == [
+    assert (found.audience, found.contacts, found.sent) == (None, 0, 3)
+    assert sorted((one.recipient, one.payload["body"]) for one in found.messages) == [
         *(("a", "Come in"), ("a", "We are open"), ("b", "We are open")),
     ]
-    assert [(one.step, one.label) for one in found.findings.steps] == [("post", "post")]
+    assert [(one.step, one.label) for one in found.steps] == [("post", "post")]
     with pytest.raises(ScenarioInvalid, match="for nobody in particular"):
         await run(engine, campaign, stage, contacts=Audience(all=True))
 

@@ -21,17 +21,18 @@ from tests.enrolling import (
 from tests.simulation.conftest import calls_of, really_send, state_of
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Scenario, Simulated
+from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation import simulate
 from tidings.simulation.sequence import SimulatedSequence
 from tidings.simulation.simulate import Stage
+from tidings.views.simulations import Simulation
 
 EVERYONE = Audience(all=True)
 
 
-async def run(engine: Engine, sequence: UUID, stage: Stage, published: bool = False, **asked: object) -> Simulated:
+async def run(engine: Engine, sequence: UUID, stage: Stage, published: bool = False, **asked: object) -> Simulation:
     subject = await SimulatedSequence.find(engine, HOME, sequence, published=published)
     return await simulate(engine, HOME, subject, Scenario(**asked), stage)  # type: ignore[arg-type]
 
@@ -47,7 +48,7 @@ async def test_days_0_3_and_7_land_on_days_0_3_and_7_in_every_zone_and_across_a_
 
     found = await run(engine, draft, stage)
 
-    times = {(hour.day, hour.hour): hour.count for hour in found.findings.calendar}
+    times = {(hour.day, hour.hour): hour.count for hour in found.calendar}
     assert times == {
         (date(2026, 3, 26), 6): 1,  # nine o'clock in Tokyo is past, so it is due at once
         (date(2026, 3, 26), 8): 1,
@@ -59,8 +60,8 @@ async def test_days_0_3_and_7_land_on_days_0_3_and_7_in_every_zone_and_across_a_
         (date(2026, 4, 2), 7): 1,
         (date(2026, 4, 2), 9): 1,
     }
-    assert (found.version, found.findings.ended) == (None, {"completed": 3})
-    assert [one.label for one in found.findings.steps] == ["1. day 0", "2. day 3", "3. day 7"]
+    assert (found.version, found.ended) == (None, {"completed": 3})
+    assert [one.label for one in found.steps] == ["1. day 0", "2. day 3", "3. day 7"]
 
 
 async def test_a_simulated_run_and_a_real_one_give_the_same_list_of_sends(
@@ -95,7 +96,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
     before = await state_of(sql)
 
     for sequence in (live, draft):
-        assert (await run(engine, sequence, stage)).findings.sent == 10
+        assert (await run(engine, sequence, stage)).sent == 10
 
     assert await state_of(sql) == before
     assert provider.calls == []
@@ -109,7 +110,7 @@ async def test_who_is_skipped_is_told_with_the_reason(engine: Engine, stage: Sta
     sequence = await make_sequence(engine, step(0))
     [only] = await step_ids(engine, sequence)
 
-    found = (await run(engine, sequence, stage)).findings
+    found = await run(engine, sequence, stage)
 
     assert (found.sent, found.skipped) == (1, 3)
     assert {(one.step, one.reason, one.count) for one in found.skipped_because} == {
@@ -130,12 +131,12 @@ async def test_the_messages_of_a_contact_are_shown_as_they_would_be(engine: Engi
 
     found = await run(engine, sequence, stage, sample=3, messages_of=(ada,))
 
-    hello, bye = found.findings.messages
+    hello, bye = found.messages
     assert hello.payload == {"body": f"Your plan: pro ({ada})", "subject": "Hi Ada"}
     assert [hello.step, bye.step] == await step_ids(engine, sequence)
     assert (bye.status, bye.reason) == ("skipped", "the contact has no phone number")
     assert (found.audience, found.contacts) == (11, 3)
-    assert [str(one) for one in found.findings.missing] == [
+    assert [str(one) for one in found.missing] == [
         "contact.attributes.plan is missing for 2 of 3 contacts; write {{ contact.attributes.plan | default: … }}"
     ]
 
@@ -150,8 +151,8 @@ async def test_a_draft_beside_a_published_version_is_simulated_unless_told_other
     draft = await run(engine, sequence, stage)
     published = await run(engine, sequence, stage, published=True)
 
-    assert (draft.version, draft.findings.sent) == (None, 3)
-    assert (published.version, published.findings.sent) == (1, 2)
+    assert (draft.version, draft.sent) == (None, 3)
+    assert (published.version, published.sent) == (1, 2)
 
 
 async def test_a_paused_sequence_is_simulated_as_if_it_went_on(engine: Engine, stage: Stage) -> None:
@@ -159,7 +160,7 @@ async def test_a_paused_sequence_is_simulated_as_if_it_went_on(engine: Engine, s
     sequence = await make_sequence(engine)
     await set_status(engine, sequence, "paused")
 
-    assert (await run(engine, sequence, stage)).findings.sent == 4
+    assert (await run(engine, sequence, stage)).sent == 4
 
 
 async def test_only_those_who_match_are_enrolled(engine: Engine, stage: Stage) -> None:
@@ -169,7 +170,7 @@ async def test_only_those_who_match_are_enrolled(engine: Engine, stage: Stage) -
 
     found = await run(engine, sequence, stage, contacts=Audience(tag="vip"))
 
-    assert (found.audience, found.contacts, found.findings.sent) == (1, 1, 1)
+    assert (found.audience, found.contacts, found.sent) == (1, 1, 1)
 
 
 async def test_what_could_not_be_published_or_is_not_there_is_told(engine: Engine, stage: Stage) -> None:
@@ -194,7 +195,7 @@ async def test_a_step_at_no_hour_keeps_the_time_of_enrollment(engine: Engine, cl
 
     found = await run(engine, sequence, stage, messages_of=(ada,))
 
-    assert [one.at for one in found.findings.messages] == [clock.time, clock.time + timedelta(days=2)]
+    assert [one.at for one in found.messages] == [clock.time, clock.time + timedelta(days=2)]
 
 
 async def test_an_e_mail_without_a_subject_goes_out_under_the_sequence_s_name(
@@ -208,5 +209,5 @@ async def test_an_e_mail_without_a_subject_goes_out_under_the_sequence_s_name(
     await engine.enrollments.enroll(CALLER, sequence, ada)
     await engine.work_everything()
 
-    assert [one.payload["subject"] for one in simulated.findings.messages] == ["Welcome aboard"]
+    assert [one.payload["subject"] for one in simulated.messages] == ["Welcome aboard"]
     assert [one.payload["subject"] for one in provider.calls] == ["Welcome aboard"]

@@ -54,4 +54,4 @@ async def test_a_simulation_under_way_ends_where_it_is_when_the_server_is_draine
 
     found = await simulator.workflow(engine, HOME, workflow, Scenario(data=(ADA,)), definition, still=simulator.drain)
 
-    assert (found.is_complete, found.findings.sent) == (False, 0)
+    assert (found.complete, found.sent) == (False, 0)

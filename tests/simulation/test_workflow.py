@@ -64,14 +64,14 @@ async def test_the_calendar_says_what_leaves_when(
 
     found = await simulate(engine, HOME, subject, Scenario(days=30, data=(ADA, ADA | {"name": "Ben"})), stage)
 
-    assert (found.kind, found.name, found.version, found.is_complete) == ("workflow", "welcome", 1, True)
+    assert (found.kind, found.name, found.version, found.complete) == ("workflow", "welcome", 1, True)
     assert (found.start, found.end) == (clock.time, clock.time + timedelta(days=30))
-    assert [(hour.day, hour.hour, hour.step, hour.count) for hour in found.findings.calendar] == [
+    assert [(hour.day, hour.hour, hour.step, hour.count) for hour in found.calendar] == [
         (date(2026, 3, 2), 9, "hello", 2),
         (date(2026, 3, 5), 9, "nudge", 2),
     ]
-    assert found.findings.ended == {"completed": 2}
-    assert sorted(one.payload["body"] for one in found.findings.messages if one.step == "nudge") == [
+    assert found.ended == {"completed": 2}
+    assert sorted(one.payload["body"] for one in found.messages if one.step == "nudge") == [
         *("Still there, Ada?", "Still there, Ben?"),
     ]
 
@@ -90,7 +90,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
 
     found = await simulate(engine, HOME, subject, Scenario(data=(ADA,)), stage)
 
-    assert found.findings.sent == 2
+    assert found.sent == 2
     assert await state_of(sql) == before
     assert provider.calls == []
 
@@ -114,9 +114,9 @@ async def test_no_function_is_called_and_what_it_would_answer_decides(engine: En
     high = await simulate(engine, HOME, subject, Scenario(data=(ADA,), results={"score": {"points": 7}}), stage)
     none = await simulate(engine, HOME, subject, Scenario(data=(ADA,)), stage)
 
-    assert [one.step for one in high.findings.messages] == ["score", "praise"]
-    assert high.findings.messages[-1].payload["body"] == "7"
-    assert [one.step for one in none.findings.messages] == ["score", "comfort"]
+    assert [one.step for one in high.messages] == ["score", "praise"]
+    assert high.messages[-1].payload["body"] == "7"
+    assert [one.step for one in none.messages] == ["score", "comfort"]
     assert high.version is None
 
 
@@ -133,10 +133,10 @@ async def test_what_would_fail_is_told_with_its_reason(engine: Engine, stage: St
 
     found = await simulate(engine, HOME, SimulatedWorkflow.of("renewal", definition), Scenario(data=data), stage)
 
-    [reason] = found.findings.failed_because
+    [reason] = found.failed_because
     assert (reason.step, reason.count) == ("wait", 1)
     assert "'soon' is not a time" in reason.reason
-    assert [(hour.day, hour.hour) for hour in found.findings.calendar] == [(date(2026, 5, 1), 8)]
+    assert [(hour.day, hour.hour) for hour in found.calendar] == [(date(2026, 5, 1), 8)]
 
 
 async def test_it_begins_when_it_is_asked_to_and_what_lies_beyond_the_days_is_under_way(
@@ -147,8 +147,8 @@ async def test_it_begins_when_it_is_asked_to_and_what_lies_beyond_the_days_is_un
 
     found = await simulate(engine, HOME, await welcome(engine, caller), scenario, stage)
 
-    assert [one.at for one in found.findings.messages] == [start]
-    assert found.findings.ended == {"enqueued": 1}
+    assert [one.at for one in found.messages] == [start]
+    assert found.ended == {"enqueued": 1}
 
 
 async def test_when_its_time_is_over_it_says_how_far_it_came(
@@ -158,9 +158,9 @@ async def test_when_its_time_is_over_it_says_how_far_it_came(
 
     found = await simulate(engine, HOME, subject, Scenario(data=(ADA,)), Stage(server=server, seconds=0))
 
-    assert not found.is_complete
+    assert not found.complete
     assert clock.time <= found.reached < found.end
-    assert found.findings.sent == 1
+    assert found.sent == 1
 
 
 async def test_bad_input_is_refused_before_anything_is_made(engine: Engine, caller: Caller, stage: Stage) -> None:
@@ -194,8 +194,8 @@ async def test_there_is_one_simulation_at_a_time(engine: Engine, caller: Caller,
     with pytest.raises(Conflict, match="one at a time"):
         await simulator.workflow(engine, HOME, made.id, Scenario(data=(ADA,)))
 
-    assert (await first).findings.sent == 2
-    assert (await simulator.workflow(engine, HOME, made.id, Scenario(data=(ADA,)))).findings.sent == 2
+    assert (await first).sent == 2
+    assert (await simulator.workflow(engine, HOME, made.id, Scenario(data=(ADA,)))).sent == 2
 
 
 async def test_where_no_server_can_be_started_it_says_so(engine: Engine, caller: Caller, tmp_path: Path) -> None:
@@ -220,9 +220,9 @@ async def test_a_workflow_is_triggered_for_each_contact_with_each_data(
 
     found = await simulate(engine, HOME, subject, scenario, stage)
 
-    assert (found.audience, found.contacts, found.findings.sent) == (3, 3, 6)
-    assert sorted(one.payload["subject"] for one in found.findings.messages) == ["A", "B"]
-    assert {(one.recipient, one.payload["body"]) for one in found.findings.messages} == {
+    assert (found.audience, found.contacts, found.sent) == (3, 3, 6)
+    assert sorted(one.payload["subject"] for one in found.messages) == ["A", "B"]
+    assert {(one.recipient, one.payload["body"]) for one in found.messages} == {
         ("ada@example.com", "Dear ada"),
     }
 
@@ -246,6 +246,6 @@ async def test_an_e_mail_that_fails_for_real_fails_in_the_simulation_for_the_sam
 
     found = await simulate(engine, HOME, subject, Scenario(days=1, data=(data,)), stage)
 
-    assert (found.findings.sent, found.findings.failed) == (0, 1)
-    assert [(one.step, one.reason) for one in found.findings.failed_because] == [("hello", reason)]
-    assert found.findings.ended == {"failed": 1}
+    assert (found.sent, found.failed) == (0, 1)
+    assert [(one.step, one.reason) for one in found.failed_because] == [("hello", reason)]
+    assert found.ended == {"failed": 1}

@@ -58,8 +58,7 @@ def camel(name: str) -> str:
 @cache
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
-    from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, shapes, simulation_shapes
+    from tidings.http import campaign_shapes, shapes
     from tidings.resources.access import ShownKey
     from tidings.resources.outbox import ItemDetail, ShownItem
     from tidings.resources.runs import JobEntry
@@ -71,5 +70,4 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownWorkflow: shapes.show_workflow,
-        Simulated: simulation_shapes.show,
     }

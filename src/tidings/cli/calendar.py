@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidings.cli.output import console, print_content, print_line, print_table, printable
-from tidings.domain.simulation import Findings, Hour, Outgoing, Simulated, Step
+from tidings.views.simulations import SimulatedHour, SimulatedMessage, SimulatedStep, Simulation
 
 BAR_CELLS = 32
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -21,39 +21,38 @@ MOST_STEPS = 8
 WEEK = timedelta(days=7)
 
 
-def print_simulated(found: Simulated) -> None:
+def print_simulated(found: Simulation) -> None:
     """Everything a person wants to see of it, the calendar first."""
     print_line(headline(found), style="bold")
-    if not found.is_complete:
+    if not found.complete:
         print_line(
             f"The time for simulating was over at {found.reached:%Y-%m-%d %H:%M}: take fewer contacts or days",
             style="yellow",
         )
-    findings = found.findings
-    if findings.calendar:
-        console.print(_calendar(findings, found.time_zone))
-        console.print(_hours(findings.calendar))
+    if found.calendar:
+        console.print(_calendar(found))
+        console.print(_hours(found.calendar))
     else:
         print_line("nothing would be sent")
     zone = ZoneInfo(found.time_zone)
-    print_table(f"steps, {found.time_zone}", [_step(one, zone) for one in findings.steps], empty="")
-    _print_reasons("skipped", findings)
-    _print_reasons("failed", findings)
-    for lack in findings.missing:
+    print_table(f"steps, {found.time_zone}", [_step(one, zone) for one in found.steps], empty="")
+    _print_reasons("skipped", found)
+    _print_reasons("failed", found)
+    for lack in found.missing:
         print_line(str(lack), style="yellow")
-    for message in findings.messages:
+    for message in found.messages:
         _print_message(message, zone)
 
 
-def headline(found: Simulated) -> str:
+def headline(found: Simulation) -> str:
     """What was simulated, in one line."""
     version = "not published" if found.version is None else f"version {found.version}"
     people = "" if found.audience is None else f" · {found.contacts:,} of {found.audience:,} contacts"
-    ended = ", ".join(f"{count:,} {status}" for status, count in found.findings.ended.items())
+    ended = ", ".join(f"{count:,} {status}" for status, count in found.ended.items())
     times = f"{found.start:%Y-%m-%d %H:%M} to {found.end:%Y-%m-%d %H:%M} UTC"
     return (
         f"{found.kind} {found.name} ({version}){people} · {times}"
-        f" · {found.findings.sent:,} sent, {found.findings.skipped:,} skipped, {found.findings.failed:,} failed"
+        f" · {found.sent:,} sent, {found.skipped:,} skipped, {found.failed:,} failed"
         f"{f' · {ended}' if ended else ''} · simulated in {found.seconds:.1f} s"
     )
 
@@ -71,7 +70,7 @@ def sparkline(counts: Sequence[int]) -> str:
     return "".join(HEIGHTS[max(1, round(count / most * 8)) if count else 0] for count in counts)
 
 
-def rows_of(calendar: Sequence[Hour]) -> Mapping[date, Counter[str]]:
+def rows_of(calendar: Sequence[SimulatedHour]) -> Mapping[date, Counter[str]]:
     """Sends by day and step; by week, from its Monday on, when there are very many days."""
     days: dict[date, Counter[str]] = defaultdict(Counter)
     for one in calendar:
@@ -84,12 +83,12 @@ def rows_of(calendar: Sequence[Hour]) -> Mapping[date, Counter[str]]:
     return weeks
 
 
-def _calendar(findings: Findings, time_zone: str) -> Table:
-    rows = rows_of(findings.calendar)
-    weekly = len({one.day for one in findings.calendar}) > MOST_ROWS
-    steps = [one for one in findings.steps if one.sent]
+def _calendar(found: Simulation) -> Table:
+    rows = rows_of(found.calendar)
+    weekly = len({one.day for one in found.calendar}) > MOST_ROWS
+    steps = [one for one in found.steps if one.sent]
     steps = steps if len(steps) <= MOST_STEPS else []
-    table = Table(title=f"sends, {time_zone}", title_justify="left", header_style="bold")
+    table = Table(title=f"sends, {found.time_zone}", title_justify="left", header_style="bold")
     table.add_column("week of" if weekly else "day", no_wrap=True)
     table.add_column("sends", justify="right")
     table.add_column("", no_wrap=True, style="cyan")
@@ -103,7 +102,7 @@ def _calendar(findings: Findings, time_zone: str) -> Table:
     return table
 
 
-def _hours(calendar: Sequence[Hour]) -> Text:
+def _hours(calendar: Sequence[SimulatedHour]) -> Text:
     counts: Counter[int] = Counter()
     for one in calendar:
         counts[one.hour] += one.count
@@ -112,22 +111,22 @@ def _hours(calendar: Sequence[Hour]) -> Text:
     return Text.assemble("hour of the day  0 ", (spark, "cyan"), f" 23   most at {busiest}:00 ({most:,})\n")
 
 
-def _step(one: Step, zone: ZoneInfo) -> dict[str, object]:
+def _step(one: SimulatedStep, zone: ZoneInfo) -> dict[str, object]:
     counts = {name: f"{getattr(one, name):,}" for name in ("sent", "skipped", "failed", "waiting")}
     times = {"first": one.first_at, "last": one.last_at}
     shown = {name: f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else None for name, at in times.items()}
     return {"step": one.label, "channel": one.channel, **counts, **shown}
 
 
-def _print_reasons(what: str, findings: Findings) -> None:
-    reasons = findings.skipped_because if what == "skipped" else findings.failed_because
+def _print_reasons(what: str, found: Simulation) -> None:
+    reasons = found.skipped_because if what == "skipped" else found.failed_because
     if reasons:
-        labels = {one.step: one.label for one in findings.steps}
+        labels = {one.step: one.label for one in found.steps}
         rows = [{"step": labels.get(one.step, one.step), "why": one.reason, "count": one.count} for one in reasons]
         print_table(f"{what}, and why", rows, empty="")
 
 
-def _print_message(one: Outgoing, zone: ZoneInfo) -> None:
+def _print_message(one: SimulatedMessage, zone: ZoneInfo) -> None:
     what = f"{one.status}: {one.reason}" if one.reason else str(one.status)
     print_line(
         f"{one.at.astimezone(zone):%Y-%m-%d %H:%M %Z}  {one.channel} to {one.recipient or 'nobody'}  {what}",

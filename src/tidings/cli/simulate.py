@@ -15,9 +15,10 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.domain.simulation import Scenario, Simulated
+    from tidings.domain.simulation import Scenario
     from tidings.engine import Engine
     from tidings.simulation import Subject
+    from tidings.views.simulations import Simulation
 
 app = typer.Typer(help="Run the next weeks in seconds, on a scratch database: nothing leaves.", no_args_is_help=True)
 
@@ -195,7 +196,7 @@ def _run(
     database_url: str | None,
     data_dir: Path | None,
     **more: object,
-) -> "Simulated":
+) -> "Simulation":
     from msgspec.structs import replace
 
     from tidings.simulation import simulate
@@ -203,14 +204,14 @@ def _run(
 
     stage = Stage(pg_bin=config_from(database_url=database_url, data_dir=data_dir).pg_bin)
 
-    async def work(engine: "Engine") -> "Simulated":
+    async def work(engine: "Engine") -> "Simulation":
         scenario = replace(await asked.scenario(engine, room), **more)
         return await simulate(engine, room, await find(engine, room), scenario, stage)
 
     return on_database(database_url, data_dir, work)
 
 
-def _print(found: "Simulated", *, as_json: bool) -> None:
+def _print(found: "Simulation", *, as_json: bool) -> None:
     from tidings.cli.calendar import print_simulated
     from tidings.cli.output import print_json
 

@@ -53,7 +53,6 @@ from tidings.client.errors import (
     Unauthorized,
     WaitTimeout,
 )
-from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.views.contacts import ContactName
 from tidings.views.enrollments import EnrolledCounts as BatchEnrolled
@@ -61,6 +60,7 @@ from tidings.views.enrollments import Enrollment, StepFate, StepLog, Why
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.lacks import Lack
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.simulations import Simulation
 
 __all__ = [
     "ApiError",

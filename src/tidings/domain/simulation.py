@@ -1,24 +1,32 @@
 """What a simulation is asked, and what it tells: a calendar of sends, what is skipped and why, what fails.
 
-simulation/ runs the real kernel on a scratch database and hands what it finds there to `findings_of`.
+simulation/ runs the real kernel on a scratch database and hands what it finds there to `simulation_of`.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from tidings.domain.content.lacks import Lack
 from tidings.domain.errors import Problem
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import SUCCESSES, Channel, ItemStatus
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import Audience
 from tidings.domain.timing import problem_of_moment
+from tidings.views.lacks import Lack
+from tidings.views.simulations import (
+    SimulatedHour,
+    SimulatedMessage,
+    SimulatedReason,
+    SimulatedSpan,
+    SimulatedStep,
+    Simulation,
+)
 
 MOST_DAYS = 3_660
 MOST_SAMPLED = 100_000
@@ -53,9 +61,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """When a campaign is deployed for; for the beginning unless given."""
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """One message, and what became of it."""
 
+    id: UUID
     owner: UUID
     contact_id: UUID | None
     step: str
@@ -76,84 +85,6 @@ class Walk(msgspec.Struct, frozen=True):
     error: str | None
     error_node: str | None
     ended_at: datetime | None
-
-
-class Step(msgspec.Struct, frozen=True):
-    """What a step came to over the whole time."""
-
-    step: str
-    label: str
-    channel: Channel
-    sent: int
-    skipped: int
-    failed: int
-    waiting: int
-    first_at: datetime | None
-    last_at: datetime | None
-
-
-class Hour(msgspec.Struct, frozen=True):
-    """How many messages of a step leave within one hour of one day."""
-
-    day: date
-    hour: int
-    step: str
-    channel: Channel
-    count: int
-
-
-class Reason(msgspec.Struct, frozen=True):
-    """Why messages of a step do not leave, and how many."""
-
-    step: str
-    reason: str
-    count: int
-
-
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in the scratch database."""
-
-    started: int
-    ended: Mapping[str, int]
-    """How many executions were completed, failed, … at the end; `enqueued` (`active` in a sequence, `running` of a
-    campaign, which has one run) are under way."""
-    sent: int
-    skipped: int
-    failed: int
-    waiting: int
-    steps: Sequence[Step]
-    calendar: Sequence[Hour]
-    skipped_because: Sequence[Reason]
-    failed_because: Sequence[Reason]
-    messages: Sequence[Outgoing]
-    """Of the contacts that were asked about; without contacts, of everybody up to a limit."""
-    missing: Sequence[Lack] = ()
-    """Attributes that are printed and that some of the simulated contacts lack."""
-
-
-class Simulated(msgspec.Struct, frozen=True, kw_only=True):
-    """What would happen."""
-
-    kind: str
-    name: str
-    version: int | None
-    """None for what is a draft, or was only shown."""
-    start: datetime
-    end: datetime
-    reached: datetime
-    """Before `end` only if the time allowed for simulating was over."""
-    time_zone: str
-    audience: int | None
-    """How many contacts it would be for; None when it is for none."""
-    contacts: int
-    """How many of them were simulated."""
-    seconds: float
-    findings: Findings
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the whole time was simulated."""
-        return self.reached >= self.end
 
 
 def problems_of(scenario: Scenario) -> list[Problem]:
@@ -180,18 +111,21 @@ def problems_of(scenario: Scenario) -> list[Problem]:
     return problems
 
 
-def findings_of(
+def simulation_of(
+    span: SimulatedSpan,
     scenario: Scenario,
     labels: Mapping[str, str],
     outgoing: Sequence[Outgoing],
     walks: Sequence[Walk],
     words: Mapping[str, str] | None = None,
-) -> Findings:
+    missing: Sequence[Lack] = (),
+) -> Simulation:
     """Count what was found; `labels` are the steps in their order and how each is called, `words` the states."""
-    by_status = Counter(_fate(one.status) for one in outgoing)
+    by_status = Counter(_word_for(one.status) for one in outgoing)
     skipped = [one for one in outgoing if one.status is ItemStatus.SKIPPED]
     failed = [(one.step, one.reason or "") for one in outgoing if one.status is ItemStatus.FAILED]
-    return Findings(
+    return Simulation(
+        **msgspec.structs.asdict(span),
         started=len(walks),
         ended=dict(Counter((words or {}).get(walk.status, walk.status) for walk in walks)),
         sent=by_status["sent"],
@@ -203,30 +137,31 @@ def findings_of(
         skipped_because=_reasons((one.step, one.reason or "") for one in skipped),
         failed_because=_reasons([*failed, *_failed_without_a_message(outgoing, walks)]),
         messages=_messages(scenario, labels, outgoing),
+        missing=missing,
     )
 
 
-def _fate(status: ItemStatus) -> str:
+def _word_for(status: ItemStatus) -> str:
     if status in SUCCESSES:
         return "sent"
     return "waiting" if status is ItemStatus.QUEUED else str(status)
 
 
-def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Step]:
+def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[SimulatedStep]:
     by_step: dict[tuple[str, Channel], list[Outgoing]] = {}
     for one in outgoing:
         by_step.setdefault((one.step, one.channel), []).append(one)
     found, order = [], _order(labels)
     for step, channel in sorted(by_step, key=lambda key: (order(key[0]), key)):
         own = by_step[step, channel]
-        fates = Counter(_fate(one.status) for one in own)
+        counts = Counter(_word_for(one.status) for one in own)
         times = [one.at for one in own if one.status in SUCCESSES]
         found.append(
-            Step(
+            SimulatedStep(
                 step=step,
                 label=labels.get(step, step),
                 channel=channel,
-                **{fate: fates[fate] for fate in ("sent", "skipped", "failed", "waiting")},
+                **{word: counts[word] for word in ("sent", "skipped", "failed", "waiting")},
                 first_at=min(times, default=None),
                 last_at=max(times, default=None),
             )
@@ -234,7 +169,7 @@ def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Step
     return found
 
 
-def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: ZoneInfo) -> list[Hour]:
+def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: ZoneInfo) -> list[SimulatedHour]:
     counts = Counter(
         (local.date(), local.hour, one.step, one.channel)
         for one in outgoing
@@ -243,12 +178,17 @@ def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: Zon
     )
     order = _order(labels)
     keys = sorted(counts, key=lambda key: (key[0], key[1], order(key[2]), key[2], key[3]))
-    return [Hour(*key, counts[key]) for key in keys]
+    return [
+        SimulatedHour(day=day, hour=hour, step=step, channel=channel, count=counts[day, hour, step, channel])
+        for day, hour, step, channel in keys
+    ]
 
 
-def _reasons(pairs: Iterable[tuple[str, str]]) -> list[Reason]:
-    counts = Counter(pairs)
-    return [Reason(step, reason, count) for (step, reason), count in sorted(counts.items(), key=lambda one: -one[1])]
+def _reasons(pairs: Iterable[tuple[str, str]]) -> list[SimulatedReason]:
+    return [
+        SimulatedReason(step=step, reason=reason, count=count)
+        for (step, reason), count in sorted(Counter(pairs).items(), key=lambda one: -one[1])
+    ]
 
 
 def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk]) -> list[tuple[str, str]]:
@@ -261,10 +201,23 @@ def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk
     ]
 
 
-def _messages(scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Outgoing]:
+def _messages(scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[SimulatedMessage]:
     wanted, order = set(scenario.messages_of), _order(labels)
     found = [one for one in outgoing if one.contact_id in wanted or one.contact_id is None]
-    return sorted(found, key=lambda one: (one.at, one.owner, order(one.step)))[:MOST_MESSAGES]
+    ordered = sorted(found, key=lambda one: (one.at, one.owner, order(one.step)))
+    return [
+        SimulatedMessage(
+            contact_id=one.contact_id,
+            step=one.step,
+            channel=one.channel,
+            recipient=one.recipient,
+            payload=one.payload,
+            status=one.status,
+            reason=one.reason,
+            at=one.at,
+        )
+        for one in ordered[:MOST_MESSAGES]
+    ]
 
 
 def _order(labels: Mapping[str, str]) -> Callable[[str], int]:

@@ -45,7 +45,7 @@ from tidings.http.shapes import (
     GivenTriggers,
     GivenWorkflow,
 )
-from tidings.http.simulation_shapes import (
+from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,

@@ -13,16 +13,15 @@ from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
 from tidings.http.openapi import takes
 from tidings.http.resource import resource_router
-from tidings.http.simulation_shapes import (
+from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenSimulation,
     GivenWorkflowSimulation,
-    Simulation,
-    show,
 )
 from tidings.http.simulator import Simulates, Still
 from tidings.resources.crowd import read_crowd
+from tidings.views.simulations import Simulation
 
 router = resource_router("Simulation")
 
@@ -48,8 +47,7 @@ async def simulate_workflow(
 ) -> Simulation:
     """Run the workflow's next days with the real engine on a scratch database; one simulation at a time."""
     scenario = msgspec.structs.replace(await scenario_of(context, body), data=tuple(body.data), results=body.results)
-    found = await simulator.workflow(context.engine, context.workspace, id, scenario, body.definition, _still(request))
-    return show(found)
+    return await simulator.workflow(context.engine, context.workspace, id, scenario, body.definition, _still(request))
 
 
 @router.post("/v1/sequences/{id:uuid}/simulate", openapi_extra=takes(GivenSequenceSimulation))
@@ -61,7 +59,7 @@ async def simulate_sequence(
     request: Request,
 ) -> Simulation:
     """Run a sequence's next days for contacts enrolled now: its draft, unless `published` is true."""
-    found = await simulator.sequence(
+    return await simulator.sequence(
         context.engine,
         context.workspace,
         id,
@@ -69,7 +67,6 @@ async def simulate_sequence(
         published=body.published,
         still=_still(request),
     )
-    return show(found)
 
 
 @router.post("/v1/campaigns/{id:uuid}/simulate", openapi_extra=takes(GivenCampaignSimulation))
@@ -82,7 +79,7 @@ async def simulate_campaign(
 ) -> Simulation:
     """Run a campaign's next days as if it were deployed, to its own audience or to `contacts`."""
     scenario = msgspec.structs.replace(await scenario_of(context, body), scheduled_for=body.scheduled_for)
-    return show(await simulator.campaign(context.engine, context.workspace, id, scenario, _still(request)))
+    return await simulator.campaign(context.engine, context.workspace, id, scenario, _still(request))
 
 
 async def scenario_of(context: RequestContext, body: GivenSimulation) -> Scenario:

@@ -5,8 +5,9 @@ from typing import Protocol
 from uuid import UUID
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.simulation import Scenario, Simulated
+from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
+from tidings.views.simulations import Simulation
 
 Still = Callable[[], None]
 """Called now and then while a simulation is at work."""
@@ -23,7 +24,7 @@ class Simulates(Protocol):
         scenario: Scenario,
         definition: Mapping[str, object] | None = None,
         still: Still | None = None,
-    ) -> Simulated:
+    ) -> Simulation:
         """What a workflow would do; with a definition, what it would do then."""
 
     async def sequence(
@@ -35,10 +36,10 @@ class Simulates(Protocol):
         *,
         published: bool = False,
         still: Still | None = None,
-    ) -> Simulated:
+    ) -> Simulation:
         """What a sequence would do for contacts enrolled now: its draft, or what is published."""
 
     async def campaign(
         self, live: Engine, workspace: Workspace, id: UUID, scenario: Scenario, still: Still | None = None
-    ) -> Simulated:
+    ) -> Simulation:
         """What a campaign would do if it were deployed."""

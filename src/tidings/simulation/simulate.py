@@ -15,19 +15,20 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import ScenarioInvalid
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Findings, Scenario, Simulated, findings_of, problems_of
+from tidings.domain.simulation import Outgoing, Scenario, Walk, problems_of, simulation_of
 from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation
 from tidings.storage.database import Tx
 from tidings.testing.clock import VirtualClock
-from tidings.testing.scratch import OnJump, Scratch, scratch_engine
+from tidings.testing.scratch import OnJump, scratch_engine
+from tidings.views.simulations import SimulatedSpan, Simulation
 from tidings.wiring import App
 
 READ_AT_ONCE = 5_000
 BEFORE_EVERY_ID = UUID(int=0)
-Found = TypeVar("Found")
+Found = TypeVar("Found", Outgoing, Walk)
 
 
 class Subject(Protocol):
@@ -72,7 +73,7 @@ class Subject(Protocol):
         """Where it is simulated for these people."""
 
     async def begin(self, scratch: Engine, caller: Caller, crowd: Crowd, scenario: Scenario) -> Mapping[str, str]:
-        """Make it in the scratch database and start it for these people; give its steps by their names there."""
+        """Make it in the scratch database and start it for these people; return its steps by their names there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Stage:
 
 async def simulate(
     live: Engine, workspace: Workspace, subject: Subject, scenario: Scenario, stage: Stage | None = None
-) -> Simulated:
+) -> Simulation:
     """Run a subject's next days; nothing leaves, and the live database is only read."""
     if problems := problems_of(scenario):
         raise ScenarioInvalid(problems)
@@ -110,21 +111,24 @@ async def simulate(
         await copy_crowd(scratch.engine, workspace, crowd.people)
         steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd, scenario)
         await scratch.run_until(end, _on_jump(stage, began), step=ground.step)
-        findings = replace(await _find(scratch, subject, scenario, steps), missing=lacks_in(crowd, subject.templates))
+        outgoing = [_named(one, steps) for one in await _read_all(scratch.engine, simulation.list_outgoing)]
+        walks = [_failed_at(one, steps) for one in await _read_all(scratch.engine, simulation.list_walks)]
         reached = scratch.clock.time
-    return Simulated(
+    span = SimulatedSpan(
         kind=subject.kind,
         name=subject.name,
         version=subject.version,
         start=start,
         end=end,
         reached=reached,
+        complete=reached >= end,
         time_zone=scenario.time_zone,
         audience=crowd.audience if audience else None,
         contacts=len(crowd.people),
         seconds=round(monotonic() - began, 2),
-        findings=findings,
     )
+    missing = lacks_in(crowd, subject.templates)
+    return simulation_of(span, scenario, subject.labels, outgoing, walks, subject.words, missing)
 
 
 def _on_jump(stage: Stage, began: float) -> OnJump:
@@ -144,31 +148,27 @@ def _answering(result: object) -> FunctionCallable:
     return answer
 
 
-async def _find(scratch: Scratch, subject: Subject, scenario: Scenario, steps: Mapping[str, str]) -> Findings:
-    outgoing = await _read_all(scratch.engine, simulation.list_outgoing)
-    walks = await _read_all(scratch.engine, simulation.list_walks)
-    return findings_of(
-        scenario,
-        subject.labels,
-        [replace(one, step=steps.get(one.step, one.step)) for one in outgoing],
-        [replace(one, error_node=steps.get(one.error_node or "", one.error_node)) for one in walks],
-        subject.words,
-    )
+def _named(one: Outgoing, steps: Mapping[str, str]) -> Outgoing:
+    return replace(one, step=steps.get(one.step, one.step))
 
 
-class _ListInShard(Protocol[Found]):
-    def __call__(self, tx: Tx, *, shard: Shard, after: UUID, limit: int) -> Awaitable[list[tuple[UUID, Found]]]: ...
+def _failed_at(one: Walk, steps: Mapping[str, str]) -> Walk:
+    return replace(one, error_node=steps.get(one.error_node or "", one.error_node))
 
 
-async def _read_all(scratch: Engine, list_in_shard: _ListInShard[Found]) -> list[Found]:
+class _ListAfter(Protocol[Found]):
+    def __call__(self, tx: Tx, /, *, shard: Shard, after: UUID, limit: int) -> Awaitable[list[Found]]: ...
+
+
+async def _read_all(scratch: Engine, list_after: _ListAfter[Found]) -> list[Found]:
     found: list[Found] = []
     for shard in scratch.kernel.every_shard():
         after = BEFORE_EVERY_ID
         while True:
-            read = partial(list_in_shard, shard=shard, after=after, limit=READ_AT_ONCE)
+            read = partial(list_after, shard=shard, after=after, limit=READ_AT_ONCE)
             rows = await scratch.kernel.db.persist(read, alone=True)
-            found += [row for _, row in rows]
+            found += rows
             if len(rows) < READ_AT_ONCE:
                 break
-            after = rows[-1][0]
+            after = rows[-1].id
     return found

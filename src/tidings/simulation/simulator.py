@@ -8,13 +8,14 @@ from uuid import UUID
 
 from tidings.domain.errors import Conflict, EmbeddedServerFailed, SimulationUnavailable
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.simulation import Scenario, Simulated
+from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.campaign import SimulatedCampaign
 from tidings.simulation.sequence import SimulatedSequence
 from tidings.simulation.simulate import Stage, Subject, simulate
 from tidings.simulation.workflow import SimulatedWorkflow
 from tidings.testing.server import KeptServer
+from tidings.views.simulations import Simulation
 
 LONGEST_SECONDS = 60.0
 Still = Callable[[], None]
@@ -50,7 +51,7 @@ class Simulator:
         scenario: Scenario,
         definition: Mapping[str, object] | None = None,
         still: Still | None = None,
-    ) -> Simulated:
+    ) -> Simulation:
         """What a workflow would do; with a definition, what it would do then."""
         return await self._run(
             live, workspace, SimulatedWorkflow.find(live, workspace, id, definition), scenario, still
@@ -65,20 +66,20 @@ class Simulator:
         *,
         published: bool = False,
         still: Still | None = None,
-    ) -> Simulated:
+    ) -> Simulation:
         """What a sequence would do for contacts enrolled now: its draft, or what is published."""
         finding = SimulatedSequence.find(live, workspace, id, published=published)
         return await self._run(live, workspace, finding, scenario, still)
 
     async def campaign(
         self, live: Engine, workspace: Workspace, id: UUID, scenario: Scenario, still: Still | None = None
-    ) -> Simulated:
+    ) -> Simulation:
         """What a campaign would do if it were deployed."""
         return await self._run(live, workspace, SimulatedCampaign.find(live, workspace, id), scenario, still)
 
     async def _run(
         self, live: Engine, workspace: Workspace, finding: Awaitable[Subject], scenario: Scenario, still: Still | None
-    ) -> Simulated:
+    ) -> Simulation:
         subject = await finding
         if self._busy.locked():
             raise Conflict("a simulation is under way here, and there is one at a time; try again in a moment")

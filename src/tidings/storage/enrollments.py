@@ -33,10 +33,14 @@ class StoredEnrollment(Struct, frozen=True, kw_only=True):
     next_at: datetime | None
     error: str | None
     error_node: str | None
-    number: int
-    """Which of the contact's enrollments in the sequence it is, from 1 on."""
+    idempotency_key: str
     created_at: datetime
     ended_at: datetime | None
+
+    @property
+    def number(self) -> int:
+        """Which of the contact's enrollments in the sequence it is, from 1 on."""
+        return int(self.idempotency_key.rpartition(":")[2])
 
 
 class StepItem(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Outgoing, Walk
 from tidings.storage.contacts import ShownContact, shown_contact
@@ -29,45 +28,14 @@ async def sample_audience(
     return {row["draw"]: shown_contact(row) for row in rows}
 
 
-async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Outgoing]]:
-    """Items after an id, each with its own."""
-    rows = await tx.fetch(_SQL["list_outgoing"], shard=shard, after=after, limit=limit)
-    return [
-        (
-            row["id"],
-            Outgoing(
-                owner=row["owner"],
-                contact_id=row["contact_id"],
-                step=row["step"],
-                channel=Channel(row["channel"]),
-                recipient=row["recipient"],
-                payload=row["payload"] or {},
-                status=ItemStatus(row["status"]),
-                reason=row["error"],
-                at=row["at"],
-            ),
-        )
-        for row in rows
-    ]
+@_SQL.statement
+async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[Outgoing]:
+    """Items after an id."""
 
 
-async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Walk]]:
-    """Executions and runs after an id, each with its own."""
-    rows = await tx.fetch(_SQL["list_walks"], shard=shard, after=after, limit=limit)
-    return [
-        (
-            row["id"],
-            Walk(
-                id=row["id"],
-                contact_id=row["contact_id"],
-                status=row["status"],
-                error=row["error"],
-                error_node=row["error_node"],
-                ended_at=row["ended_at"],
-            ),
-        )
-        for row in rows
-    ]
+@_SQL.statement
+async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[Walk]:
+    """Executions and runs after an id."""
 
 
 def _asked(workspace: Workspace, audience: Audience) -> dict[str, object]:

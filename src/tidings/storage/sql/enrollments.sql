@@ -5,7 +5,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
        case when q.stop = 'cancel' then 'cancelled'
             else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
        e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
+       e.error_node, e.idempotency_key, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id
@@ -20,7 +20,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
        case when q.stop = 'cancel' then 'cancelled'
             else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
        e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
+       e.error_node, e.idempotency_key, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id
   join workflow_versions v on v.id = e.version_id
@@ -42,7 +42,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
        case when q.stop = 'cancel' then 'cancelled'
             else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
        e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, split_part(e.idempotency_key, ':', 2)::integer as number, e.created_at, e.ended_at
+       e.error_node, e.idempotency_key, e.created_at, e.ended_at
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id

@@ -29,8 +29,8 @@ select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens,
 
 -- name: list_outgoing
 -- Every item of one shard, in the order of ids; for a scratch database, where all of them are the simulation's.
-select id, coalesce(execution_id, run_id) as owner, contact_id, coalesce(node, '') as step, channel, recipient, payload,
-       status, error, coalesce(finalized_at, created_at) as at
+select id, coalesce(execution_id, run_id) as owner, contact_id, coalesce(node, '') as step, channel, recipient,
+       coalesce(payload, '{}') as payload, status, error as reason, coalesce(finalized_at, created_at) as at
   from outbox
  where shard = :shard and id > :after
  order by id
