@@ -20,6 +20,7 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.stored import TESTER, items_in_doubt
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -267,7 +268,7 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
     await crash_in_call(nervous, provider)
     clock.advance(minutes=6)
     await work(nervous)
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     assert await status(engine, caller, id) == "failed"
 
     with pytest.raises(Conflict, match="in doubt"):
@@ -275,7 +276,7 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
     await work(engine)
     assert len(provider.calls) == 1
 
-    await engine.resolve(item.id, Resolution.SENT, "it is in the mailbox")
+    await engine.outbox.resolve(TESTER, item.id, Resolution.SENT, "it is in the mailbox")
     await engine.executions.retry(caller, id)
     await work(engine)
 

@@ -66,10 +66,9 @@ def command(
             if fails and fails(result):
                 raise typer.Exit(1)
 
-        options = [option for one in own for option in _typed(one)]
-        options += [_parameter("yes", Yes, False)] if asks else []
-        options += [_parameter("with_app", AppReference, None)] if with_app else []
-        _describe(started, function, [*options, *_shared(kind)])
+        more = [_parameter("yes", Yes, False)] if asks else []
+        more += [_parameter("with_app", AppReference, None)] if with_app else []
+        _describe(started, function, [*_own(own), *more, *_shared(kind)])
         app.command(name)(started)
         return function
 
@@ -116,6 +115,10 @@ def _parameters(function: Callable[..., object]) -> tuple[type[Called], list[Par
     """What kind of command a function is, and its own parameters."""
     first, *own = signature(function).parameters.values()
     return first.annotation, own
+
+
+def _own(parameters: Sequence[Parameter]) -> list[Parameter]:
+    return [option for one in parameters for option in _typed(one)]
 
 
 def _shared(kind: type[Called]) -> list[Parameter]:
