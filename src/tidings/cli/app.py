@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings import __version__
 from tidings.cli import (
     campaigns,
     contacts,
@@ -30,6 +29,7 @@ from tidings.cli import (
     workflows,
 )
 from tidings.cli.options import AsJson, config_from
+from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.demo.summary import Summary

@@ -1,7 +1,6 @@
 """The description of the API: FastAPI's, with the bodies, the hot operations and every error added."""
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query
@@ -52,6 +51,7 @@ from tidings.http.simulation_shapes import (
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.version import __version__
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
@@ -68,7 +68,6 @@ ContactPath = Annotated[
     str, Path(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="The contact's id or its externalId.")
 ]
 Described = dict[str, Any]
-VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
@@ -215,7 +214,7 @@ BY_HAND: Mapping[str, Described] = {
 def describe(app: FastAPI) -> Described:
     """The whole description; made once."""
     if app.openapi_schema is None:
-        found = get_openapi(title="Tidings", version=VERSION, description=DESCRIPTION, routes=app.routes)
+        found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
         for path, operations in BY_HAND.items():
             found["paths"].setdefault(path, {}).update(operations)
         _add_components(found)
