@@ -24,15 +24,11 @@ def require_extra(extra: str) -> None:
     """Refuse to go on without the packages of an extra."""
     lacking = [package for package in EXTRAS[extra] if find_spec(package) is None]
     if lacking:
-        raise ExtraMissing(f"{' and '.join(lacking)} {_is(lacking)} not installed; run {remedy(extra)}")
+        raise ExtraMissing(f"not installed: {', '.join(lacking)}; run {remedy(extra)}")
 
 
 def missing_extra(error: ModuleNotFoundError) -> ExtraMissing | None:
     """What to say of an import that failed, if an extra would bring the module."""
     package = (error.name or "").partition(".")[0]
     extra = next((name for name, packages in EXTRAS.items() if package in packages), None)
-    return ExtraMissing(f"{package} is not installed; run {remedy(extra)}") if extra else None
-
-
-def _is(things: list[str]) -> str:
-    return "is" if len(things) == 1 else "are"
+    return ExtraMissing(f"not installed: {package}; run {remedy(extra)}") if extra else None

@@ -21,7 +21,7 @@ def test_every_package_that_lacks_is_named_with_what_installs_it(monkeypatch: py
     with pytest.raises(ExtraMissing) as missing:
         require_extra("demo")
 
-    assert str(missing.value) == "nowhere_one and nowhere_two are not installed; run pip install 'tidings[demo]'"
+    assert str(missing.value) == "not installed: nowhere_one, nowhere_two; run pip install 'tidings[demo]'"
 
 
 def test_an_import_that_fails_in_the_middle_of_a_command_is_one_line_too(
@@ -40,7 +40,7 @@ def test_an_import_that_fails_in_the_middle_of_a_command_is_one_line_too(
         cli.main()
 
     assert ended.value.code == 1
-    assert capsys.readouterr().err.strip().endswith("fastapi is not installed; run pip install 'tidings[server]'")
+    assert capsys.readouterr().err.strip().endswith("not installed: fastapi; run pip install 'tidings[server]'")
 
 
 def test_another_module_that_is_missing_is_a_fault_of_ours() -> None:
