@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.answers import deleted, with_fields
+from tidings.cli.answers import deleted, values_of, with_fields
 from tidings.cli.command import command
 from tidings.cli.given import Json, read_data
 from tidings.cli.opened import Acting, InWorkspace
@@ -43,12 +43,9 @@ def _print(contact: "ShownContact") -> None:
 
 
 def _print_changed(done: "tuple[ShownContact, Change | None]") -> None:
-    from dataclasses import fields
-
     contact, change = done
     print_line(f"{contact.id}  {change or ''}".rstrip())
-    shown = {field.name.replace("_", " "): getattr(contact, field.name) for field in fields(contact)}
-    print_fields({name: value for name, value in shown.items() if name != "id"})
+    print_fields({name.replace("_", " "): value for name, value in values_of(contact).items() if name != "id"})
 
 
 @command(app, "list", shows=table("contacts", _row, empty="there is no such contact"))

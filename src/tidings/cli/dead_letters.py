@@ -14,7 +14,7 @@ from tidings.cli.options import Listed, OfWorkflow
 from tidings.cli.output import print_line, print_table, table
 
 if TYPE_CHECKING:
-    from tidings.resources.shown import Replay, ShownExecution
+    from tidings.views.executions import Execution, Replay
 
 app = typer.Typer(help="Dead letters: executions that failed for good.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ AtNode = Annotated[str | None, typer.Option("--node", help="Only what failed in 
 @command(app, "list", shows=table("dead letters", row, empty="nothing has failed"))
 async def list_dead_letters(
     at: InWorkspace, *, workflow: OfWorkflow = None, error: WithError = None, node: AtNode = None, listed: Listed
-) -> "list[ShownExecution]":
+) -> "list[Execution]":
     """List failed executions, newest first."""
     page = await at.engine.executions.dead_letters(
         at.workspace, workflow=workflow, error=error, node=node, limit=listed.limit, created=listed.created

@@ -1,13 +1,13 @@
 """`tidings enrollments`: contacts on their way through sequences."""
 
 from collections.abc import Sequence as Several
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from tidings.cli.answers import with_fields
+from tidings.cli.answers import values_of, with_fields
 from tidings.cli.command import command
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Contact, Listed, Only, Read, Sequence, named
@@ -34,7 +34,7 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
         "step": one.current_step_index + 1,
         "next step at": one.next_step_at,
         "status": _status(one),
-        "messages": ", ".join(f"{count} {name}" for name, count in asdict(one.messages).items() if count) or None,
+        "messages": ", ".join(f"{count} {name}" for name, count in values_of(one.messages).items() if count) or None,
         "enrolled at": one.enrolled_at,
         "reason": one.reason,
     }

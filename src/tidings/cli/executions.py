@@ -14,14 +14,14 @@ from tidings.cli.output import print_json_line, print_line, print_shown, table
 from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
-    from tidings.resources.shown import LogLine, ShownExecution
+    from tidings.views.executions import Execution, LogLine
 
 app = typer.Typer(help="Executions: list, show, watch, stop and repeat them.", no_args_is_help=True)
 
 ExecutionId = Annotated[UUID, typer.Argument(help="The execution's id.")]
 
 
-def row(execution: "ShownExecution") -> dict[str, object]:
+def row(execution: "Execution") -> dict[str, object]:
     """An execution as a line of a table."""
     return {
         "id": execution.id,
@@ -35,7 +35,7 @@ def row(execution: "ShownExecution") -> dict[str, object]:
     }
 
 
-def _print(found: "tuple[ShownExecution, list[LogLine]]") -> None:
+def _print(found: "tuple[Execution, list[LogLine]]") -> None:
     from tidings.cli.timeline import timeline
 
     execution, log = found
@@ -47,7 +47,7 @@ def _print(found: "tuple[ShownExecution, list[LogLine]]") -> None:
         print_line(f"contact  {execution.contact or 'deleted'}  {execution.contact_id}")
 
 
-def _says(words: str) -> "Callable[[ShownExecution], None]":
+def _says(words: str) -> "Callable[[Execution], None]":
     return lambda execution: print_line(f"{execution.id} {words}: it is {execution.status}")
 
 
@@ -67,7 +67,7 @@ async def list_executions(
         str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
     ] = None,
     listed: Listed,
-) -> "list[ShownExecution]":
+) -> "list[Execution]":
     """List executions, newest first."""
     page = await at.engine.executions.list(
         at.workspace,
@@ -81,18 +81,18 @@ async def list_executions(
 
 
 @command(app, shows=_print, answers=lambda found: with_fields(found[0], log=found[1]))
-async def show(at: InWorkspace, execution_id: ExecutionId) -> "tuple[ShownExecution, list[LogLine]]":
+async def show(at: InWorkspace, execution_id: ExecutionId) -> "tuple[Execution, list[LogLine]]":
     """Show an execution: what each node did, what it was given and what it has produced."""
     executions = at.engine.executions
     return await executions.get(at.workspace, execution_id), await executions.log(at.workspace, execution_id)
 
 
-def _is_incomplete(execution: "ShownExecution") -> bool:
+def _is_incomplete(execution: "Execution") -> bool:
     return execution.status != "completed"
 
 
 @command(app, shows=already_shown, fails=_is_incomplete)
-async def watch(at: InWorkspace, execution_id: ExecutionId) -> "ShownExecution":
+async def watch(at: InWorkspace, execution_id: ExecutionId) -> "Execution":
     """Show an execution live until it has ended; exits 1 unless it completed. With --json: a line for each change."""
     from tidings.cli.timeline import watch as watch_live
 
@@ -106,24 +106,24 @@ async def watch(at: InWorkspace, execution_id: ExecutionId) -> "ShownExecution":
 
 
 @command(app, shows=_says("is told to end"))
-async def cancel(at: Acting, execution_id: ExecutionId) -> "ShownExecution":
+async def cancel(at: Acting, execution_id: ExecutionId) -> "Execution":
     """End an execution; what was not called for is skipped."""
     return await at.engine.executions.cancel(at.by, execution_id)
 
 
 @command(app, shows=_says("is told to pause"))
-async def pause(at: Acting, execution_id: ExecutionId) -> "ShownExecution":
+async def pause(at: Acting, execution_id: ExecutionId) -> "Execution":
     """Let nothing more of an execution leave until it is resumed."""
     return await at.engine.executions.pause(at.by, execution_id)
 
 
 @command(app, shows=_says("goes on"))
-async def resume(at: Acting, execution_id: ExecutionId) -> "ShownExecution":
+async def resume(at: Acting, execution_id: ExecutionId) -> "Execution":
     """Let a paused execution go on."""
     return await at.engine.executions.resume(at.by, execution_id)
 
 
 @command(app, shows=_says("is started again"))
-async def retry(at: Acting, execution_id: ExecutionId) -> "ShownExecution":
+async def retry(at: Acting, execution_id: ExecutionId) -> "Execution":
     """Start a failed execution again where it failed (audited)."""
     return await at.engine.executions.retry(at.by, execution_id)

@@ -13,7 +13,7 @@ from tidings.cli.options import Read, Workflow
 from tidings.cli.output import print_line
 
 if TYPE_CHECKING:
-    from tidings.resources.shown import ShownExecution
+    from tidings.views.executions import Execution
 
 app = typer.Typer()
 
@@ -28,7 +28,7 @@ Data = Annotated[
 class Started:
     """What was started, as it is now."""
 
-    execution: "ShownExecution"
+    execution: "Execution"
     duplicate: bool
     waited: bool
 
@@ -69,7 +69,5 @@ async def trigger(
     from tidings.cli.timeline import wait_for
 
     started = await at.engine.executions.trigger(at.by, workflow, data, key, contact_id=contact, triggered_by="cli")
-    execution = started.execution
-    if wait:
-        execution = await wait_for(at.engine, at.workspace, execution.id, timeout)
+    execution = await wait_for(at.engine, at.workspace, started.id, timeout) if wait else started
     return Started(execution, started.duplicate, wait)

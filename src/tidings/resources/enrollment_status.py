@@ -8,9 +8,9 @@ from tidings.domain.sequences.enrollment import EnrollmentOutcome, EnrollmentSta
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import WORDS, ShownStatus
 from tidings.resources import why
-from tidings.resources.names import ContactName
 from tidings.resources.shown_enrollments import MessageCounts, ShownEnrollment
 from tidings.storage.enrollments import StepTally, StoredEnrollment
+from tidings.views.contacts import ContactName
 
 
 def shown_of(
