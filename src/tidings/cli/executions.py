@@ -1,5 +1,6 @@
 """`tidings executions`: what was triggered, and what became of it."""
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -52,8 +53,6 @@ def _says(words: str) -> "Callable[[Execution], None]":
 
 
 def _json_line(value: object) -> str:
-    import json
-
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
