@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "tidings"
@@ -120,6 +121,7 @@ def find_shared_names(modules: Iterable[tuple[str, str]]) -> Mapping[str, list[s
     return {name: sorted(places) for name, places in sorted(files.items()) if len(places) > 1}
 
 
+@cache
 def shared_names() -> Mapping[str, list[str]]:
     return find_shared_names((str(path.relative_to(SRC)), path.read_text()) for path in sorted(SRC.rglob("*.py")))
 
