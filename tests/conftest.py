@@ -79,8 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a quarter of the suite's time is waiting, for leases, restarts, silence."""
-    return (os.cpu_count() or 1) + 1
+    """Two for each core: half of the suite's time is waiting, for leases, restarts, silence and the other processes."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
