@@ -6,12 +6,13 @@ from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.paging import LARGEST_LIMIT, Page
+from tidings.domain.paging import LARGEST_LIMIT
 from tidings.engine import Engine
 from tidings.resources.outbox import OutboxFilter, ShownItem
 from tidings.resources.runs import ShownRun
-from tidings.resources.shown import ShownExecution
 from tidings.storage.access import AuditLine
+from tidings.views.executions import Execution
+from tidings.views.pages import Page
 
 One = TypeVar("One")
 
@@ -20,7 +21,7 @@ async def items_of(engine: Engine, workspace: Workspace, where: OutboxFilter | N
     return await _everything(lambda cursor: engine.outbox.list(workspace, where, limit=LARGEST_LIMIT, cursor=cursor))
 
 
-async def executions_of(engine: Engine, workspace: Workspace) -> list[ShownExecution]:
+async def executions_of(engine: Engine, workspace: Workspace) -> list[Execution]:
     return await _everything(lambda cursor: engine.executions.list(workspace, limit=LARGEST_LIMIT, cursor=cursor))
 
 
