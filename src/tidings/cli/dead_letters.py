@@ -49,7 +49,7 @@ def _print(done: "tuple[Replay, bool]") -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenDeadLetters:
     """What to start again."""
 
     ids: Annotated[list[UUID] | None, typer.Argument(metavar="ID…", help="Executions.", show_default=False)] = None
@@ -68,7 +68,7 @@ class Chosen:
 
 
 @command(app, shows=_print, answers=lambda done: with_fields(done[0], dry_run=done[1]))
-async def replay(at: Acting, chosen: Chosen) -> "tuple[Replay, bool]":
+async def replay(at: Acting, chosen: ChosenDeadLetters) -> "tuple[Replay, bool]":
     """Start failed executions again where they failed (audited). Name them, choose them by options, or say --all."""
     from tidings.resources.shown import DeadLetterFilter
 

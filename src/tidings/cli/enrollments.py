@@ -124,7 +124,7 @@ async def why(at: InWorkspace, sequence: Sequence, contact: Contact) -> "Why":
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenEnrollments:
     """One enrollment, or those of a sequence that match."""
 
     enrollment: Annotated[UUID | None, typer.Argument(metavar="ENROLLMENT", help="Its id.", show_default=False)] = None
@@ -147,47 +147,47 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedEnrollments:
     """How many have which status now; or the one that was named."""
 
     status: EnrollmentStatus
     done: "ShownEnrollment | int"
 
 
-async def _change(at: Acting, chosen: Chosen, status: EnrollmentStatus) -> Changed:
+async def _change(at: Acting, chosen: ChosenEnrollments, status: EnrollmentStatus) -> ChangedEnrollments:
     from tidings.resources.shown_enrollments import EnrollmentFilter
 
     if chosen.enrollment is not None:
-        return Changed(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
+        return ChangedEnrollments(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
     where = EnrollmentFilter(chosen.everyone, None, chosen.step, chosen.contact or None, chosen.company, chosen.tag)
     id = await find_sequence(at, chosen.sequence or "")
-    return Changed(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
+    return ChangedEnrollments(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
 
 
-def _print_changed(changed: Changed) -> None:
+def _print_changed(changed: ChangedEnrollments) -> None:
     if isinstance(changed.done, int):
         print_line(f"{changed.done:,} {changed.status}")
     else:
         _print(changed.done)
 
 
-def _answer(changed: Changed) -> object:
+def _answer(changed: ChangedEnrollments) -> object:
     return {"count": changed.done} if isinstance(changed.done, int) else changed.done
 
 
 @command(app, shows=_print_changed, answers=_answer)
-async def pause(at: Acting, chosen: Chosen) -> Changed:
+async def pause(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
     """Let nothing more leave until it is resumed: of one enrollment, or of those of a sequence that match."""
     return await _change(at, chosen, EnrollmentStatus.PAUSED)
 
 
 @command(app, shows=_print_changed, answers=_answer)
-async def resume(at: Acting, chosen: Chosen) -> Changed:
+async def resume(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
     """Let go on as planned: one enrollment, or those of a sequence that match; a time already past is due now."""
     return await _change(at, chosen, EnrollmentStatus.ACTIVE)
 
 
 @command(app, shows=_print_changed, answers=_answer, asks=lambda chosen: chosen.question())
-async def cancel(at: Acting, chosen: Chosen) -> Changed:
+async def cancel(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
     """End before the last step: one enrollment, or those of a sequence that match."""
     return await _change(at, chosen, EnrollmentStatus.CANCELLED)

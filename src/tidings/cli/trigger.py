@@ -25,7 +25,7 @@ Data = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedNow:
     """What was started, as it is now."""
 
     execution: "Execution"
@@ -33,7 +33,7 @@ class Started:
     waited: bool
 
 
-def _print(started: Started) -> None:
+def _print(started: StartedNow) -> None:
     from tidings.cli.timeline import STYLES, ended_words
 
     execution = started.execution
@@ -64,10 +64,10 @@ async def trigger(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended; exits 1 unless it completed.")] = False,
     timeout: Annotated[float, typer.Option(min=0, help="How many seconds to wait at most.")] = 60.0,
-) -> Started:
+) -> StartedNow:
     """Start one execution; workers move it."""
     from tidings.cli.timeline import wait_for
 
     started = await at.engine.executions.trigger(at.by, workflow, data, key, contact_id=contact, triggered_by="cli")
     execution = await wait_for(at.engine, at.workspace, started.id, timeout) if wait else started
-    return Started(execution, started.duplicate, wait)
+    return StartedNow(execution, started.duplicate, wait)
