@@ -19,7 +19,6 @@ ALLOWED = [
     "Campaigns",
     "Case",
     "Change",
-    "ChangedEnrollments",
     "Conflict",
     "Contact",
     "ContactName",

@@ -72,6 +72,7 @@ RED = Row(name="a", color="red", other=None)
         (Garage, [Row(best=RED, spare=None)], Garage(best=Car(name="a", color=Color.RED), spare=None)),
         (list[tuple[str, str]], [("a", "b")], [("a", "b")]),
         (list[Count], [Row(n=1), Row(n=2)], [1, 2]),
+        (set[Count], [Row(n=1), Row(n=2), Row(n=1)], {1, 2}),
         (Color | None, [Row(n=None)], None),
         (Mapping[int, str], [Row(id=1, name="a")], {1: "a"}),
         (Mapping[int, Car], [Row(id=1, **RED)], {1: Car(name="a", color=Color.RED)}),

@@ -147,47 +147,47 @@ class ChosenEnrollments:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedEnrollments:
+class StatusChange:
     """How many have which status now; or the one that was named."""
 
     status: EnrollmentStatus
     done: "Enrollment | int"
 
 
-async def _change(at: Acting, chosen: ChosenEnrollments, status: EnrollmentStatus) -> ChangedEnrollments:
+async def _change(at: Acting, chosen: ChosenEnrollments, status: EnrollmentStatus) -> StatusChange:
     from tidings.resources.enrollments import EnrollmentFilter
 
     if chosen.enrollment is not None:
-        return ChangedEnrollments(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
+        return StatusChange(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
     where = EnrollmentFilter(chosen.everyone, None, chosen.step, chosen.contact or None, chosen.company, chosen.tag)
     id = await find_sequence(at, chosen.sequence or "")
-    return ChangedEnrollments(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
+    return StatusChange(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
 
 
-def _print_changed(changed: ChangedEnrollments) -> None:
+def _print_changed(changed: StatusChange) -> None:
     if isinstance(changed.done, int):
         print_line(f"{changed.done:,} {changed.status}")
     else:
         _print(changed.done)
 
 
-def _answer(changed: ChangedEnrollments) -> object:
+def _answer(changed: StatusChange) -> object:
     return {"count": changed.done} if isinstance(changed.done, int) else changed.done
 
 
 @command(app, shows=_print_changed, answers=_answer)
-async def pause(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+async def pause(at: Acting, chosen: ChosenEnrollments) -> StatusChange:
     """Let nothing more leave until it is resumed: of one enrollment, or of those of a sequence that match."""
     return await _change(at, chosen, EnrollmentStatus.PAUSED)
 
 
 @command(app, shows=_print_changed, answers=_answer)
-async def resume(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+async def resume(at: Acting, chosen: ChosenEnrollments) -> StatusChange:
     """Let go on as planned: one enrollment, or those of a sequence that match; a time already past is due now."""
     return await _change(at, chosen, EnrollmentStatus.ACTIVE)
 
 
 @command(app, shows=_print_changed, answers=_answer, asks=lambda chosen: chosen.question())
-async def cancel(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+async def cancel(at: Acting, chosen: ChosenEnrollments) -> StatusChange:
     """End before the last step: one enrollment, or those of a sequence that match."""
     return await _change(at, chosen, EnrollmentStatus.CANCELLED)

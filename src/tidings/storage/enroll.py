@@ -1,13 +1,12 @@
 """Write what enrolling does, and what is asked of many enrollments at once. Reached from kernel/start/enroll.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -16,16 +15,20 @@ _SQL = load("enroll")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEnrollment:
-    """An enrollment by its key: which of the contact's enrollments in the sequence it is, and how it stands."""
+class FoundEnrollment(msgspec.Struct, frozen=True, kw_only=True):
+    """An enrollment of a contact in a sequence, and whether it goes on."""
 
     contact_id: UUID
     id: UUID
-    number: int
+    idempotency_key: str
     is_live: bool
     was_cancelled: bool
     """Ended before its last step, by a person or by a step that failed."""
+
+    @property
+    def number(self) -> int:
+        """Which of the contact's enrollments in the sequence it is, from 1 on."""
+        return int(self.idempotency_key.rpartition(":")[2])
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -47,8 +50,7 @@ class Choice(msgspec.Struct, frozen=True):
     tag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EnrolledChunk:
+class EnrolledChunk(msgspec.Struct, frozen=True):
     """How many contacts were looked at, where that ended, and how many of them are newly enrolled."""
 
     picked: int
@@ -89,12 +91,12 @@ async def enroll_contacts(
     return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
 
 
+@_SQL.statement
 async def insert_enrollments(
     tx: Tx,
     *,
     shard: Shard,
-    tenant: str,
-    workspace: str,
+    workspace: Workspace,
     workflow_id: UUID,
     version_id: UUID,
     frontiers: Sequence[Json],
@@ -106,67 +108,37 @@ async def insert_enrollments(
     plans: Sequence[int],
     now: datetime,
 ) -> set[UUID]:
-    """Insert those whose key is free; give their ids. `plans` says which of the frontiers is whose, from 1 on."""
-    rows = await tx.fetch(
-        _SQL["insert_enrollments"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        workflow_id=workflow_id,
-        version_id=version_id,
-        frontiers=frontiers,
-        cursor=cursor,
-        triggered_by=triggered_by,
-        ids=ids,
-        contact_ids=contact_ids,
-        numbers=numbers,
-        plans=plans,
-        now=now,
-    )
-    return {row["id"] for row in rows}
+    """Insert those whose key is free; return their ids. `plans` says which of the frontiers is whose, from 1 on."""
 
 
+@_SQL.statement
 async def enqueue_enrollments(
     tx: Tx, *, shard: Shard, lane: Lane, due_at: Sequence[datetime], ids: Sequence[UUID], plans: Sequence[int]
 ) -> None:
     """Make new enrollments due; `plans` says which of the times is whose, from 1 on."""
-    await tx.fetch(_SQL["enqueue_enrollments"], shard=shard, lane=lane, due_at=due_at, ids=ids, plans=plans)
 
 
+@_SQL.statement
 async def find_enrollments(
     tx: Tx, *, shard: Shard, workflow_id: UUID, contact_ids: Sequence[UUID]
 ) -> list[FoundEnrollment]:
     """Every enrollment that these contacts have had in a sequence."""
-    rows = await tx.fetch(_SQL["find_enrollments"], shard=shard, workflow_id=workflow_id, contact_ids=contact_ids)
-    return [
-        FoundEnrollment(
-            row["contact_id"],
-            row["id"],
-            int(row["idempotency_key"].rpartition(":")[2]),
-            row["live"],
-            row["cancelled"],
-        )
-        for row in rows
-    ]
 
 
+@_SQL.statement
 async def paused_versions(tx: Tx, *, ids: Sequence[UUID]) -> set[UUID]:
     """Those whose sequence is paused."""
-    return {row["id"] for row in await tx.fetch(_SQL["paused_versions"], ids=ids)}
 
 
+@_SQL.statement
 async def find_parked_enrollments(
     tx: Tx, *, shard: Shard, workflow_id: UUID, after: UUID, limit: int
 ) -> dict[UUID, bool]:
     """The next enrollments of a sequence, in order, and whether each waits beyond its planned time."""
-    rows = await tx.fetch(
-        _SQL["find_parked_enrollments"], shard=shard, workflow_id=workflow_id, after=after, limit=limit
-    )
-    return {row["id"]: row["parked"] for row in rows}
 
 
 async def wake_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> int:
-    """Make these due; give how many are live."""
+    """Make these due; return how many are live."""
     return len(await tx.fetch(_SQL["wake_enrollments"], shard=shard, ids=ids, now=now))
 
 
@@ -205,7 +177,6 @@ async def choose_enrollments_of_contacts(
     return {row["id"]: row["meant"] for row in rows}
 
 
+@_SQL.statement
 async def stop_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], stop: Stop | None, now: datetime) -> set[UUID]:
-    """Ask these to pause, stop or go on; give those for whom that is new."""
-    rows = await tx.fetch(_SQL["stop_enrollments"], shard=shard, ids=ids, stop=stop, now=now)
-    return {row["id"] for row in rows}
+    """Ask these to pause, stop or go on; return those for whom that is new."""

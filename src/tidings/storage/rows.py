@@ -25,15 +25,15 @@ Change = Callable[[Any], Any]
 def reader_of(returned: Any) -> Callable[["Sequence[Row]"], Any]:
     """How the rows of a statement become what its function returns.
 
-    `list[Record]` is all of them, `Mapping[Key, Record]` all by their first column, `Record | None` the first if there
-    is one, `Record` the only one, and None nothing. `Mapping[Key, list[Record]]` groups them.
+    `list[Record]` or `set[Value]` is all of them, `Mapping[Key, Record]` all by their first column, `Record | None` the
+    first if there is one, `Record` the only one, and None nothing. `Mapping[Key, list[Record]]` groups them.
     """
     origin, inner = get_origin(returned), get_args(returned)
     if returned is NoneType:
         return lambda _: None
-    if origin is list:
+    if origin in {list, set}:
         one = _record(inner[0])
-        return lambda rows: [one(row) for row in rows]
+        return (lambda rows: [one(row) for row in rows]) if origin is list else (lambda rows: {*map(one, rows)})
     if origin in {dict, Mapping}:
         return _by_first_column(inner[1])
     one = _record(returned)

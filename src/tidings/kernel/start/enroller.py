@@ -239,8 +239,7 @@ class Enroller:
             new = await enroll.insert_enrollments(
                 tx,
                 shard=shard,
-                tenant=sequence.workspace.tenant,
-                workspace=sequence.workspace.name,
+                workspace=sequence.workspace,
                 workflow_id=sequence.workflow_id,
                 version_id=sequence.version_id,
                 frontiers=times.frontiers,

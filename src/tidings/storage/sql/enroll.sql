@@ -91,8 +91,8 @@ select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
 -- contacts, who have few executions, and never from the sequence, which may have a million. A cancel holds from the
 -- moment it is asked for: nothing more can be marked, and nobody can take it back.
 select e.contact_id, e.id, e.idempotency_key,
-       e.ended_at is null and q.stop is distinct from 'cancel' as live,
-       e.status in ('failed', 'cancelled') or q.stop is not distinct from 'cancel' as cancelled
+       e.ended_at is null and q.stop is distinct from 'cancel' as is_live,
+       e.status in ('failed', 'cancelled') or q.stop is not distinct from 'cancel' as was_cancelled
   from unnest(:contact_ids::uuid[]) as t(contact_id)
   join executions e on e.shard = :shard and e.contact_id = t.contact_id
   left join queue q on q.shard = :shard and q.id = e.id
