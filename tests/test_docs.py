@@ -13,9 +13,9 @@ from tidings.resources.workflows import Workflows
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-REQUIREMENTS = (DOCS / "requirements.md").read_text()
-RULES = re.findall(r"```yaml\n(.*?)```", (DOCS / "rules.md").read_text(), re.DOTALL)
-TEXT = (DOCS / "workflows.md").read_text()
+REQUIREMENTS = (ROOT / "tests" / "requirements" / "README.md").read_text()
+RULES = re.findall(r"```yaml\n(.*?)```", (DOCS / "reference" / "rules.md").read_text(), re.DOTALL)
+TEXT = (DOCS / "reference" / "workflow-definition.md").read_text()
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]

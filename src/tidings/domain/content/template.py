@@ -3,7 +3,7 @@
 A template is untrusted. Here every limit that Liquid knows is set, and filters may not grow a value without bound;
 environment.py and filters.py do that, and kernel/render/renderer.py adds the hard limits of a process. Rendering is
 deterministic: the time is passed in. Everything prints what LiquidJS prints but for the differences in
-docs/templates.md; tests/domain/liquidjs has the facts.
+docs/reference/templates.md; tests/domain/liquidjs has the facts.
 
 `liquid` takes a third of a second to import, so it is imported by the first template that has Liquid in it.
 """
