@@ -225,3 +225,7 @@ def test_every_path_that_a_page_names_is_described(app: FastAPI) -> None:
         if not any(one.fullmatch(f"{verb} {path}") for one in known for verb in ([method] if method else VERBS))
     ]
     assert sorted(missing) == []
+
+
+def test_nothing_is_called_by_the_number_of_one_of_our_documents(app: FastAPI) -> None:
+    assert re.findall(r"(?:^|[^0-9,.])00[0-4](?:[^0-9]|$)", str(app.openapi())) == []

@@ -14,7 +14,7 @@ Json = Mapping[str, object]
 
 
 class EnrollmentStatus(StrEnum):
-    """The states of an enrollment as 003 names them."""
+    """The states of an enrollment."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -56,7 +56,7 @@ class MessageCounts:
 
 
 class LogStatus(StrEnum):
-    """What became of a step, as 003 names it."""
+    """What became of a step."""
 
     PENDING = "pending"
     COMPLETED = "completed"
