@@ -1,5 +1,6 @@
 """What a page names is there: links, headings, files, tests, commands, options, roles."""
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tests.pages import DOCS, PAGES, ROOT, USERS_PAGES, anchors, fences, name_of, prose
 from tidings.cli.app import app
+from tidings.config import Config, variable
 from tidings.domain.roles import Permission, Role, may
 
 DECISIONS = DOCS / "decisions"
@@ -75,6 +77,31 @@ def test_users_pages_say_what_a_document_is_about_and_not_its_number() -> None:
 @pytest.mark.parametrize("name", MOST_LINES)
 def test_the_first_pages_stay_short(name: str) -> None:
     assert len((ROOT / name).read_text().splitlines()) <= MOST_LINES[name]
+
+
+SCHEMA = (ROOT / "src" / "tidings" / "storage" / "schema.sql").read_text()
+OWN_COLUMNS = {"id", "shard", "tenant_id", "workspace_id"}
+"""Columns that most tables have."""
+
+
+def test_every_table_and_column_of_the_glossary_is_there() -> None:
+    rows = re.findall(r"^\|.*\| ([^|]*) \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)?)`", row)}
+
+    assert len(named) > 40
+    assert sorted(name for name in named - OWN_COLUMNS if not is_in_schema(*name.split("."))) == []
+
+
+def is_in_schema(relation: str, column: str = "") -> bool:
+    """Whether there is such a table, view or function, and its text names the column."""
+    found = re.search(rf"^create (?:table|view|function) {relation}\b(.*?);$", SCHEMA, re.MULTILINE | re.DOTALL)
+    return found is not None and (not column or re.search(rf"\b{column}\b", found[1]) is not None)
+
+
+def test_every_setting_has_its_row() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE)
+
+    assert dict(rows) == {field.name: variable(field.name) for field in dataclasses.fields(Config)}
 
 
 # Commands
