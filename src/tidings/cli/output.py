@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -59,7 +58,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
 def _narrowest(names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> int:
     """How wide a table is in which no word is broken."""
     words = [[word for text in (name, *(row[name].plain for row in cells)) for word in text.split()] for name in names]
-    return sum(max(cell_len(word) for word in column) + 3 for column in words) + 1
+    return sum(max(Text(word).cell_len for word in column) + 3 for column in words) + 1
 
 
 def _print_records(title: str, names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> None:
