@@ -1,4 +1,4 @@
-"""What the steps of sequences did, from the outbox: a line for each attempt that failed, and one for the item's end.
+"""Logs of a sequence's steps, from the outbox: a line for each failed attempt, and one for what the item has come to.
 
 Read for one enrollment, one contact or one step. A page counts messages, not attempts.
 """
@@ -151,7 +151,7 @@ def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
 
 
 def status_of(item: StepItem) -> LogStatus:
-    """What an item has come to."""
+    """What an item has come to, as the log of a step says it."""
     if item.status in SUCCESSES:
         return LogStatus.COMPLETED
     if item.status is ItemStatus.QUEUED:

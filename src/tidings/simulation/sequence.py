@@ -42,7 +42,7 @@ class SimulatedSequence:
             raise Conflict(f"sequence {name!r} was never published; simulate its draft")
         if version is not None and (published or not written.has_draft):
             return cls(name, version.version, version.settings, version.steps)
-        parse_workflow(definition_of(written.settings, written.steps))  # what could not be published is told at once
+        parse_workflow(definition_of(written.settings, written.steps))  # what could not be published is refused at once
         return cls(name, None, written.settings, written.steps)
 
     @property
@@ -61,7 +61,7 @@ class SimulatedSequence:
         return {status: words.enrollment for status, words in WORDS.items()}
 
     def audience(self, scenario: Scenario) -> Audience:
-        """Whoever is named, or else every contact."""
+        """The contacts that are named, or else every contact."""
         return scenario.contacts or Audience(all=True)
 
     def ground(self, crowd: Crowd) -> Ground:  # noqa: ARG002
