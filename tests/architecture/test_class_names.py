@@ -72,7 +72,6 @@ ALLOWED = [
     "Shape",
     "Share",
     "ShownRun",
-    "Stage",
     "Step",
     "TraceLine",
     "Unauthorized",

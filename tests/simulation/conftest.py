@@ -12,7 +12,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
-from tidings.simulation.simulate import Stage
+from tidings.simulation.simulate import SimulationStage
 from tidings.views.simulations import Simulation
 
 HOME = Workspace()
@@ -24,8 +24,8 @@ def caller() -> Caller:
 
 
 @pytest.fixture
-def stage(server: str) -> Stage:
-    return Stage(server=server)
+def stage(server: str) -> SimulationStage:
+    return SimulationStage(server=server)
 
 
 Call = tuple[datetime, str, str, tuple[tuple[str, str], ...]]

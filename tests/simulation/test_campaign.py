@@ -17,7 +17,7 @@ from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation import simulate
 from tidings.simulation.campaign import SimulatedCampaign
-from tidings.simulation.simulate import Stage
+from tidings.simulation.simulate import SimulationStage
 from tidings.views.simulations import Simulation
 
 
@@ -27,13 +27,13 @@ async def make_campaign(engine: Engine, **more: Any) -> UUID:
     return (await engine.campaigns.create(CALLER, given)).id
 
 
-async def run(engine: Engine, campaign: UUID, stage: Stage, **asked: Any) -> Simulation:
+async def run(engine: Engine, campaign: UUID, stage: SimulationStage, **asked: Any) -> Simulation:
     subject = await SimulatedCampaign.find(engine, HOME, campaign)
     return await simulate(engine, HOME, subject, Scenario(**asked), stage)
 
 
 async def test_a_simulated_run_and_a_real_one_send_the_same_at_everybodys_own_hour(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: Stage
+    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: SimulationStage
 ) -> None:
     zones = ["Europe/Berlin", "America/New_York", "Asia/Tokyo", None]
     people = [await make_contact(engine, f"p{n}", timeZone=zones[n % 4], tags=["vip"]) for n in range(8)]
@@ -53,7 +53,7 @@ async def test_a_simulated_run_and_a_real_one_send_the_same_at_everybodys_own_ho
 
 
 async def test_a_simulated_run_and_a_real_one_keep_the_same_rate(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: Stage
+    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: SimulationStage
 ) -> None:
     people = await make_contacts(engine, 12)
     campaign = await make_campaign(engine, rate=60)
@@ -66,7 +66,7 @@ async def test_a_simulated_run_and_a_real_one_keep_the_same_rate(
     assert len({at for at, *_ in real}) == 12
 
 
-async def test_a_sample_takes_as_long_as_everybody_will(engine: Engine, stage: Stage) -> None:
+async def test_a_sample_takes_as_long_as_everybody_will(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 20)
     campaign = await make_campaign(engine, rate=20)
 
@@ -78,7 +78,7 @@ async def test_a_sample_takes_as_long_as_everybody_will(engine: Engine, stage: S
 
 
 async def test_very_many_are_taken_in_steps_and_the_rate_is_kept(
-    engine: Engine, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, stage: SimulationStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.simulation.campaign.MOST_PLACES", 3)
     people = await make_contacts(engine, 30)
@@ -93,7 +93,7 @@ async def test_very_many_are_taken_in_steps_and_the_rate_is_kept(
 
 
 async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
-    engine: Engine, provider: FakeProvider, stage: Stage, sql: "asyncpg.Connection[asyncpg.Record]"
+    engine: Engine, provider: FakeProvider, stage: SimulationStage, sql: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     await make_contacts(engine, 3)
     campaign = await make_campaign(engine)
@@ -107,7 +107,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
 
 
 async def test_the_calendar_the_skipped_and_a_contact_s_message_are_told(
-    engine: Engine, clock: ManualClock, stage: Stage
+    engine: Engine, clock: ManualClock, stage: SimulationStage
 ) -> None:
     clock.time = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
     ada = await make_contact(engine, "ada")
@@ -129,7 +129,7 @@ async def test_the_calendar_the_skipped_and_a_contact_s_message_are_told(
     assert (message.at, message.payload["body"]) == (at, f"Dear Ada, this is {campaign}")
 
 
-async def test_others_than_its_audience_may_be_named(engine: Engine, stage: Stage) -> None:
+async def test_others_than_its_audience_may_be_named(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 3)
     vip = await make_contact(engine, "vip", tags=["vip"])
     campaign = await make_campaign(engine, audience={"tag": "nobody"})
@@ -139,7 +139,9 @@ async def test_others_than_its_audience_may_be_named(engine: Engine, stage: Stag
     assert (found.audience, found.sent) == (1, 1)
 
 
-async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engine: Engine, stage: Stage) -> None:
+async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(
+    engine: Engine, stage: SimulationStage
+) -> None:
     posts = [{"body": "We are open", "accounts": ["a", "b"]}, {"body": "Come in", "accounts": ["a"]}]
     campaign = await make_campaign(engine, channel="social", content={"posts": posts}, audience=None)
 
@@ -155,7 +157,7 @@ async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engin
 
 
 async def test_what_cannot_be_deployed_or_is_not_there_is_told(
-    engine: Engine, clock: ManualClock, stage: Stage
+    engine: Engine, clock: ManualClock, stage: SimulationStage
 ) -> None:
     stranger = await make_contact(engine, "stranger")
     empty = await make_campaign(engine, audience={"tag": "nobody"})

@@ -26,19 +26,21 @@ from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation import simulate
 from tidings.simulation.sequence import SimulatedSequence
-from tidings.simulation.simulate import Stage
+from tidings.simulation.simulate import SimulationStage
 from tidings.views.simulations import Simulation
 
 EVERYONE = Audience(all=True)
 
 
-async def run(engine: Engine, sequence: UUID, stage: Stage, published: bool = False, **asked: object) -> Simulation:
+async def run(
+    engine: Engine, sequence: UUID, stage: SimulationStage, published: bool = False, **asked: object
+) -> Simulation:
     subject = await SimulatedSequence.find(engine, HOME, sequence, published=published)
     return await simulate(engine, HOME, subject, Scenario(**asked), stage)  # type: ignore[arg-type]
 
 
 async def test_days_0_3_and_7_land_on_days_0_3_and_7_in_every_zone_and_across_a_change_of_the_clocks(
-    engine: Engine, clock: ManualClock, stage: Stage
+    engine: Engine, clock: ManualClock, stage: SimulationStage
 ) -> None:
     """Berlin puts its clocks forward on 29 March: nine o'clock is 08:00 UTC before and 07:00 after."""
     clock.time = datetime(2026, 3, 26, 6, 0, tzinfo=UTC)
@@ -65,7 +67,7 @@ async def test_days_0_3_and_7_land_on_days_0_3_and_7_in_every_zone_and_across_a_
 
 
 async def test_a_simulated_run_and_a_real_one_give_the_same_list_of_sends(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: Stage
+    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: SimulationStage
 ) -> None:
     zones = ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "UTC"]
     people = [await make_contact(engine, f"p{n}", timeZone=zones[n % 4], attributes={"n": n}) for n in range(8)]
@@ -87,7 +89,7 @@ async def test_a_simulated_run_and_a_real_one_give_the_same_list_of_sends(
 
 
 async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
-    engine: Engine, provider: FakeProvider, stage: Stage, sql: "asyncpg.Connection[asyncpg.Record]"
+    engine: Engine, provider: FakeProvider, stage: SimulationStage, sql: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     [somebody, *_] = await make_contacts(engine, 5)
     live = await make_sequence(engine)
@@ -102,7 +104,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
     assert provider.calls == []
 
 
-async def test_who_is_skipped_is_told_with_the_reason(engine: Engine, stage: Stage) -> None:
+async def test_who_is_skipped_is_told_with_the_reason(engine: Engine, stage: SimulationStage) -> None:
     await make_contact(engine, "ada")
     await make_contact(engine, "ben", suppressions={"email": "bounced"})
     await make_contact(engine, "cyd", consent={"email": "withdrawn"})
@@ -120,7 +122,7 @@ async def test_who_is_skipped_is_told_with_the_reason(engine: Engine, stage: Sta
     }
 
 
-async def test_the_messages_of_a_contact_are_shown_as_they_would_be(engine: Engine, stage: Stage) -> None:
+async def test_the_messages_of_a_contact_are_shown_as_they_would_be(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 10)
     ada = await make_contact(engine, "ada", attributes={"plan": "pro"})
     sequence = await make_sequence(
@@ -142,7 +144,7 @@ async def test_the_messages_of_a_contact_are_shown_as_they_would_be(engine: Engi
 
 
 async def test_a_draft_beside_a_published_version_is_simulated_unless_told_otherwise(
-    engine: Engine, stage: Stage
+    engine: Engine, stage: SimulationStage
 ) -> None:
     await make_contacts(engine, 1)
     sequence = await make_sequence(engine, step(0), step(3))
@@ -155,7 +157,7 @@ async def test_a_draft_beside_a_published_version_is_simulated_unless_told_other
     assert (published.version, published.sent) == (1, 2)
 
 
-async def test_a_paused_sequence_is_simulated_as_if_it_went_on(engine: Engine, stage: Stage) -> None:
+async def test_a_paused_sequence_is_simulated_as_if_it_went_on(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 2)
     sequence = await make_sequence(engine)
     await set_status(engine, sequence, "paused")
@@ -163,7 +165,7 @@ async def test_a_paused_sequence_is_simulated_as_if_it_went_on(engine: Engine, s
     assert (await run(engine, sequence, stage)).sent == 4
 
 
-async def test_only_those_who_match_are_enrolled(engine: Engine, stage: Stage) -> None:
+async def test_only_those_who_match_are_enrolled(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 4)
     await make_contact(engine, "vip", tags=["vip"])
     sequence = await make_sequence(engine, step(0))
@@ -173,7 +175,7 @@ async def test_only_those_who_match_are_enrolled(engine: Engine, stage: Stage) -
     assert (found.audience, found.contacts, found.sent) == (1, 1, 1)
 
 
-async def test_what_could_not_be_published_or_is_not_there_is_told(engine: Engine, stage: Stage) -> None:
+async def test_what_could_not_be_published_or_is_not_there_is_told(engine: Engine, stage: SimulationStage) -> None:
     await make_contacts(engine, 1)
     empty = (await engine.sequences.create(CALLER, "Empty")).id
     draft = await make_sequence(engine, publish=False)
@@ -188,7 +190,9 @@ async def test_what_could_not_be_published_or_is_not_there_is_told(engine: Engin
         await SimulatedSequence.find(engine, ELSEWHERE, draft)
 
 
-async def test_a_step_at_no_hour_keeps_the_time_of_enrollment(engine: Engine, clock: ManualClock, stage: Stage) -> None:
+async def test_a_step_at_no_hour_keeps_the_time_of_enrollment(
+    engine: Engine, clock: ManualClock, stage: SimulationStage
+) -> None:
     clock.time = datetime(2026, 3, 2, 14, 25, tzinfo=UTC)
     ada = await make_contact(engine)
     sequence = await make_sequence(engine, step(0), step(2))
@@ -199,7 +203,7 @@ async def test_a_step_at_no_hour_keeps_the_time_of_enrollment(engine: Engine, cl
 
 
 async def test_an_e_mail_without_a_subject_goes_out_under_the_sequence_s_name(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: Stage
+    engine: Engine, clock: ManualClock, provider: FakeProvider, stage: SimulationStage
 ) -> None:
     """As the step of the drip sequences is printed: it has no subject, and a server takes no letter without one."""
     ada = await make_contact(engine)

@@ -27,7 +27,7 @@ from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.simulation import Simulator, simulate
-from tidings.simulation.simulate import Stage
+from tidings.simulation.simulate import SimulationStage
 from tidings.simulation.workflow import SimulatedWorkflow
 
 BRANCHING: dict[str, Any] = {
@@ -58,7 +58,7 @@ async def welcome(engine: Engine, caller: Caller) -> SimulatedWorkflow:
 
 
 async def test_the_calendar_says_what_leaves_when(
-    engine: Engine, caller: Caller, clock: ManualClock, stage: Stage
+    engine: Engine, caller: Caller, clock: ManualClock, stage: SimulationStage
 ) -> None:
     subject = await welcome(engine, caller)
 
@@ -80,7 +80,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
     engine: Engine,
     caller: Caller,
     provider: FakeProvider,
-    stage: Stage,
+    stage: SimulationStage,
     sql: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     subject = await welcome(engine, caller)
@@ -96,7 +96,7 @@ async def test_nothing_leaves_and_nothing_in_the_live_tables_changes(
 
 
 async def test_a_simulated_run_and_a_real_one_send_the_same_at_the_same_times(
-    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider, stage: Stage
+    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider, stage: SimulationStage
 ) -> None:
     subject = await welcome(engine, caller)
     found = await simulate(engine, HOME, subject, Scenario(days=10, data=(ADA,)), stage)
@@ -108,7 +108,7 @@ async def test_a_simulated_run_and_a_real_one_send_the_same_at_the_same_times(
     assert len(real) == 2
 
 
-async def test_no_function_is_called_and_what_it_would_answer_decides(engine: Engine, stage: Stage) -> None:
+async def test_no_function_is_called_and_what_it_would_answer_decides(engine: Engine, stage: SimulationStage) -> None:
     subject = SimulatedWorkflow.of("score", BRANCHING)
 
     high = await simulate(engine, HOME, subject, Scenario(data=(ADA,), results={"score": {"points": 7}}), stage)
@@ -120,7 +120,7 @@ async def test_no_function_is_called_and_what_it_would_answer_decides(engine: En
     assert high.version is None
 
 
-async def test_what_would_fail_is_told_with_its_reason(engine: Engine, stage: Stage) -> None:
+async def test_what_would_fail_is_told_with_its_reason(engine: Engine, stage: SimulationStage) -> None:
     definition = {
         "entryNodeId": "wait",
         "nodes": [
@@ -140,7 +140,7 @@ async def test_what_would_fail_is_told_with_its_reason(engine: Engine, stage: St
 
 
 async def test_it_begins_when_it_is_asked_to_and_what_lies_beyond_the_days_is_under_way(
-    engine: Engine, caller: Caller, stage: Stage
+    engine: Engine, caller: Caller, stage: SimulationStage
 ) -> None:
     start = datetime(2027, 1, 1, 12, tzinfo=UTC)
     scenario = Scenario(start=start, days=2, data=(ADA,))
@@ -156,14 +156,16 @@ async def test_when_its_time_is_over_it_says_how_far_it_came(
 ) -> None:
     subject = await welcome(engine, caller)
 
-    found = await simulate(engine, HOME, subject, Scenario(data=(ADA,)), Stage(server=server, seconds=0))
+    found = await simulate(engine, HOME, subject, Scenario(data=(ADA,)), SimulationStage(server=server, seconds=0))
 
     assert not found.complete
     assert clock.time <= found.reached < found.end
     assert found.sent == 1
 
 
-async def test_bad_input_is_refused_before_anything_is_made(engine: Engine, caller: Caller, stage: Stage) -> None:
+async def test_bad_input_is_refused_before_anything_is_made(
+    engine: Engine, caller: Caller, stage: SimulationStage
+) -> None:
     subject = await welcome(engine, caller)
 
     with pytest.raises(ScenarioInvalid, match="days"):
@@ -206,7 +208,7 @@ async def test_where_no_server_can_be_started_it_says_so(engine: Engine, caller:
 
 
 async def test_a_workflow_is_triggered_for_each_contact_with_each_data(
-    engine: Engine, caller: Caller, stage: Stage
+    engine: Engine, caller: Caller, stage: SimulationStage
 ) -> None:
     people = [{"externalId": name, "name": name, "email": f"{name}@example.com"} for name in ("ada", "ben", "cyd")]
     ada, *_ = await engine.contacts.upsert_many(caller, people)
@@ -239,7 +241,7 @@ async def test_a_workflow_is_triggered_for_each_contact_with_each_data(
     ],
 )
 async def test_an_e_mail_that_fails_for_real_fails_in_the_simulation_for_the_same_reason(
-    node: dict[str, str], data: dict[str, str], reason: str, engine: Engine, caller: Caller, stage: Stage
+    node: dict[str, str], data: dict[str, str], reason: str, engine: Engine, caller: Caller, stage: SimulationStage
 ) -> None:
     nodes = [{"id": "hello", "type": "email", "to": "{{ email }}", **node}]
     subject = SimulatedWorkflow.of("welcome", {"entryNodeId": "hello", "nodes": nodes, "edges": []})

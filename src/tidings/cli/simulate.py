@@ -133,9 +133,9 @@ class Asked:
 
 async def _simulate(at: InWorkspace, subject: "Subject", scenario: "Scenario") -> "Simulation":
     from tidings.simulation import simulate
-    from tidings.simulation.simulate import Stage
+    from tidings.simulation.simulate import SimulationStage
 
-    return await simulate(at.engine, at.workspace, subject, scenario, Stage(pg_bin=at.config.pg_bin))
+    return await simulate(at.engine, at.workspace, subject, scenario, SimulationStage(pg_bin=at.config.pg_bin))
 
 
 def _print(found: "Simulation") -> None:

@@ -77,7 +77,7 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SimulationStage:
     """Where a simulation runs, and for how long: on a server of its own unless one is given."""
 
     server: str | None = None
@@ -91,12 +91,12 @@ class Stage:
 
 
 async def simulate(
-    live: Engine, workspace: Workspace, subject: Subject, scenario: Scenario, stage: Stage | None = None
+    live: Engine, workspace: Workspace, subject: Subject, scenario: Scenario, stage: SimulationStage | None = None
 ) -> Simulation:
     """Run a subject's next days; nothing leaves, and the live database is only read."""
     if problems := problems_of(scenario):
         raise ScenarioInvalid(problems)
-    stage, began = stage or Stage(), monotonic()
+    stage, began = stage or SimulationStage(), monotonic()
     audience = subject.audience(scenario)
     crowd = Crowd([], 0)
     if audience:
@@ -131,7 +131,7 @@ async def simulate(
     return simulation_of(span, scenario, subject.labels, outgoing, walks, subject.words, missing)
 
 
-def _on_jump(stage: Stage, began: float) -> OnJump:
+def _on_jump(stage: SimulationStage, began: float) -> OnJump:
     def go_on(_: object) -> bool:
         if stage.on_jump:
             stage.on_jump()

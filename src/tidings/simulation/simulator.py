@@ -12,7 +12,7 @@ from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.campaign import SimulatedCampaign
 from tidings.simulation.sequence import SimulatedSequence
-from tidings.simulation.simulate import Stage, Subject, simulate
+from tidings.simulation.simulate import SimulationStage, Subject, simulate
 from tidings.simulation.workflow import SimulatedWorkflow
 from tidings.testing.server import KeptServer
 from tidings.views.simulations import Simulation
@@ -99,5 +99,5 @@ class Simulator:
                 f"no simulation can run on this machine: {error}; run `tidings simulate` on another one"
             ) from error
 
-    def _stage(self, server: str, still: Still | None) -> Stage:
-        return Stage(server=server, seconds=LONGEST_SECONDS, on_jump=still, is_over=self._draining.is_set)
+    def _stage(self, server: str, still: Still | None) -> SimulationStage:
+        return SimulationStage(server=server, seconds=LONGEST_SECONDS, on_jump=still, is_over=self._draining.is_set)
