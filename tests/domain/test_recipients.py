@@ -4,9 +4,8 @@ from itertools import product
 
 import pytest
 
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.recipients import (
-    RULE_CHANNELS,
     Addressee,
     Audience,
     Person,
@@ -160,7 +159,7 @@ def test_a_push_goes_to_every_token_once_and_to_no_custom_number(name: str) -> N
     assert found == [Addressee("lead", "a"), Addressee("lead", "b")]
 
 
-@pytest.mark.parametrize("channel", RULE_CHANNELS)
+@pytest.mark.parametrize("channel", CONTACT_CHANNELS)
 def test_a_configuration_that_includes_nobody_reaches_nobody(channel: Channel) -> None:
     people = {who: person(who, has_address=True) for who in Audience}
 

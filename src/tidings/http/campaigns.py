@@ -10,7 +10,6 @@ from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operat
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_shapes import (
     Audience,
-    Bulk,
     Campaign,
     ChangedCampaign,
     ChangedSegment,
@@ -24,6 +23,7 @@ from tidings.http.campaign_shapes import (
     Segment,
     StartedRun,
 )
+from tidings.http.channel_words import MessageChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
@@ -58,7 +58,7 @@ async def list_campaigns(
     limit: Limit = 50,
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
-    channel: Bulk | None = None,
+    channel: MessageChannel | None = None,
 ) -> List[Campaign]:
     """The campaigns of the workspace, newest first."""
     page = await visit.engine.campaigns.list(

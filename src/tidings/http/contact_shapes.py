@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tidings.domain.channels import CONTACT_CHANNELS
 from tidings.http.shapes import AT, ID, Given, Json, ProblemPlace, Shape, example
 
 EXAMPLE_CONTACT: Json = {
@@ -48,7 +49,7 @@ class GivenContact(Given):
     tags: list[Label] | None = Field(None, max_length=100, description="These and no others.")
     attributes: Json | None = Field(None, description="Your own; templates see them as `contact.attributes.*`.")
     consent: Json | None = Field(
-        None, description="By channel (email, sms, whatsapp, push, voice): `granted` or `withdrawn`."
+        None, description=f"By channel ({', '.join(CONTACT_CHANNELS)}): `granted` or `withdrawn`."
     )
     suppressions: Json | None = Field(
         None, description="By channel: `unsubscribed`, `bounced`, `complained`, `invalid` or `manual`. Nothing is sent."

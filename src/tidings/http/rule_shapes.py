@@ -2,7 +2,7 @@
 domain/rules/event.py."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -10,9 +10,9 @@ from pydantic import Field
 from tidings.domain.flow.item import Channel
 from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.routing import RouteOutcome
+from tidings.http.channel_words import ContactChannel
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
-RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
 EXAMPLE_STEP: Json = {
     "stepOrder": 1,
@@ -94,7 +94,7 @@ class GivenRuleStep(Given):
     id: UUID | None = Field(None, description="Of a step that is there; a new one has none.")
     step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
     enabled: bool | None = None
-    channel: RuleChannel | None = Field(None, description="The rule's; it may be repeated.")
+    channel: ContactChannel | None = Field(None, description="The rule's; it may be repeated.")
     template: GivenTemplate
     delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
     send_before: GivenMoment | None = None
@@ -109,7 +109,7 @@ class GivenRule(Given):
 
     model_config = example(EXAMPLE_RULE)
     trigger: TriggerName
-    channel: RuleChannel
+    channel: ContactChannel
     audience: Audience
     enabled: bool = True
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)

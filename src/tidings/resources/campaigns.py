@@ -12,15 +12,14 @@ from uuid import UUID, uuid4
 
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import Campaign, read_campaign
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.flow.item import Channel
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
 from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
-from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit

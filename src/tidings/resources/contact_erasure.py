@@ -43,8 +43,7 @@ async def _find(kernel: Kernel, workspace: Workspace, id: UUID) -> list[ShownCon
     find = partial(
         contacts.show_contacts,
         shard=kernel.shard_of(id),
-        tenant=workspace.tenant,
-        workspace=workspace.name,
+        workspace=workspace,
         ids=[id],
     )
     return await kernel.db.persist(find, alone=True)
@@ -52,16 +51,15 @@ async def _find(kernel: Kernel, workspace: Workspace, id: UUID) -> list[ShownCon
 
 async def _erase(kernel: Kernel, caller: Caller, id: UUID, now: datetime) -> Erased | None:
     shard, entry = kernel.shard_of(id), kernel.new_id(bucket_of_id(id), now)
-    tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
     async def write(tx: Tx) -> Erased | None:
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
             return NOTHING_LEFT  # an earlier try has done it, and its answer was lost
-        erased = await contacts.erase_contact(tx, shard=shard, tenant=tenant, workspace=workspace, id=id, now=now)
+        erased = await contacts.erase_contact(tx, shard=shard, workspace=caller.workspace, id=id, now=now)
         if erased is None or erased.was_deleted:
             return erased
         await contacts.remove_contact_tags(
-            tx, shard=shard, tenant=tenant, workspace=workspace, tags=erased.tags, contact_ids=[id] * len(erased.tags)
+            tx, shard=shard, workspace=caller.workspace, tags=erased.tags, contact_ids=[id] * len(erased.tags)
         )
         await write_audit(kernel, tx, caller, [Deed("contact", id, "deleted", {}, entry)], now)
         return erased

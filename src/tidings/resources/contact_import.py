@@ -13,7 +13,8 @@ import msgspec
 
 from tidings.domain.errors import Problem
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.people.contact import SPELLINGS, ContactChange, read_contact
+from tidings.domain.people.contact import read_contact
+from tidings.domain.people.contact_fields import SPELLINGS, ContactChange
 from tidings.domain.people.contact_file import ContactFile, Line
 from tidings.kernel.kernel import Kernel
 from tidings.resources.contact_store import Change, Upserted, upsert

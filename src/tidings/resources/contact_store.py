@@ -13,7 +13,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace
-from tidings.domain.people.contact import ContactChange, Entries, contact_bucket
+from tidings.domain.people.contact import contact_bucket
+from tidings.domain.people.contact_fields import ContactChange, Entries
 from tidings.kernel.kernel import Kernel
 from tidings.resources import suppressions
 from tidings.storage import contacts
@@ -142,8 +143,7 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
     new = await contacts.insert_contacts(
         tx,
         shard=share.shard,
-        tenant=share.workspace.tenant,
-        workspace=share.workspace.name,
+        workspace=share.workspace,
         ids=[share.ids[one] for one in external_ids],
         external_ids=external_ids,
         changes=[suppressions.born(share.changes[one], share.born.get(one)) for one in external_ids],
@@ -161,8 +161,7 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
     found = await contacts.change_contacts(
         tx,
         shard=share.shard,
-        tenant=share.workspace.tenant,
-        workspace=share.workspace.name,
+        workspace=share.workspace,
         external_ids=external_ids,
         changes=[share.changes[one] for one in external_ids],
         now=share.now,
@@ -196,8 +195,7 @@ async def _write_tags(
             await write(
                 tx,
                 shard=share.shard,
-                tenant=share.workspace.tenant,
-                workspace=share.workspace.name,
+                workspace=share.workspace,
                 tags=[tag for tag, _ in pairs],
                 contact_ids=[id for _, id in pairs],
             )

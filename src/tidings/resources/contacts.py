@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from heapq import merge
-from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -19,15 +18,10 @@ import msgspec
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
-from tidings.domain.people.contact import (
-    LONGEST_EXTERNAL_ID,
-    LONGEST_TEXT,
-    ContactChange,
-    ContactReference,
-    contact_bucket,
-    read_contact,
-)
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.people.audience_filter import LEAVES, AudienceFilter, Where, both, matches
+from tidings.domain.people.contact import ContactReference, contact_bucket, read_contact
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID, LONGEST_TEXT, ContactChange
 from tidings.domain.people.contact_file import ContactFile
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
@@ -60,9 +54,11 @@ class ContactFilter:
     """A part of the name, an address, a number, the company or the external id, whatever the case of its letters."""
     external_id: str | None = None
 
-
-class _ListInShard(Protocol):
-    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int) -> Found: ...
+    @property
+    def tree(self) -> AudienceFilter:
+        """What is asked beside the external id."""
+        given = {name: getattr(self, name) for name in LEAVES if hasattr(self, name)}
+        return both(*(Where(name, value) for name, value in given.items() if value is not None))
 
 
 class Contacts:
@@ -136,8 +132,7 @@ class Contacts:
         show = partial(
             contacts.show_contacts,
             shard=self._kernel.shard_of(id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             ids=[id],
         )
         return await self._kernel.db.persist(show, alone=True)
@@ -165,9 +160,7 @@ class Contacts:
         if where.external_id is not None:
             found = await self._only(workspace, where)
             return Page([one for one in found if span.since <= one.id < span.before], None)
-        find = partial(
-            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, span=span, limit=limit + 1
-        )
+        find = partial(contacts.list_contacts, workspace=workspace, wanted=where.tree, span=span, limit=limit + 1)
         shards = await asyncio.gather(
             *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
         )
@@ -184,17 +177,14 @@ class Contacts:
         look = partial(
             contacts.find_contact,
             shard=Shard(contact_bucket(workspace, external_id) % self._kernel.shards),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             external_id=external_id,
         )
         return await self._kernel.db.persist(look, alone=True)
 
     async def _only(self, workspace: Workspace, where: ContactFilter) -> Found:
         found = await self._find(workspace, where.external_id or "")
-        if found is None or where.company not in {None, found.company} or where.status not in {None, found.status}:
-            return []
-        return [found] if where.tag is None or where.tag in found.tags else []
+        return [found] if found and matches(where.tree, found) else []
 
     async def _dated(self, change: ContactChange) -> ContactChange:
         """With the time of what was said about each channel, where none is given."""
@@ -214,10 +204,7 @@ class Contacts:
             await suppressions.lift(self._kernel, workspace, change, change.no_suppressions)
         fresh = msgspec.structs.replace(
             change,
-            email=None if change.email == before.email else change.email,
-            phone=None if change.phone == before.phone else change.phone,
-            whatsapp=None if change.whatsapp == before.whatsapp else change.whatsapp,
-            push_tokens=tuple(token for token in change.push_tokens or () if token not in before.push_tokens),
+            **{name: _new(getattr(change, name), getattr(before, name)) for name in suppressions.ADDRESS_COLUMNS},
         )
         kept = await suppressions.born_with(self._kernel, workspace, {before.external_id: fresh})
         return suppressions.born(change, kept.get(before.external_id))
@@ -273,18 +260,8 @@ def _checked(where: ContactFilter) -> ContactFilter:
     return ContactFilter(**given)
 
 
-def _list_in_shard(where: ContactFilter) -> _ListInShard:
-    """The statement whose index narrows most: a tag's, a company's, a status's."""
-    if where.tag is not None:
-        return partial(
-            contacts.list_contacts_with_tag,
-            tag=where.tag,
-            company=where.company,
-            status=where.status,
-            text=where.text,
-        )
-    if where.company is not None:
-        return partial(contacts.list_contacts_of_company, company=where.company, status=where.status, text=where.text)
-    if where.status is not None:
-        return partial(contacts.list_contacts_of_status, status=where.status, text=where.text)
-    return partial(contacts.list_contacts, text=where.text)
+def _new(given: str | Sequence[str] | None, before: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Of an address or of several, what was not there before."""
+    if given is None or isinstance(given, str):
+        return None if given == before else given
+    return tuple(one for one in given if one not in (before or ()))

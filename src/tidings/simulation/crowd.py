@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,7 +14,8 @@ from tidings.domain.content.lacks import Lack, attributes_in, lacking, lacks_of
 from tidings.domain.errors import InputInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.contact import ContactChange
+from tidings.domain.people.audience_filter import matches
+from tidings.domain.people.contact_fields import FIELDS, LIST_FIELDS, ContactChange
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.resources import contact_store
@@ -75,11 +76,7 @@ async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) 
 
 def is_in(audience: Audience, one: ShownContact) -> bool:
     """Whether a contact is in an audience, as sample_audience finds its people."""
-    company, tag = (one and one.lower() for one in (audience.company, audience.tag))
-    companies, tags = [(one.company or "").lower()], [each.lower() for each in one.tags]
-    wanted = ((company, companies), (audience.status, [one.status]), (tag, tags))
-    is_meant = audience.has_filter and all(what is None or what in among for what, among in wanted)
-    return (is_meant or one.id in audience.contact_ids) and one.id not in audience.exclude_contact_ids
+    return matches(audience.everybody, one)
 
 
 def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
@@ -98,23 +95,5 @@ async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[Sho
 
 
 def _change(one: ShownContact) -> ContactChange:
-    return ContactChange(
-        external_id=one.external_id,
-        name=one.name,
-        email=one.email,
-        phone=one.phone,
-        whatsapp=one.whatsapp,
-        company=one.company,
-        status=one.status,
-        time_zone=one.time_zone,
-        locale=one.locale,
-        push_tokens=tuple(one.push_tokens),
-        tags=tuple(one.tags),
-        attributes=one.attributes,
-        consent=_entries(one.consent),
-        suppressions=_entries(one.suppressions),
-    )
-
-
-def _entries(found: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
-    return {channel: entry for channel, entry in found.items() if isinstance(entry, Mapping)}
+    given = {name: getattr(one, name) for name in FIELDS}
+    return ContactChange(**given | {name: tuple(given[name]) for name in LIST_FIELDS})

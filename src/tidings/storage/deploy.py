@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.campaigns.run import Counts, JobStatus
+from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, counted_from
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Lane, Stop
+from tidings.storage.contact_parts import address_fields
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -216,7 +218,7 @@ class ContactItems:
     run_id: UUID
     tenant: str
     workspace: str
-    channel: str
+    channel: Channel
     provider: str
     key_head: bytes
     key_tail: bytes
@@ -243,6 +245,7 @@ async def insert_contact_items(
         id_head=id_head,
         item_tail=item_tail,
         job_ids=job_ids,
+        address_fields=address_fields(items.channel),
         now=now,
         **given,
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.people.contact import Person
+from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -54,18 +55,4 @@ def _person(row: Row, data: Mapping[str, object]) -> Person:
 
 
 def _data(row: Row) -> Mapping[str, object]:
-    return {
-        "id": str(row["id"]),
-        "externalId": row["external_id"],
-        "name": row["name"],
-        "email": row["email"],
-        "phone": row["phone"],
-        "whatsapp": row["whatsapp"],
-        "pushTokens": row["push_tokens"],
-        "company": row["company"],
-        "status": row["status"],
-        "timeZone": row["time_zone"],
-        "locale": row["locale"],
-        "tags": row["tags"],
-        "attributes": row["attributes"],
-    }
+    return {shown: row[name] for shown, name in TEMPLATE_FIELDS.items()} | {"id": str(row["id"])}

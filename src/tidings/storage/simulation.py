@@ -5,8 +5,10 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Outgoing, Walk
+from tidings.storage.contact_parts import for_filter
 from tidings.storage.contacts import ShownContact, shown_contact
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -16,7 +18,8 @@ _SQL = load("simulation")
 
 async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience) -> int:
     """How many of one shard's contacts an audience has."""
-    row = await tx.fetch_one(_SQL["count_audience"], shard=shard, **_asked(workspace, audience))
+    statement, values = for_filter(_SQL["count_audience"], audience.everybody, workspace, EVERYTHING)
+    row = await tx.fetch_one(statement, shard=shard, **values)
     return row["people"] if row else 0
 
 
@@ -24,8 +27,8 @@ async def sample_audience(
     tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, seed: int, limit: int
 ) -> Mapping[str, ShownContact]:
     """Up to so many of them by their draws, the lowest first."""
-    asked = _asked(workspace, audience)
-    rows = await tx.fetch(_SQL["sample_audience"], shard=shard, **asked, seed=str(seed), limit=limit)
+    statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING)
+    rows = await tx.fetch(statement, shard=shard, seed=str(seed), limit=limit, **values)
     return {row["draw"]: shown_contact(row) for row in rows}
 
 
@@ -68,16 +71,3 @@ async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[t
         )
         for row in rows
     ]
-
-
-def _asked(workspace: Workspace, audience: Audience) -> dict[str, object]:
-    return {
-        "tenant": workspace.tenant,
-        "workspace": workspace.name,
-        "filtered": audience.has_filter,
-        "company": audience.company,
-        "status": audience.status,
-        "tag": audience.tag,
-        "contact_ids": list(audience.contact_ids),
-        "exclude_contact_ids": list(audience.exclude_contact_ids),
-    }

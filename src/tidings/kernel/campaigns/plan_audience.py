@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import assert_never
 from uuid import UUID
 
-from tidings.domain.campaigns.campaign import JOB_TYPES, spread
+from tidings.domain.campaigns.campaign import spread
 from tidings.domain.campaigns.run import Source
+from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.kernel import crash_points
@@ -162,7 +162,7 @@ async def _write_jobs(
         run_id=run.id,
         tenant=run.tenant,
         workspace=run.workspace,
-        job_type=JOB_TYPES[run.channel],
+        job_type=run.channel.job_type,
         jobs=jobs,
         stop=stop,
         entries=[entry_of(kernel, job.id, Change.QUEUED, now) for job in jobs],

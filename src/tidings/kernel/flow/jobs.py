@@ -11,14 +11,14 @@ from uuid import UUID
 
 import structlog
 
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import Channel, ItemStatus, Payload, Reserved
+from tidings.domain.flow.item import ItemStatus, Payload, Reserved
 from tidings.domain.flow.queue import Claimed, Lane, Stop
 from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.people.contact import CONTACT, Person
-from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
 from tidings.kernel.calls.limits import hand_over, others_may_call_at, refresh_limits
 from tidings.kernel.calls.outages import left_until

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.channels import HTML_FIELDS
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.execution import Action, Deliver, Execution, Plan, decide
 from tidings.domain.flow.graph import ON_ERROR, Doer, Graph, Send
@@ -19,7 +20,7 @@ from tidings.domain.flow.lateness import Appointment, appointment_of
 from tidings.domain.flow.queue import Claimed
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
 from tidings.domain.people.contact import Person
-from tidings.domain.workflows.definition import HTML_FIELDS, parse_workflow
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.kernel import crash_points
 from tidings.kernel.calls.readiness import find_providers
 from tidings.kernel.flow.addressees import addressees_of

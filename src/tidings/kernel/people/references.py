@@ -15,7 +15,8 @@ from uuid import UUID
 from tidings.domain.errors import NotFound, Problem
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import MOST_IDS, SPELLINGS
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID, ContactReference, contact_bucket
+from tidings.domain.people.contact import ContactReference, contact_bucket
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.storage import people
