@@ -46,10 +46,12 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.waiting import Waiting
 from tidings.resources.workflows import Workflows
 from tidings.storage.define import Version
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, StoredExecution
+from tidings.storage.observe import AuditEntry, ItemFilter, StoredExecution
 from tidings.storage.resolve import FoundItem
+from tidings.views.executions import Attempt
 
 __all__ = [
+    "Attempt",
     "AuditEntry",
     "Check",
     "Deployment",
@@ -59,7 +61,6 @@ __all__ = [
     "Recipient",
     "Resolution",
     "RunView",
-    "ShownAttempt",
     "Started",
     "StoredExecution",
     "Totals",
@@ -191,7 +192,7 @@ class Engine:
         """One run with its counts."""
         return await observe.show_run(self.kernel, id)
 
-    async def item(self, id: UUID) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+    async def item(self, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
         """One item, its failed attempts, and what people did about it."""
         return await observe.show_item(self.kernel, id)
 

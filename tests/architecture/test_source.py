@@ -43,7 +43,7 @@ PUBLIC = [
 ]
 PUBLIC_OF_ENGINE = [
     *("AuditEntry", "Check", "Deployment", "Engine", "FoundItem", "ItemFilter", "Recipient", "Resolution", "RunView"),
-    *("ShownAttempt", "Started", "StoredExecution", "Totals", "Trigger", "Version", "Workspace"),
+    *("Attempt", "Started", "StoredExecution", "Totals", "Trigger", "Version", "Workspace"),
 ]
 ENGINE = {
     "define": ["name", "definition", "workspace"],

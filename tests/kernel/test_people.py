@@ -57,7 +57,7 @@ async def test_templates_conditions_and_until_see_the_contact_as_it_is_when_the_
     workflow = graph(*nodes, edges=[("wait", "ask"), ("ask", "pro"), ("ask", "free")])
     workflow["edges"][1]["condition"] = {"path": "contact.attributes.plan", "op": "equals", "value": "gold"}  # type: ignore[index]
     await engine.define("flow", workflow)
-    id = (await engine.executions.trigger(ANN, "flow", {"order": 7}, "k1", contact_id=ada)).execution.id
+    id = (await engine.executions.trigger(ANN, "flow", {"order": 7}, "k1", contact_id=ada)).id
 
     await work(engine)
     before = len(provider.calls)
@@ -148,7 +148,7 @@ async def test_without_an_address_the_item_is_skipped_and_the_walk_goes_on(
     stored = await engine.execution(id)
     assert stored.status is ExecutionStatus.COMPLETED
     shown = await engine.executions.get(ANN.workspace, id)
-    assert (shown.vars["hello"]["status"], shown.vars["hello"]["error"]) == ("skipped", reason)  # type: ignore[index]
+    assert (shown.vars["hello"]["status"], shown.vars["hello"]["error"]) == ("skipped", reason)
     await assert_kept(engine)
 
 
@@ -230,7 +230,7 @@ async def test_rule_14_a_contact_in_another_shard_is_read_there(
     provider.answer = RetryLater("busy", uses_attempt=True)
     ids = [await start_for(engine, people[shard], to_contact(), key="k1") for shard in [min(people)]]
     ids += [
-        (await engine.executions.trigger(ANN, "flow", {}, f"k{number}", contact_id=id)).execution.id
+        (await engine.executions.trigger(ANN, "flow", {}, f"k{number}", contact_id=id)).id
         for number, id in enumerate(people.values(), start=2)
         for _ in range(2)
     ]

@@ -101,7 +101,7 @@ async def test_nothing_personal_stays_wherever_it_was_written(
         "desk@example.com": [Rejected("desk does not know ada@example.com")],
     }
     started = await engine.executions.trigger(ANN, "flow", {"note": "lovelace"}, "k1", contact_id=ada)
-    id = started.execution.id
+    id = started.id
     await work(engine)
     clock.advance(hours=1)
     await work(engine)
@@ -417,4 +417,4 @@ async def test_a_deleted_contact_cannot_be_triggered_for_but_a_repeat_is_answere
     with pytest.raises(InputInvalid, match="no contact"):
         await engine.executions.trigger(ANN, "flow", {}, "k2", contact_id=ada)
 
-    assert (again.execution.id, again.duplicate) == (id, True)
+    assert (again.id, again.duplicate) == (id, True)

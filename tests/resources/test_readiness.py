@@ -159,7 +159,7 @@ async def test_an_execution_that_nobody_can_do_says_so_and_why(
     engine: Engine, unable: Engine, clock: ManualClock, sql: Sql
 ) -> None:
     await engine.workflows.create(ANN, "both", TWO_CHANNELS)
-    started = (await engine.executions.trigger(ANN, "both", {}, "k")).execution
+    started = await engine.executions.trigger(ANN, "both", {}, "k")
     fresh = await engine.executions.get(HERE, started.id)
     clock.advance(seconds=6)
     without = await engine.executions.get(HERE, started.id)

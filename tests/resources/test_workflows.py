@@ -82,7 +82,7 @@ async def test_a_changed_definition_is_a_new_version_and_old_executions_keep_the
     assert (updated.version, updated.definition, updated.updated_at) == (2, BYE, clock.time)
     assert updated.created_at == created.created_at
     assert [call.payload["body"] for call in provider.calls] == ["This is hello"]
-    assert (await engine.executions.get(caller.workspace, started.execution.id)).workflow_version == 1
+    assert (await engine.executions.get(caller.workspace, started.id)).workflow_version == 1
     versions = await engine.workflows.versions(caller.workspace, created.id)
     assert [(one.number, one.definition) for one in versions] == [(2, BYE), (1, HELLO)]
 
@@ -145,7 +145,7 @@ async def test_an_inactive_workflow_starts_nothing_but_answers_for_the_past(engi
         await engine.executions.trigger(caller, created.id, {}, "k2")
     assert (await engine.workflows.activate(caller, created.id)).active
 
-    assert (again.duplicate, again.execution.id) == (True, first.execution.id)
+    assert (again.duplicate, again.id) == (True, first.id)
     assert not (await engine.executions.trigger(caller, created.id, {}, "k2")).duplicate
 
 
@@ -175,7 +175,7 @@ async def test_a_deleted_workflow_is_gone_its_name_is_free_and_its_executions_go
         await engine.executions.trigger(caller, "welcome", {}, "k2")
     assert (await engine.workflows.list(caller.workspace)).items == []
     assert (await engine.workflows.create(caller, "welcome", BYE)).version == 1
-    shown = await engine.executions.get(caller.workspace, started.execution.id)
+    shown = await engine.executions.get(caller.workspace, started.id)
     assert (shown.status, shown.workflow_name, len(provider.calls)) == ("completed", "welcome", 1)
 
 

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import msgspec
+
+from tidings.views.view import View
+
 if TYPE_CHECKING:
     from tidings.http.shapes import Shape
 
@@ -35,6 +39,8 @@ def answer_of(value: object) -> object:
 
 def fields_of(record: object) -> dict[str, object]:
     """A record as the API answers it."""
+    if isinstance(record, View):
+        return {field.encode_name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
     show = _shows().get(type(record))
     if show:
         return show(record).model_dump(mode="json", by_alias=True)
@@ -53,17 +59,16 @@ def camel(name: str) -> str:
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, log_shapes, sequence_shapes, shapes, simulation_shapes
+    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
     from tidings.resources.access import ShownKey
     from tidings.resources.outbox import ItemDetail, ShownItem
     from tidings.resources.runs import JobEntry
     from tidings.resources.sequences import ShownSequence
-    from tidings.resources.shown import LogItem, ShownWorkflow
+    from tidings.resources.shown import ShownWorkflow
 
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
         ItemDetail: campaign_shapes.show_item,
-        LogItem: log_shapes.LogItem.model_validate,
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,

@@ -12,7 +12,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.resources.shown import Replay
+    from tidings.views.executions import Replay
 
 app = typer.Typer(help="Dead letters: executions that failed for good.", no_args_is_help=True)
 

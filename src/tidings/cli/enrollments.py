@@ -15,9 +15,9 @@ from tidings.domain.flow.ids import Workspace
 from tidings.resources.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
 
 if TYPE_CHECKING:
-    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.resources.shown_enrollments import ShownEnrollment, StepLog, Why
+    from tidings.views.pages import Page
 
 app = typer.Typer(help="Contacts on their way through sequences.", no_args_is_help=True)
 EnrollmentId = Annotated[UUID | None, typer.Argument(metavar="ENROLLMENT", help="Its id.", show_default=False)]

@@ -13,7 +13,7 @@ from tidings.domain.words import ShownStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.shown import LogLine, ShownExecution
+    from tidings.views.executions import Execution, LogLine
 
 app = typer.Typer(help="Executions: list, show, watch, stop and repeat them.", no_args_is_help=True)
 
@@ -72,7 +72,7 @@ def show(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[ShownExecution, list[LogLine]]":
+    async def work(engine: "Engine") -> "tuple[Execution, list[LogLine]]":
         return await engine.executions.get(room, execution_id), await engine.executions.log(room, execution_id)
 
     execution, log = on_database(database_url, data_dir, work)
@@ -102,7 +102,7 @@ def watch(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "ShownExecution":
+    async def work(engine: "Engine") -> "Execution":
         if not as_json:
             return await watch_live(engine, room, execution_id)
         execution = await engine.executions.get(room, execution_id)
@@ -179,7 +179,7 @@ def retry(
     _print_changed(changed, "is started again", as_json=as_json)
 
 
-def row(execution: "ShownExecution") -> dict[str, object]:
+def row(execution: "Execution") -> dict[str, object]:
     """An execution as a line of a table."""
     return {
         "id": execution.id,
@@ -193,7 +193,7 @@ def row(execution: "ShownExecution") -> dict[str, object]:
     }
 
 
-def _print_changed(execution: "ShownExecution", words: str, *, as_json: bool) -> None:
+def _print_changed(execution: "Execution", words: str, *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:

@@ -13,9 +13,9 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.domain.paging import Page
     from tidings.engine import Engine
     from tidings.resources.runs import ShownJob, ShownRun
+    from tidings.views.pages import Page
 
 app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
 

@@ -22,7 +22,7 @@ from tidings.domain.json_text import parse_json
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.shown import ShownExecution, Triggered
+    from tidings.views.executions import Execution, StartedExecution
 
 
 def trigger(
@@ -51,15 +51,15 @@ def trigger(
     given = read_data(data)
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "tuple[Triggered, ShownExecution]":
+    async def work(engine: "Engine") -> "tuple[StartedExecution, Execution]":
         from tidings.cli.timeline import wait_for
 
         started = await engine.executions.trigger(
             by, reference(workflow), given, key, contact_id=contact, triggered_by="cli"
         )
         if not wait:
-            return started, started.execution
-        return started, await wait_for(engine, by.workspace, started.execution.id, timeout)
+            return started, started
+        return started, await wait_for(engine, by.workspace, started.id, timeout)
 
     started, execution = on_database(database_url, data_dir, work)
     _print(started, execution, waited=wait, as_json=as_json)
@@ -90,7 +90,7 @@ def _read(name: str, flag: str) -> str:
         raise InputInvalid(f"{flag} @{name} cannot be read: {error}") from error
 
 
-def _print(started: "Triggered", execution: "ShownExecution", *, waited: bool, as_json: bool) -> None:
+def _print(started: "StartedExecution", execution: "Execution", *, waited: bool, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
     from tidings.cli.timeline import STYLES, ended_words
 

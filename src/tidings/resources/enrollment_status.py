@@ -7,9 +7,9 @@ from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import WORDS, ShownStatus
 from tidings.resources import why
-from tidings.resources.names import ContactName
 from tidings.resources.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, MessageCounts, ShownEnrollment
 from tidings.storage.enrollments import StepTally, StoredEnrollment
+from tidings.views.contacts import ContactName
 
 
 def shown_of(

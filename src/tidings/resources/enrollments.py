@@ -21,7 +21,6 @@ from tidings.domain.paging import (
     EVERYTHING,
     LARGEST_LIMIT,
     Created,
-    Page,
     Span,
     check_limit,
     newest_first,
@@ -56,6 +55,7 @@ from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
 from tidings.storage.enrollments import StepItem, StepTally, StoredEnrollment
+from tidings.views.pages import Page
 
 __all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
 

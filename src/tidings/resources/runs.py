@@ -25,7 +25,6 @@ from tidings.domain.paging import (
     ANY_TIME,
     DEFAULT_LIMIT,
     Created,
-    Page,
     Span,
     check_limit,
     newest_first,
@@ -46,6 +45,7 @@ from tidings.storage.items import ShownItem
 from tidings.storage.names import name_definitions
 from tidings.storage.observe import AuditEntry
 from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
+from tidings.views.pages import Page
 
 __all__ = [
     "JobEntry",

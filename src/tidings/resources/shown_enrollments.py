@@ -8,7 +8,7 @@ from uuid import UUID
 
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.words import WORDS, ShownStatus
-from tidings.storage.names import ContactName
+from tidings.views.contacts import ContactName
 
 Json = Mapping[str, object]
 

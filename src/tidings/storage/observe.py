@@ -15,6 +15,7 @@ from tidings.domain.words import ShownStatus
 from tidings.storage.database import Tx
 from tidings.storage.resolve import FoundItem, found_item
 from tidings.storage.statements import load
+from tidings.views.executions import Attempt
 
 _SQL = load("observe")
 Json = Mapping[str, object]
@@ -75,17 +76,6 @@ class ShownRun:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAttempt:
-    """An attempt that did not succeed."""
-
-    attempt: int
-    outcome: str
-    error: str
-    started_at: datetime
-    ended_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +180,9 @@ async def find_run(tx: Tx, *, shard: Shard, id: UUID) -> ShownRun | None:
     )
 
 
-async def list_attempts(tx: Tx, *, shard: Shard, item_id: UUID) -> list[ShownAttempt]:
+@_SQL.statement
+async def list_attempts(tx: Tx, *, shard: Shard, item_id: UUID) -> list[Attempt]:
     """What went wrong with one item, in order."""
-    rows = await tx.fetch(_SQL["list_attempts"], shard=shard, item_id=item_id)
-    return [
-        ShownAttempt(row["attempt"], row["outcome"], row["error"], row["started_at"], row["ended_at"]) for row in rows
-    ]
 
 
 async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[AuditEntry]:

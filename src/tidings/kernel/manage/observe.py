@@ -17,9 +17,10 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
 from tidings.storage import deploy, observe, resolve, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownAttempt, ShownRun, StoredExecution
+from tidings.storage.observe import AuditEntry, ItemFilter, ShownRun, StoredExecution
 from tidings.storage.resolve import FoundItem
 from tidings.storage.verify import Offence
+from tidings.views.executions import Attempt
 
 Result = TypeVar("Result")
 
@@ -115,11 +116,11 @@ async def list_in_doubt(kernel: Kernel, workspace: Workspace, limit: int = 50) -
     return list(merge(*shards, key=lambda item: item.id))[:limit]
 
 
-async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
     """One item, what went wrong with it, and what people did about it; or NotFound."""
     shard = kernel.shard_of(id)
 
-    async def read(tx: Tx) -> tuple[FoundItem, list[ShownAttempt], list[AuditEntry]]:
+    async def read(tx: Tx) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
         item = await resolve.find_item(tx, shard=shard, id=id)
         if item is None:
             raise NotFound(f"there is no item {id}")
