@@ -29,11 +29,11 @@ from tidings.domain.people.audience_filter import (
 )
 from tidings.domain.people.contact import addresses_of
 from tidings.engine import Engine
-from tidings.resources.contacts import ShownContact
 from tidings.storage import audience, contacts
 from tidings.storage.contact_parts import address_fields, for_filter
 from tidings.storage.database import Tx
 from tidings.storage.statements import Statement, load, load_parts
+from tidings.views.contacts import Contact
 
 VALUES: dict[str, list[object]] = {
     "company": ["Engines", "looms", "nobody"],
@@ -51,7 +51,7 @@ STATEMENTS = [("contacts", "list_contacts"), ("audience", "pick_contacts"), ("en
 STATEMENTS += [("simulation", "count_audience"), ("simulation", "sample_audience")]
 
 
-async def make_people(engine: Engine, caller: Caller) -> list[ShownContact]:
+async def make_people(engine: Engine, caller: Caller) -> list[Contact]:
     chance = random.Random(16)
     people: list[dict[str, object]] = [
         {

@@ -16,8 +16,8 @@ from tidings.domain.flow.ids import Workspace
 if TYPE_CHECKING:
     from tidings.engine import Engine
     from tidings.resources.campaigns import ShownCampaign
-    from tidings.resources.reach import AudienceCount
     from tidings.resources.runs import ShownRun
+    from tidings.views.audiences import AudienceCount
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 

@@ -14,7 +14,8 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
 from tidings.domain.people.contact_file import Columns, ContactFile, FileFormat, read_columns
 from tidings.engine import Engine
-from tidings.resources.contacts import Import, ImportReport, Rejected
+from tidings.resources.contacts import Import, ImportReport
+from tidings.views.contacts import Imported, RejectedLine
 
 PIECE = 65_536
 MOST_PRINTED = 20
@@ -23,7 +24,7 @@ _NDJSON = (".ndjson", ".jsonl")
 
 async def run_import(
     engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
-) -> tuple[ImportReport, Columns]:
+) -> tuple[Imported, Columns]:
     """Import a file, showing how far it is and writing down what is rejected; tell also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
@@ -65,7 +66,7 @@ class _Rejections:
         self._writer = csv.writer(file)
         self._writer.writerow(["line", "field", "reason"])
 
-    def __call__(self, rejected: Rejected) -> None:
+    def __call__(self, rejected: RejectedLine) -> None:
         self._writer.writerows([rejected.line, one.place, one.message] for one in rejected.problems)
 
 
@@ -78,7 +79,7 @@ def _words(report: ImportReport) -> str:
     return f"{report.lines:,} lines, {report.rejected:,} rejected"
 
 
-def print_report(report: ImportReport, columns: Columns, written: Path | None, *, as_json: bool) -> None:
+def print_report(report: Imported, columns: Columns, written: Path | None, *, as_json: bool) -> None:
     """Say what became of the lines, and what is wrong with the first of those that were rejected."""
     if as_json:
         print_json(report)

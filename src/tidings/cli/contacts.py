@@ -13,7 +13,7 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.contacts import Change, ShownContact
+    from tidings.views.contacts import Contact, ContactOutcome
 
 app = typer.Typer(help="The people to write to.", no_args_is_help=True)
 Reference = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
@@ -95,7 +95,7 @@ def update(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change what is given of a contact; null clears a field."""
+    """ContactOutcome what is given of a contact; null clears a field."""
     given, by = read_data(data), caller(tenant, workspace, actor)
     changed = on_database(database_url, data_dir, lambda engine: engine.contacts.update(by, contact, given))
     _print(changed, as_json=as_json)
@@ -119,7 +119,7 @@ def delete(
         typer.confirm(f"Erase {contact} for ever?", abort=True)
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownContact":
+    async def work(engine: "Engine") -> "Contact":
         found = await engine.contacts.get(by.workspace, contact)
         await engine.contacts.delete(by, found.id)
         return found
@@ -172,7 +172,7 @@ def import_contacts(
     raise typer.Exit(1 if report.rejected else 0)
 
 
-def _row(contact: "ShownContact") -> dict[str, object]:
+def _row(contact: "Contact") -> dict[str, object]:
     return {
         "id": contact.id,
         "external id": contact.external_id,
@@ -186,8 +186,8 @@ def _row(contact: "ShownContact") -> dict[str, object]:
     }
 
 
-def _print(contact: "ShownContact", change: "Change | None" = None, *, as_json: bool) -> None:
-    from dataclasses import fields
+def _print(contact: "Contact", change: "ContactOutcome | None" = None, *, as_json: bool) -> None:
+    from msgspec.structs import fields
 
     from tidings.cli.output import print_fields, print_json, print_line
 

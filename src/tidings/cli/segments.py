@@ -13,7 +13,7 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.segments import ShownSegment
+    from tidings.views.audiences import Segment
 
 app = typer.Typer(help="Segments: audiences under a name, looked at anew whenever they are used.", no_args_is_help=True)
 
@@ -61,7 +61,7 @@ def show(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[ShownSegment, int]":
+    async def work(engine: "Engine") -> "tuple[Segment, int]":
         found = await _find(engine, room, segment)
         return found, (await engine.segments.count(room, found.id)).matching
 
@@ -102,7 +102,7 @@ def update(
     """Change a segment's name or audience."""
     given, by = read_data(data), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownSegment":
+    async def work(engine: "Engine") -> "Segment":
         found = await _find(engine, by.workspace, segment)
         return await engine.segments.update(by, found.id, given)
 
@@ -127,7 +127,7 @@ def delete(
         typer.confirm(f"Delete segment {segment}?", abort=True)
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownSegment":
+    async def work(engine: "Engine") -> "Segment":
         found = await _find(engine, by.workspace, segment)
         await engine.segments.delete(by, found.id)
         return found
@@ -139,12 +139,12 @@ def delete(
         print_line(f"{gone.id}  {gone.name} is deleted")
 
 
-async def _find(engine: "Engine", room: Workspace, segment: str) -> "ShownSegment":
+async def _find(engine: "Engine", room: Workspace, segment: str) -> "Segment":
     named = reference(segment)
     return await (engine.segments.get(room, named) if isinstance(named, UUID) else engine.segments.find(room, named))
 
 
-def _print(segment: "ShownSegment", words: str, *, as_json: bool) -> None:
+def _print(segment: "Segment", words: str, *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import Lack
+from tidings.views.audiences import Lack
 from tidings.views.contacts import ContactName
 
 

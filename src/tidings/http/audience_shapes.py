@@ -11,21 +11,21 @@ Label = Annotated[str, Field(min_length=1, max_length=100)]
 Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
 
 
-class GivenFilter(Given):
+class GivenContactFilter(Given):
     """What must hold for a contact; all that is given."""
 
     company: str | None = Field(None, max_length=500)
     tag: Label | None = None
     status: Label | None = None
     attributes: Json | None = Field(None, description="What attributes must be: `{plan: pro, address: {city: Paris}}`.")
-    any: "list[GivenFilter] | None" = Field(None, description="Filters of which one must hold.")
-    not_: "GivenFilter | None" = Field(None, alias="not", description="What must not hold.")
-    all: "bool | list[GivenFilter] | None" = Field(
+    any: "list[GivenContactFilter] | None" = Field(None, description="Filters of which one must hold.")
+    not_: "GivenContactFilter | None" = Field(None, alias="not", description="What must not hold.")
+    all: "bool | list[GivenContactFilter] | None" = Field(
         None, description="Filters that all must hold, as two tags; or true, for everyone, where nothing else is asked."
     )
 
 
-class GivenAudience(GivenFilter):
+class GivenAudience(GivenContactFilter):
     """Whom: filters are joined by "and" and united with `contactIds`; who is excluded is left out. `{}` is refused."""
 
     contact_ids: Contacts | None = None

@@ -10,7 +10,6 @@ from tidings.domain.campaigns.run import JobStatus, RunStatus
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.http.audience_shapes import GivenAudience, GivenCampaignAudience
 from tidings.http.channel_words import MessageChannel
-from tidings.http.lack_shapes import EXAMPLE_LACK, Missing
 from tidings.http.shapes import (
     AT,
     ID,
@@ -137,19 +136,6 @@ class Campaign(Shape):
     updated_at: datetime
 
 
-class Audience(Shape):
-    """matching = reachable + withoutAddress + refused."""
-
-    model_config = example(
-        {"matching": 1000, "reachable": 990, "withoutAddress": 6, "refused": 4, "missing": [EXAMPLE_LACK]}
-    )
-    matching: int
-    reachable: int | None = Field(description="Who have an address and may be written to; null without a channel.")
-    without_address: int | None
-    refused: int | None = Field(description="Suppressed, or consent withdrawn.")
-    missing: Missing
-
-
 class GivenPreview(Given):
     """For whom; without `contactId`, for the first of the audience."""
 
@@ -198,16 +184,6 @@ class GivenSegment(ChangedSegment):
     model_config = example({"name": "vips of Acme", "audience": {"tag": "vip", "company": "Acme"}})
     name: str = Field(min_length=1, max_length=200)
     audience: GivenAudience
-
-
-class Segment(Shape):
-    """An audience under a name, looked at anew whenever it is used."""
-
-    id: UUID
-    name: str
-    audience: Json
-    created_at: datetime
-    updated_at: datetime
 
 
 class Counts(Shape):

@@ -8,12 +8,14 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.domain.flow.item import Channel
+from tidings.domain.people.contact import ADDRESS_FIELDS
 from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.routing import RouteOutcome
 from tidings.http.channel_words import ContactChannel
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+ADDRESSES = tuple(dict.fromkeys(name for names in ADDRESS_FIELDS.values() for name in names))
 EXAMPLE_STEP: Json = {
     "stepOrder": 1,
     "template": {"subject": "Your quote {{ quote.number }}", "body": "Good day {{ lead.name }}, here it is."},
@@ -53,7 +55,7 @@ EXAMPLE_DECISION: Json = {
 
 
 class GivenTemplate(Given):
-    """The message, in Liquid: an email has `subject`, `body` and `html`, a push `title` and `body`, voice `script`."""
+    """The message, in Liquid: a body with what its channel has beside it, or a script that is read out."""
 
     subject: str | None = None
     body: str | None = None
@@ -145,7 +147,7 @@ class GivenEvent(Given):
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     lead: Json | None = Field(
         None,
-        description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like. `contactId` says which contact"
+        description=f"`{'`, `'.join(ADDRESSES)}`, and whatever you like. `contactId` says which contact"
         " this is: what is not given is taken from there, and what it refuses is not sent.",
     )
     partner: Json | None = None

@@ -31,12 +31,13 @@ from tidings.kernel.people.references import find_contacts, name_audience, no_co
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.trigger import Started
 from tidings.resources.names import name_definitions
-from tidings.resources.reach import AudienceCount, count_audience, is_empty
+from tidings.resources.reach import count_audience, is_empty
 from tidings.resources.readiness import with_readiness
 from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
+from tidings.views.audiences import AudienceCount
 from tidings.views.contacts import ContactName
 from tidings.views.pages import Page
 
@@ -192,7 +193,7 @@ class Campaigns:
         shown = await self.get(workspace, id)
         if shown.channel is Channel.SOCIAL:
             posts = sum(1 for _ in shown.campaign.posts())
-            return AudienceCount(posts, posts, 0, 0)
+            return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, shown.campaign)
         sources = shown.campaign.templates.values()
         return await count_audience(self._kernel, workspace, audience, shown.channel, sources)
@@ -324,13 +325,7 @@ class Campaigns:
             raise AssertionError("only a social campaign has no audience")
         if audience.segment_id is None:
             return audience
-        find = partial(
-            campaigns.show_segment,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            id=audience.segment_id,
-            name=None,
-        )
+        find = partial(campaigns.show_segment, workspace=workspace, id=audience.segment_id, name=None)
         segment = await self._kernel.db.persist(find, alone=True)
         if segment is None:
             what = f"there is no segment {audience.segment_id} in this workspace"
@@ -385,7 +380,7 @@ def _fields(rendered: Rendered | RenderFailed) -> tuple[Mapping[str, str], str |
 
 
 def _content_id(shown: ShownCampaign) -> str:
-    """What the keys of its items name as the asset, or as the version of a voice script."""
+    """What the keys of its items name as the asset, or as the version of a script."""
     return shown.campaign.content_version or f"{shown.id}:{shown.version}"
 
 

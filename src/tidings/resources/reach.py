@@ -2,40 +2,23 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from tidings.domain.content.lacks import Lack, attributes_in, lacks_of
+from msgspec.structs import replace
+
+from tidings.domain.content.lacks import attributes_in, lacks_of
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, every_chunk
 from tidings.storage import audience as storage
+from tidings.views.audiences import AudienceCount
 
 CHUNK = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class AudienceCount:
-    """matching = reachable + without_address + refused; without a channel only the first is known."""
-
-    matching: int
-    reachable: int | None = None
-    without_address: int | None = None
-    refused: int | None = None
-    missing: Sequence[Lack] = ()
-    """Attributes that the content prints and that some of them lack."""
-
-    def __add__(self, other: "AudienceCount") -> "AudienceCount":
-        return AudienceCount(
-            self.matching + other.matching,
-            _sum(self.reachable, other.reachable),
-            _sum(self.without_address, other.without_address),
-            _sum(self.refused, other.refused),
-        )
 
 
 async def count_audience(
@@ -86,13 +69,15 @@ async def _count_shard(
             continue
         look = partial(storage.count_reachable, shard=shard, channel=channel, ids=ids)
         reach = await kernel.db.persist(look, alone=True)
-        count += AudienceCount(len(ids), reach.reachable - reach.refused, len(ids) - reach.reachable, reach.refused)
+        count += AudienceCount(
+            matching=len(ids),
+            reachable=reach.reachable - reach.refused,
+            without_address=len(ids) - reach.reachable,
+            refused=reach.refused,
+        )
     return count
 
 
 def _nobody(channel: Channel | None) -> AudienceCount:
-    return AudienceCount(0, 0, 0, 0) if channel else AudienceCount(0)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+    nothing = 0 if channel else None
+    return AudienceCount(matching=0, reachable=nothing, without_address=nothing, refused=nothing)

@@ -20,15 +20,14 @@ from tidings.domain.people.contact_fields import ContactChange, Entries, Json, S
 from tidings.domain.timing import parse_time
 from tidings.kernel.kernel import Kernel
 from tidings.storage import suppressions
-from tidings.storage.contacts import Erased, ShownContact
 from tidings.storage.suppressions import Kept
+from tidings.views.contacts import Contact
 
-Refusing = ShownContact | Erased
-HasAddresses = ContactChange | Refusing
+HasAddresses = ContactChange | Contact
 ADDRESS_COLUMNS = tuple(dict.fromkeys(name for channel in CONTACT_CHANNELS for name in channel.traits.address_fields))
 
 
-async def keep(kernel: Kernel, workspace: Workspace, contact: Refusing, now: datetime) -> None:
+async def keep(kernel: Kernel, workspace: Workspace, contact: Contact, now: datetime) -> None:
     """Remember every address over which a contact wants nothing more."""
     kept = {
         suppression_hash(workspace, channel, address): _kept(contact, channel, now)
@@ -41,7 +40,7 @@ async def keep(kernel: Kernel, workspace: Workspace, contact: Refusing, now: dat
         await kernel.db.persist(partial(suppressions.keep_suppressions, shard=shard, kept=share), alone=True)
 
 
-def _kept(contact: Refusing, channel: Channel, now: datetime) -> Kept:
+def _kept(contact: Contact, channel: Channel, now: datetime) -> Kept:
     entry = contact.suppressions.get(channel) or contact.consent.get(channel) or {}
     since = now
     with suppress(ValueError):  # an entry without a time

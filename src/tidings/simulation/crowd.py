@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import islice
 from uuid import UUID
 
-from tidings.domain.content.lacks import Lack, attributes_in, lacking, lacks_of
+from tidings.domain.content.lacks import attributes_in, lacking, lacks_of
 from tidings.domain.errors import InputInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
@@ -20,7 +20,8 @@ from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.resources import contact_store
 from tidings.storage import simulation
-from tidings.storage.contacts import ShownContact
+from tidings.views.audiences import Lack
+from tidings.views.contacts import Contact
 
 COPIED_AT_ONCE = 5_000
 
@@ -29,7 +30,7 @@ COPIED_AT_ONCE = 5_000
 class Crowd:
     """Those who are simulated, out of how many."""
 
-    people: Sequence[ShownContact]
+    people: Sequence[Contact]
     audience: int
 
 
@@ -67,14 +68,14 @@ async def draw_crowd(
     return Crowd([*people.values()][: max(scenario.sample, len(asked))], sum(counts))
 
 
-async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) -> list[ShownContact]:
+async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) -> list[Contact]:
     try:
         return [await live.contacts.get(workspace, id) for id in ids]
     except NotFound as error:
         raise InputInvalid(f"messagesOf: {error}") from error
 
 
-def is_in(audience: Audience, one: ShownContact) -> bool:
+def is_in(audience: Audience, one: Contact) -> bool:
     """Whether a contact is in an audience, as sample_audience finds its people."""
     return matches(audience.everybody, one)
 
@@ -86,7 +87,7 @@ def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
     return lacks_of(counts, len(crowd.people))
 
 
-async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:
+async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[Contact]) -> None:
     """Store them as they are, under the ids they have: templates may name them, and so may whoever asks."""
     for first in range(0, len(people), COPIED_AT_ONCE):
         some = people[first : first + COPIED_AT_ONCE]
@@ -94,6 +95,6 @@ async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[Sho
         await contact_store.upsert(scratch.kernel, workspace, changes, ids={one.external_id: one.id for one in some})
 
 
-def _change(one: ShownContact) -> ContactChange:
+def _change(one: Contact) -> ContactChange:
     given = {name: getattr(one, name) for name in FIELDS}
     return ContactChange(**given | {name: tuple(given[name]) for name in LIST_FIELDS})

@@ -1,69 +1,37 @@
 """Contacts as they are stored, changed, listed and erased. Reached from resources/contacts.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
+
+from msgspec import Struct
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import Span
 from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.domain.people.contact import SEPARATOR
 from tidings.domain.people.contact_fields import (
-    FIELDS,
     LIST_FIELDS,
     MERGED_FIELDS,
     PLAIN_FIELDS,
     ContactChange,
-    Entries,
 )
 from tidings.storage.contact_parts import for_filter
-from tidings.storage.database import Row, Tx
+from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.contacts import Contact
 
 _SQL = load("contacts")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownContact:
-    """A contact as a person sees it."""
+class Erased(Contact, frozen=True, kw_only=True):
+    """What a contact was before it was erased: something remains to be done about its tags and its refusals."""
 
-    id: UUID
-    external_id: str
-    name: str | None
-    email: str | None
-    phone: str | None
-    whatsapp: str | None
-    push_tokens: Sequence[str]
-    company: str | None
-    status: str
-    time_zone: str | None
-    locale: str | None
-    tags: Sequence[str]
-    attributes: Json
-    consent: Entries
-    suppressions: Entries
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """What a contact was, as far as something remains to be done about it."""
-
-    email: str | None
-    phone: str | None
-    whatsapp: str | None
-    push_tokens: Sequence[str]
-    consent: Entries
-    suppressions: Entries
-    tags: Sequence[str]
     was_deleted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True, kw_only=True):
     """A contact that was there: whether something is new about it, and the tags it had before."""
 
     id: UUID
@@ -117,58 +85,45 @@ async def change_contacts(
         separator=SEPARATOR,
         now=now,
     )
-    found = {row["id"]: Changed(row["id"], row["external_id"], row["old_tags"], row["changed"]) for row in rows}
+    found = {row["id"]: Changed(**row) for row in rows}
     return [*found.values()]
 
 
+@_SQL.statement
 async def add_contact_tags(
     tx: Tx, *, shard: Shard, workspace: Workspace, tags: Sequence[str], contact_ids: Sequence[UUID]
 ) -> None:
     """Let contacts be found by these tags, pair by pair."""
-    await tx.fetch(_SQL["add_contact_tags"], shard=shard, **_of(workspace), tags=tags, contact_ids=contact_ids)
 
 
+@_SQL.statement
 async def remove_contact_tags(
     tx: Tx, *, shard: Shard, workspace: Workspace, tags: Sequence[str], contact_ids: Sequence[UUID]
 ) -> None:
     """Let contacts be found no more by these tags, pair by pair."""
-    await tx.fetch(
-        _SQL["remove_contact_tags"],
-        shard=shard,
-        **_of(workspace),
-        tags=tags,
-        contact_ids=contact_ids,
-    )
 
 
-async def show_contacts(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[ShownContact]:
+@_SQL.statement
+async def show_contacts(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[Contact]:
     """Those of one shard and workspace that are there."""
-    rows = await tx.fetch(_SQL["show_contacts"], shard=shard, **_of(workspace), ids=ids)
-    return [shown_contact(row) for row in rows]
 
 
-async def find_contact(tx: Tx, *, shard: Shard, workspace: Workspace, external_id: str) -> ShownContact | None:
+@_SQL.statement
+async def find_contact(tx: Tx, *, shard: Shard, workspace: Workspace, external_id: str) -> Contact | None:
     """The contact with an external id, if there is one."""
-    row = await tx.fetch_one(_SQL["find_contact"], shard=shard, **_of(workspace), external_id=external_id)
-    return shown_contact(row) if row else None
 
 
 async def list_contacts(
     tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, span: Span, limit: int
-) -> list[ShownContact]:
+) -> list[Contact]:
     """One shard's contacts of a filter, newest first."""
     statement, values = for_filter(_SQL["list_contacts"], wanted, workspace, span)
-    rows = await tx.fetch(statement, shard=shard, limit=limit, **values)
-    return [shown_contact(row) for row in rows]
+    return [Contact(**row) for row in await tx.fetch(statement, shard=shard, limit=limit, **values)]
 
 
+@_SQL.statement
 async def erase_contact(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID, now: datetime) -> Erased | None:
-    """Remove everything about a person, and give what else must be done about it; None when it was never there."""
-    row = await tx.fetch_one(_SQL["erase_contact"], shard=shard, **_of(workspace), id=id, now=now)
-    if row is None:
-        return None
-    before = {each.name: row[f"old_{each.name}"] for each in fields(Erased) if each.name in FIELDS}
-    return Erased(**before, was_deleted=row["was_deleted"])
+    """Remove everything about a person, and return what it was; None when it was never there."""
 
 
 def _columns(changes: Sequence[ContactChange]) -> dict[str, object]:
@@ -185,11 +140,3 @@ def _of(workspace: Workspace) -> Mapping[str, str]:
 
 def _joined(texts: Sequence[str] | None) -> str | None:
     return None if texts is None else SEPARATOR.join(texts)
-
-
-def shown_contact(row: Row) -> ShownContact:
-    """A contact from the columns that every statement about one has."""
-    return ShownContact(**{name: row[name] for name in _SHOWN})
-
-
-_SHOWN = tuple(each.name for each in fields(ShownContact))

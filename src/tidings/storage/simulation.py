@@ -1,6 +1,6 @@
 """A sample of people from the live database, and what became of them in a scratch one. Reached from simulation/."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
@@ -9,11 +9,13 @@ from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Outgoing, Walk
 from tidings.storage.contact_parts import for_filter
-from tidings.storage.contacts import ShownContact, shown_contact
-from tidings.storage.database import Tx
+from tidings.storage.database import Row, Tx
+from tidings.storage.rows import reader_of
 from tidings.storage.statements import load
+from tidings.views.contacts import Contact
 
 _SQL = load("simulation")
+_READ_SAMPLE: Callable[[Sequence[Row]], Mapping[str, Contact]] = reader_of(Mapping[str, Contact])
 
 
 async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience) -> int:
@@ -25,11 +27,11 @@ async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience
 
 async def sample_audience(
     tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, seed: int, limit: int
-) -> Mapping[str, ShownContact]:
+) -> Mapping[str, Contact]:
     """Up to so many of them by their draws, the lowest first."""
     statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING)
     rows = await tx.fetch(statement, shard=shard, seed=str(seed), limit=limit, **values)
-    return {row["draw"]: shown_contact(row) for row in rows}
+    return _READ_SAMPLE(rows)
 
 
 async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Outgoing]]:

@@ -53,7 +53,7 @@ class Campaign(msgspec.Struct, frozen=True):
 
     @property
     def content_version(self) -> str | None:
-        """The version that the content itself names: a voice script's."""
+        """The version that the content itself names: a script's."""
         version = self.content.get("version")
         return None if version is None else str(version)
 

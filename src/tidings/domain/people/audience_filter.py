@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.errors import Problem
-from tidings.domain.people.contact_fields import LONGEST_LABEL, LONGEST_TEXT, WrongParts, check_json
+from tidings.domain.people.contact_fields import LONGEST_LABEL, LONGEST_TEXT, SEARCHED_FIELDS, WrongParts, check_json
 from tidings.domain.storable import UNSTORABLE, is_storable
 
 Json = Mapping[str, Any]
@@ -171,7 +171,7 @@ def _has_attributes(value: Json, attributes: object) -> bool:
 
 
 def _known_by(value: str, one: Any) -> bool:
-    known = (one.name, one.email, one.phone, one.whatsapp, one.company, one.external_id)
+    known = [getattr(one, name) for name in SEARCHED_FIELDS]
     return value.lower() in " ".join(text for text in known if text is not None).lower()
 
 

@@ -85,12 +85,8 @@ def _text(value: object, longest: int = LONGEST_TEXT) -> str:
     return text
 
 
-def _plain_text(name: str, value: object) -> Json:
-    return {name: _text(value)}
-
-
-def _label(name: str, value: object) -> Json:
-    return {name: _text(value, LONGEST_LABEL)}
+def _plain_text(longest: int) -> Callable[[str, object], Json]:
+    return lambda name, value: {name: _text(value, longest)}
 
 
 def _external_id(name: str, value: object) -> Json:
@@ -200,6 +196,11 @@ def _entry(field: str, kinds: type[Consent] | type[SuppressionReason], value: ob
     return read | ({"source": _text(found["source"])} if found.get("source") else {})
 
 
+def _words(kinds: type[StrEnum]) -> str:
+    *others, last = (f"`{one}`" for one in kinds)
+    return f"{', '.join(others)} or {last}"
+
+
 def _object(value: object) -> Json:
     if value is None:
         return {}
@@ -216,48 +217,104 @@ def _split(name: str, given: Json) -> Json:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContactField:
-    """How one field of a contact is read."""
+    """How one field of a contact is read, and what the API's description says of it."""
 
     read: Callable[[str, object], Json]
     """From its name and what is given, what of a ContactChange that is; raises ValueError or WrongParts."""
     columns: tuple[str, ...] = ()
     """What else a column of a file may be called, in small letters and without spaces."""
-    is_list: bool = False
+    longest: int = LONGEST_TEXT
+    most: int = 0
+    """Of a list, how many it may have."""
     is_merged: bool = False
     """Whether what is given goes over what is there, name by name."""
     is_for_templates: bool = True
+    is_searched: bool = False
+    """Whether people are known by it: what a list of contacts looks for a string in."""
     normal: Callable[[str], str] | None = None
     """What makes one spelling of a string, where the field has one."""
+    description: str | None = None
 
 
-def _spelled(normal: Callable[[str], str], *columns: str) -> ContactField:
-    return ContactField(_normal(normal), columns, normal=normal)
+def _string(
+    *columns: str, longest: int = LONGEST_TEXT, is_searched: bool = False, description: str | None = None
+) -> ContactField:
+    return ContactField(
+        read=_plain_text(longest), columns=columns, longest=longest, is_searched=is_searched, description=description
+    )
+
+
+def _spelled(
+    normal: Callable[[str], str], *columns: str, is_searched: bool = False, description: str | None = None
+) -> ContactField:
+    return ContactField(
+        read=_normal(normal), columns=columns, normal=normal, is_searched=is_searched, description=description
+    )
+
+
+def _strings(*columns: str, most: int, longest: int, description: str | None = None) -> ContactField:
+    return ContactField(
+        read=_texts(most, longest), columns=columns, most=most, longest=longest, description=description
+    )
+
+
+def _by_channel(word: str, kinds: type[Consent] | type[SuppressionReason], description: str) -> ContactField:
+    return ContactField(read=_entries(word, kinds), is_merged=True, is_for_templates=False, description=description)
 
 
 class ContactChange(msgspec.Struct, frozen=True):
     """What is given of one contact: None leaves a field as it is, an empty string or list clears it."""
 
-    external_id: Annotated[str | None, ContactField(_external_id)] = None
-    name: Annotated[str | None, ContactField(_plain_text, ("fullname",))] = None
-    email: Annotated[str | None, _spelled(read_email, "emailaddress", "mail")] = None
-    phone: Annotated[str | None, _spelled(read_phone, "phonenumber", "mobile")] = None
-    whatsapp: Annotated[str | None, _spelled(read_phone)] = None
-    push_tokens: Annotated[tuple[str, ...] | None, ContactField(_texts(MOST_TOKENS, LONGEST_TOKEN), is_list=True)] = (
-        None
-    )
-    company: Annotated[str | None, ContactField(_plain_text, ("organisation", "organization"))] = None
-    status: Annotated[str | None, ContactField(_label)] = None
+    external_id: Annotated[
+        str | None,
+        ContactField(
+            read=_external_id,
+            longest=LONGEST_EXTERNAL_ID,
+            is_searched=True,
+            description="The contact's id in your own system; never changes.",
+        ),
+    ] = None
+    name: Annotated[str | None, _string("fullname", is_searched=True)] = None
+    email: Annotated[str | None, _spelled(read_email, "emailaddress", "mail", is_searched=True)] = None
+    phone: Annotated[
+        str | None,
+        _spelled(
+            read_phone,
+            "phonenumber",
+            "mobile",
+            is_searched=True,
+            description="With its country's code; kept as E.164 writes it.",
+        ),
+    ] = None
+    whatsapp: Annotated[str | None, _spelled(read_phone, is_searched=True, description="A number, likewise.")] = None
+    push_tokens: Annotated[tuple[str, ...] | None, _strings(most=MOST_TOKENS, longest=LONGEST_TOKEN)] = None
+    company: Annotated[str | None, _string("organisation", "organization", is_searched=True)] = None
+    status: Annotated[
+        str | None, _string(longest=LONGEST_LABEL, description="A word of your own; `active` unless given.")
+    ] = None
     time_zone: Annotated[str | None, _spelled(read_time_zone, "tz")] = None
     locale: Annotated[str | None, _spelled(read_locale, "language")] = None
-    tags: Annotated[tuple[str, ...] | None, ContactField(_texts(MOST_TAGS, LONGEST_LABEL), ("tag",), is_list=True)] = (
-        None
-    )
-    attributes: Annotated[Json, ContactField(_attributes, is_merged=True)] = {}
-    consent: Annotated[Entries, ContactField(_entries("status", Consent), is_merged=True, is_for_templates=False)] = {}
+    tags: Annotated[
+        tuple[str, ...] | None,
+        _strings("tag", most=MOST_TAGS, longest=LONGEST_LABEL, description="These and no others."),
+    ] = None
+    attributes: Annotated[
+        Json,
+        ContactField(
+            read=_attributes,
+            is_merged=True,
+            description="Your own; templates see them as `contact.attributes.*`.",
+        ),
+    ] = {}
+    consent: Annotated[
+        Entries,
+        _by_channel("status", Consent, f"By channel ({', '.join(CONTACT_CHANNELS)}): {_words(Consent)}."),
+    ] = {}
     suppressions: Annotated[
-        Entries, ContactField(_entries("reason", SuppressionReason), is_merged=True, is_for_templates=False)
+        Entries,
+        _by_channel("reason", SuppressionReason, f"By channel: {_words(SuppressionReason)}. Nothing is sent."),
     ] = {}
     no_attributes: tuple[str, ...] = ()
     no_consent: tuple[str, ...] = ()
@@ -293,12 +350,14 @@ def camel_case(name: str) -> str:
 FIELDS = _fields()
 """The fields of a contact by name, in the order in which they are shown."""
 PLAIN_FIELDS = tuple(name for name, one in FIELDS.items() if not one.is_merged and name != "external_id")
-LIST_FIELDS = frozenset(name for name, one in FIELDS.items() if one.is_list)
+LIST_FIELDS = frozenset(name for name, one in FIELDS.items() if one.most)
 MERGED_FIELDS = tuple(name for name, one in FIELDS.items() if one.is_merged)
 TEMPLATE_FIELDS: Mapping[str, str] = {
     "id": "id",
     **{camel_case(name): name for name, one in FIELDS.items() if one.is_for_templates},
 }
 """What templates see of a contact, and the column it comes from; what is under attributes is the user's own."""
+SEARCHED_FIELDS = tuple(name for name, one in FIELDS.items() if one.is_searched)
+"""What a list of contacts looks for a string in."""
 SPELLINGS: Mapping[str, str] = {**{name: name for name in FIELDS}, **{camel_case(name): name for name in FIELDS}}
 """The fields as a body may spell them."""

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.content.lacks import Lack, lacks_of
+from tidings.domain.content.lacks import lacks_of
 from tidings.domain.flow.execution import begin
 from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
@@ -27,6 +27,7 @@ from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
 from tidings.storage.enroll import EnrolledChunk, Entrance, FoundEnrollment
 from tidings.storage.load import frontier_to_json
+from tidings.views.audiences import Lack
 
 CHUNK = 10_000
 """Contacts in one transaction: some tenths of a second."""

@@ -71,7 +71,7 @@ c.attributes @> :value::jsonb
 
 -- part: text_is
 -- Somewhere in what people are known by.
-strpos(lower(concat_ws(' ', c.name, c.email, c.phone, c.whatsapp, c.company, c.external_id)), lower(:value::text)) > 0
+strpos(lower(concat_ws(' ', c.external_id, c.name, c.email, c.phone, c.whatsapp, c.company)), lower(:value::text)) > 0
 
 -- part: id_is
 c.id = any(:value::uuid[])

@@ -94,19 +94,21 @@ select {contact_columns}
  limit :limit;
 
 -- name: erase_contact
--- Removes everything about a person; the row stays, because what was sent to it counts. Says what it refused, and where.
+-- Removes everything about a person; the row stays, because what was sent to it counts. Returns what it was.
 with old as materialized (
-    select id, tags, email, phone, whatsapp, push_tokens, consent, suppressions, deleted_at
-      from contacts
-     where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace
+    -- Of one that was deleted before nothing is left, and its external id reads as empty.
+    select {contact_columns}, c.deleted_at
+      from contacts c
+     where c.shard = :shard and c.id = :id and c.tenant_id = :tenant and c.workspace_id = :workspace
        for update
+),
+erased as (
+    update contacts c
+       set external_id = null, name = null, email = null, phone = null, whatsapp = null, push_tokens = '{}',
+           company = null, status = 'deleted', time_zone = null, locale = null, tags = '{}', attributes = '{}',
+           consent = '{}', suppressions = '{}', updated_at = coalesce(o.deleted_at, :now),
+           deleted_at = coalesce(o.deleted_at, :now)
+      from old o
+     where c.shard = :shard and c.id = o.id
 )
-update contacts c
-   set external_id = null, name = null, email = null, phone = null, whatsapp = null, push_tokens = '{}', company = null,
-       status = 'deleted', time_zone = null, locale = null, tags = '{}', attributes = '{}', consent = '{}',
-       suppressions = '{}', updated_at = coalesce(o.deleted_at, :now), deleted_at = coalesce(o.deleted_at, :now)
-  from old o
- where c.shard = :shard and c.id = o.id
-returning c.id, o.tags as old_tags, o.email as old_email, o.phone as old_phone, o.whatsapp as old_whatsapp,
-          o.push_tokens as old_push_tokens, o.consent as old_consent, o.suppressions as old_suppressions,
-          o.deleted_at is not null as was_deleted;
+select {contact_columns}, c.deleted_at is not null as was_deleted from old c;

@@ -7,7 +7,7 @@ select count(*) as people
 -- name: sample_audience
 -- Some of them, as if drawn by lot: whoever has the lowest draws of every shard together is drawn from all of them. The
 -- same seed draws the same people, whatever else is in the table. It reads them all and keeps a few.
-select {contact_columns}, md5(c.id::text || :seed) as draw
+select md5(c.id::text || :seed) as draw, {contact_columns}
   from {found}
    and {matching}
  order by draw
