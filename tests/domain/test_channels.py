@@ -11,7 +11,7 @@ from tidings.domain.people.contact import addresses_of, lack_of, most_addresses
 from tidings.domain.people.contact_fields import FIELDS, MOST_TOKENS
 
 SCHEMA = files("tidings.storage").joinpath("schema.sql").read_text()
-_TABLE_OR_LIST = re.compile(r"^create table (\w+)|\bchannel in \(([^)]*)\)", re.MULTILINE)
+_TABLE_OR_LIST = re.compile(r"^(?:create|alter) table (\w+)|\bchannel in \(([^)]*)\)", re.MULTILINE)
 
 
 def channels_checked() -> dict[str, set[str]]:

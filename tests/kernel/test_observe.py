@@ -105,7 +105,8 @@ async def test_verify_names_the_rows_that_break_a_promise(
 
 @pytest.mark.parametrize("name", CONTRACT)
 async def test_verify_misses_every_constraint_of_the_contract(engine: Engine, sql: Sql, name: str) -> None:
-    await sql.execute(f"alter table {name.partition('_')[0]} drop constraint {name}")
+    table = await sql.fetchval("select conrelid::regclass::text from pg_constraint where conname = $1", name)
+    await sql.execute(f"alter table {table} drop constraint {name}")
 
     [contract] = [check for check in await engine.verify() if check.name == "contract"]
 

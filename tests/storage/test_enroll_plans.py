@@ -40,19 +40,19 @@ SOME = {"since": FIRST} | {
     "made_by": "2027-01-01",
 }
 PAGES: list[tuple[str, str, str, Mapping[str, str], int, int]] = [
-    ("enroll", "find_parked_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
-    ("enroll", "choose_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
-    ("enrollments", "list_enrollments", "executions_enrolled", {"before": LAST}, 50, 900),
-    ("enrollments", "list_step_items_of_step", "outbox_step", {"before": LAST, "step_id": "step"}, 50, 600),
+    ("enroll", "find_parked_enrollments", "idx_executions_workflow_id", {"after": FIRST}, 50, 600),
+    ("enroll", "choose_enrollments", "idx_executions_workflow_id", {"after": FIRST}, 50, 600),
+    ("enrollments", "list_enrollments", "idx_executions_workflow_id", {"before": LAST}, 50, 900),
+    ("enrollments", "list_step_items_of_step", "idx_channel_outbox_node", {"before": LAST, "step_id": "step"}, 50, 600),
 ]
 """File, statement, the index that must be used, values, rows, and the most buffers."""
 PICKS: list[tuple[AudienceFilter, str, int, int]] = [
-    (EVERYONE, "contacts_listed", 50, 200),
-    (Where("company", "Company 7"), "contacts_company", 20, 200),
-    (Where("status", "status 1"), "contacts_status", 50, 200),
+    (EVERYONE, "idx_contacts_listed", 50, 200),
+    (Where("company", "Company 7"), "idx_contacts_company", 20, 200),
+    (Where("status", "status 1"), "idx_contacts_status", 50, 200),
     (Where("tag", "TAG 7"), "contact_tags_pkey", 20, 300),
     (both(Where("tag", "TAG 7"), AnyOf((Where("tag", "tag 7"), Where("tag", "x")))), "contact_tags_pkey", 20, 300),
-    (both(Where("company", "Company 7"), Not(Where("tag", "x"))), "contacts_company", 20, 200),
+    (both(Where("company", "Company 7"), Not(Where("tag", "x"))), "idx_contacts_company", 20, 200),
 ]
 """Filter, the index that must be used, rows, and the most buffers."""
 BY_ID = [

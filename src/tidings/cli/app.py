@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings import __version__
 from tidings.cli import (
     campaigns,
     contacts,
@@ -30,6 +29,8 @@ from tidings.cli import (
     workflows,
 )
 from tidings.cli.options import AsJson, config_from
+from tidings.extras import require_extra
+from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.demo.summary import Summary
@@ -88,6 +89,7 @@ def demo(
     """Send to some thousands, kill a worker half-way, and prove that nobody was written to twice or left out."""
     from tidings.demo import run_demo
 
+    require_extra("demo")
     raise typer.Exit(run_demo(people, write=_print_summary if as_json else None, pg_bin=config_from().pg_bin))
 
 

@@ -25,11 +25,11 @@ from tidings.views.executions import Attempt
 Result = TypeVar("Result")
 
 CONTRACT = (
-    "outbox_status_check",
-    "outbox_skipped_status_check",
-    "outbox_idempotency_key",
-    "outbox_idempotency_key_check",
-    "outbox_in_doubt_check",
+    "channel_outbox_status_check",
+    "channel_outbox_skipped_status_check",
+    "channel_outbox_idempotency_key",
+    "channel_outbox_idempotency_key_check",
+    "channel_outbox_in_doubt_check",
     "executions_idempotency_key",
     "jobs_terminal_check",
     "runs_planned_check",
