@@ -51,9 +51,10 @@ from tidings.http.shapes import (
 )
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
-from tidings.views.audiences import AudienceCount, Segment
+from tidings.views.campaigns import AudienceCount
 from tidings.views.contacts import Contact, Imported
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.segments import Segment
 from tidings.views.view import View
 
 Like = type[Shape] | type[View]

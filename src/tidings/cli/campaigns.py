@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.engine import Engine
     from tidings.resources.campaigns import ShownCampaign
     from tidings.resources.runs import ShownRun
-    from tidings.views.audiences import AudienceCount
+    from tidings.views.campaigns import AudienceCount
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 

@@ -49,10 +49,12 @@ from tidings.client.errors import (
 )
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
-from tidings.views.audiences import AudienceCount, Lack, Segment
+from tidings.views.campaigns import AudienceCount
 from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.lacks import Lack
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.segments import Segment
 
 __all__ = [
     "ApiError",

@@ -18,7 +18,7 @@ from tidings.domain.flow.item import SUCCESSES, Channel, ItemStatus
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import Audience
 from tidings.domain.timing import problem_of_moment
-from tidings.views.audiences import Lack
+from tidings.views.lacks import Lack
 
 MOST_DAYS = 3_660
 MOST_SAMPLED = 100_000

@@ -27,8 +27,9 @@ from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.kernel.start.trigger import Started
-from tidings.views.audiences import AudienceCount, Segment
+from tidings.views.campaigns import AudienceCount
 from tidings.views.pages import Page
+from tidings.views.segments import Segment
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {

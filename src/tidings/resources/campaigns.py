@@ -37,7 +37,7 @@ from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
-from tidings.views.audiences import AudienceCount
+from tidings.views.campaigns import AudienceCount
 from tidings.views.contacts import ContactName
 from tidings.views.pages import Page
 

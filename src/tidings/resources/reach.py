@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from msgspec.structs import replace
-
 from tidings.domain.content.lacks import attributes_in, lacks_of
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
@@ -16,9 +14,21 @@ from tidings.domain.people.audience import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, every_chunk
 from tidings.storage import audience as storage
-from tidings.views.audiences import AudienceCount
+from tidings.views.campaigns import AudienceCount
 
 CHUNK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """How many were looked at, have an address and may not be written to; the last two only with a channel."""
+
+    matching: int = 0
+    addressed: int = 0
+    refused: int = 0
+
+    def __add__(self, other: "_Counted") -> "_Counted":
+        return _Counted(self.matching + other.matching, self.addressed + other.addressed, self.refused + other.refused)
 
 
 async def count_audience(
@@ -29,8 +39,17 @@ async def count_audience(
     shards = await asyncio.gather(
         *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())
     )
-    counted = sum(shards, _nobody(channel))
-    return replace(counted, missing=lacks_of(lacking.counts, counted.matching))
+    counted = sum(shards, _Counted())
+    missing = lacks_of(lacking.counts, counted.matching)
+    if channel is None:
+        return AudienceCount(matching=counted.matching, missing=missing)
+    return AudienceCount(
+        matching=counted.matching,
+        reachable=counted.addressed - counted.refused,
+        without_address=counted.matching - counted.addressed,
+        refused=counted.refused,
+        missing=missing,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +78,15 @@ async def _count_shard(
     channel: Channel | None,
     now: datetime,
     lacking: Lacking,
-) -> AudienceCount:
-    count = _nobody(channel)
+) -> _Counted:
+    counted = _Counted()
     async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=CHUNK):
         ids = [one.id for one in chunk.people]
         lacking.counts.update(await count_lacking(kernel, shard, ids, lacking.paths))
         if channel is None or not ids:
-            count += replace(_nobody(channel), matching=len(ids))
+            counted += _Counted(len(ids))
             continue
         look = partial(storage.count_reachable, shard=shard, channel=channel, ids=ids)
         reach = await kernel.db.persist(look, alone=True)
-        count += AudienceCount(
-            matching=len(ids),
-            reachable=reach.reachable - reach.refused,
-            without_address=len(ids) - reach.reachable,
-            refused=reach.refused,
-        )
-    return count
-
-
-def _nobody(channel: Channel | None) -> AudienceCount:
-    nothing = 0 if channel else None
-    return AudienceCount(matching=0, reachable=nothing, without_address=nothing, refused=nothing)
+        counted += _Counted(len(ids), reach.reachable, reach.refused)
+    return counted

@@ -16,8 +16,9 @@ from tidings.kernel.people.references import NamedAudience, name_audience
 from tidings.resources.reach import count_audience
 from tidings.storage import campaigns, resolve
 from tidings.storage.database import Tx
-from tidings.views.audiences import AudienceCount, Segment
+from tidings.views.campaigns import AudienceCount
 from tidings.views.pages import Page
+from tidings.views.segments import Segment
 
 __all__ = ["Segments", "together"]
 

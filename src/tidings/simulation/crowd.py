@@ -20,8 +20,8 @@ from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.resources import contact_store
 from tidings.storage import simulation
-from tidings.views.audiences import Lack
 from tidings.views.contacts import Contact
+from tidings.views.lacks import Lack
 
 COPIED_AT_ONCE = 5_000
 

@@ -15,7 +15,7 @@ from tidings.domain.paging import Span
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import Statement, load
-from tidings.views.audiences import Segment
+from tidings.views.segments import Segment
 
 _SQL = load("campaigns")
 Json = Mapping[str, object]

@@ -155,6 +155,6 @@ def _parse(name: str, source: str, parts: Mapping[str, str] | None = None) -> St
 
 def _filled(source: str, parts: Mapping[str, str]) -> str:
     def fill(match: re.Match[str]) -> str:
-        return match[0] if match[1] is None else parts.get(match[1]) or load_parts()[match[1]]
+        return match[0] if match[1] is None else _filled(parts.get(match[1]) or load_parts()[match[1]], parts)
 
     return _PLACE.sub(fill, source)

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from tidings.domain.content.template import has_path, required_variables
 from tidings.domain.errors import TemplateInvalid
 from tidings.domain.people.contact import CONTACT
-from tidings.views.audiences import Lack
+from tidings.views.lacks import Lack
+
+__all__ = ["Lack", "attributes_in", "hint_of", "lacking", "lacks_of"]
 
 ATTRIBUTES = f"{CONTACT}.attributes."
 """All else that templates see of a contact is there, if only as null."""

@@ -27,7 +27,7 @@ from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
 from tidings.storage.enroll import EnrolledChunk, Entrance, FoundEnrollment
 from tidings.storage.load import frontier_to_json
-from tidings.views.audiences import Lack
+from tidings.views.lacks import Lack
 
 CHUNK = 10_000
 """Contacts in one transaction: some tenths of a second."""

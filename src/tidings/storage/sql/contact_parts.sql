@@ -1,9 +1,12 @@
 -- Parts of statements about contacts, each said once: {name} in a statement stands for the part of that name.
 -- found… are ways to find contacts, each along one index; …_is and the like are what a filter asks of contact c.
 
--- part: contact_columns
+-- part: contact_fields
 c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale,
-c.tags, c.attributes, c.consent, c.suppressions, c.created_at, c.updated_at
+c.tags, c.attributes, c.consent, c.suppressions
+
+-- part: contact_columns
+{contact_fields}, c.created_at, c.updated_at
 
 -- part: given_arrays
 -- What is given of contacts, as arrays: null leaves a field as it is, an empty string clears it.
