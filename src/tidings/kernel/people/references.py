@@ -49,7 +49,7 @@ async def _look(
     kernel: Kernel, workspace: Workspace, named: Collection[ContactReference]
 ) -> Mapping[ContactReference, NamedContact]:
     shares = _in_their_shards(kernel, workspace, named)
-    look = partial(people.find_named_contacts, tenant=workspace.tenant, workspace=workspace.name)
+    look = partial(people.find_named_contacts, workspace=workspace)
     found = await asyncio.gather(
         *(
             kernel.db.persist(partial(look, shard=shard, ids=[*one.ids], external_ids=[*one.external_ids]), alone=True)
