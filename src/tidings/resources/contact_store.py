@@ -141,7 +141,7 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
 
 
 async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
-    """ContactOutcome those that are there; the others are not in the answer."""
+    """Change those that are there; the others are not in the answer."""
     if not external_ids:
         return {}
     found = await contacts.change_contacts(

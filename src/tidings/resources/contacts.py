@@ -75,7 +75,7 @@ class Contacts:
         return await self.get(caller.workspace, made.id), made.change
 
     async def update(self, caller: Caller, contact: ContactReference, given: object) -> Contact:
-        """ContactOutcome what is given of a contact; its external id stays for ever."""
+        """Change what is given of a contact; its external id stays for ever."""
         before = await self.get(caller.workspace, contact)
         id = before.id
         change = await self._dated(_read(given))
