@@ -13,7 +13,7 @@ from tidings.domain.people.audience_filter import (
     AllOf,
     AnyOf,
     AudienceFilter,
-    Named,
+    NamedContacts,
     Not,
     Where,
     both,
@@ -45,8 +45,8 @@ def contact(**given: Any) -> Any:
         (AnyOf((VIP, NEW)), True),
         (Not(NEW), True),
         (Not(AllOf((VIP, ACME))), False),
-        (Named((ADA, BOB)), True),
-        (Named((BOB,)), False),
+        (NamedContacts((ADA, BOB)), True),
+        (NamedContacts((BOB,)), False),
         (Where("attributes", {"plan": "pro"}), True),
         (Where("attributes", {"plan": "Pro"}), False),
         (Where("attributes", {"plan": "pro", "seats": 3.0}), True),
@@ -84,7 +84,7 @@ def test_contacts_are_found_by_what_narrows_most() -> None:
     assert found_by(both(ACTIVE, ACME, VIP)) is VIP
     assert found_by(both(ACTIVE, ACME)) is ACME
     assert found_by(ACTIVE) is ACTIVE
-    assert found_by(both(VIP, Named((ADA,)))) == Named((ADA,))
+    assert found_by(both(VIP, NamedContacts((ADA,)))) == NamedContacts((ADA,))
     assert found_by(EVERYONE) is None
     assert found_by(AnyOf((VIP, NEW))) is None, "not everybody who is meant has one of the tags"
     assert found_by(Not(VIP)) is None
@@ -117,8 +117,8 @@ def test_named_and_excluded_contacts_join_the_tree() -> None:
     audience, _ = read_audience({"tag": "VIP", "contactIds": [str(ADA)], "excludeContactIds": [str(BOB)]})
 
     assert audience.filter == VIP
-    assert audience.everybody == AllOf((AnyOf((VIP, Named((ADA,)))), Not(Named((BOB,)))))
-    assert Audience(contact_ids=(ADA,)).everybody == Named((ADA,))
+    assert audience.everybody == AllOf((AnyOf((VIP, NamedContacts((ADA,)))), Not(NamedContacts((BOB,)))))
+    assert Audience(contact_ids=(ADA,)).everybody == NamedContacts((ADA,))
     assert Audience(contact_ids=(ADA,)).filter == NOBODY
 
 

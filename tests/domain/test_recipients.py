@@ -8,7 +8,7 @@ from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.recipients import (
     Addressee,
     Audience,
-    Person,
+    EventPerson,
     RecipientConfig,
     Unreachable,
     read_person,
@@ -22,7 +22,7 @@ CUSTOM_PHONES = ("+442071838759", "+442071838750")
 BOOLEANS = (False, True)
 
 
-def person(who: Audience, *, has_address: bool) -> Person:
+def person(who: Audience, *, has_address: bool) -> EventPerson:
     return read_person({"email": EMAILS[who], "phone": PHONES[who]} if has_address else {"name": "Somebody"})
 
 

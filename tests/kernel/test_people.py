@@ -30,7 +30,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Fence, ItemId, OwnerId, Planned
 from tidings.domain.flow.outcome import Accepted, RetryLater
 from tidings.domain.flow.provider import Keyed
-from tidings.domain.people.contact import Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.engine import Engine, Trigger
 from tidings.kernel.kernel import Limits
 from tidings.kernel.people.contacts import Consents, load_people
@@ -175,14 +175,14 @@ async def test_what_is_for_others_is_sent_whatever_the_contact_refuses(
 
 
 def test_a_person_refuses_by_channel_and_a_deleted_one_refuses_everything() -> None:
-    person = Person(UUID(int=1), {}, {"sms": {"status": "withdrawn"}}, {"email": {"reason": "bounced"}})
+    person = LoadedContact(UUID(int=1), {}, {"sms": {"status": "withdrawn"}}, {"email": {"reason": "bounced"}})
 
     assert {channel: person.refusal(channel) for channel in CONTACT_CHANNELS} == {
         Channel.EMAIL: "suppressed: bounced",
         Channel.SMS: "consent withdrawn",
         **dict.fromkeys((Channel.WHATSAPP, Channel.PUSH, Channel.VOICE)),
     }
-    assert Person(UUID(int=1), {}, {}, {}, is_deleted=True).refusal(Channel.PUSH) == "the contact was deleted"
+    assert LoadedContact(UUID(int=1), {}, {}, {}, is_deleted=True).refusal(Channel.PUSH) == "the contact was deleted"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tidings.domain.people.audience_filter import (
     AllOf,
     AnyOf,
     AudienceFilter,
-    Named,
+    NamedContacts,
     Not,
     Where,
     both,
@@ -77,7 +77,7 @@ def random_filter(chance: random.Random, ids: Iterable[UUID], depth: int = 3) ->
         leaf = chance.choice([*LEAVES])
         return Where(leaf, chance.choice(VALUES[leaf]))
     if kind == 3:
-        return Named(tuple(chance.sample([*ids], 10)))
+        return NamedContacts(tuple(chance.sample([*ids], 10)))
     if kind == 4:
         return Not(random_filter(chance, ids, depth - 1))
     join = AnyOf if kind == 5 else AllOf
@@ -115,7 +115,7 @@ async def test_the_database_finds_whom_the_filter_means(engine: Engine, caller: 
     drivers = {type(found_by(one)) for one in trees}
 
     assert len(people) == 79
-    assert drivers == {Where, Named, type(None)}
+    assert drivers == {Where, NamedContacts, type(None)}
     for wanted in [EVERYONE, NOBODY, *every, *map(Not, every), *trees]:
         meant = {one.id for one in people if matches(wanted, one)}
         assert await found_in(engine, caller, wanted) == [meant, meant], wanted
@@ -123,12 +123,12 @@ async def test_the_database_finds_whom_the_filter_means(engine: Engine, caller: 
 
 def shapes() -> list[Statement]:
     """Every way to find contacts, with every leaf beside it."""
-    rest = AnyOf((*(Where(leaf, values[0]) for leaf, values in VALUES.items()), Not(Named((UUID(int=1),)))))
+    rest = AnyOf((*(Where(leaf, values[0]) for leaf, values in VALUES.items()), Not(NamedContacts((UUID(int=1),)))))
     ways: list[AudienceFilter] = [
         EVERYONE,
         *(Where(leaf, VALUES[leaf][0]) for leaf, one in LEAVES.items() if one.finds),
     ]
-    ways += [Named((UUID(int=1),))]
+    ways += [NamedContacts((UUID(int=1),))]
     return [
         for_filter(load(file)[name], both(way, rest), Workspace(), EVERYTHING)[0]
         for file, name in STATEMENTS

@@ -25,7 +25,7 @@ from tests.storage.test_plans import (
     parts,
     whole_reads,
 )
-from tidings.domain.people.audience_filter import EVERYONE, AnyOf, AudienceFilter, Named, Not, Where, both
+from tidings.domain.people.audience_filter import EVERYONE, AnyOf, AudienceFilter, NamedContacts, Not, Where, both
 from tidings.storage.statements import load
 
 DRIP = "00000000-0000-7001-8000-00000000d719"
@@ -129,7 +129,7 @@ async def test_the_next_contacts_of_a_filter_cost_what_they_are(crowd: Sql) -> N
 
 async def test_named_contacts_are_found_by_their_ids(crowd: Sql) -> None:
     chosen = await crowd.fetchval(f"select array_agg({ID}) from generate_series(521, 2501, 20) g")
-    statement, values = narrowed(load("audience")["pick_contacts"], Named(tuple(chosen)))
+    statement, values = narrowed(load("audience")["pick_contacts"], NamedContacts(tuple(chosen)))
     ids = {"ids": "{" + ",".join(map(str, chosen)) + "}"}
 
     for mode in MODES:

@@ -20,7 +20,7 @@ from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFo
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
-from tidings.domain.people.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
+from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
 from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
@@ -335,7 +335,9 @@ class Campaigns:
             raise CampaignInvalid([Problem(f"audience.{one.place}", one.message) for one in problems])
         return inside
 
-    async def _somebody(self, workspace: Workspace, campaign: Campaign, named: ContactReference | None) -> Person:
+    async def _somebody(
+        self, workspace: Workspace, campaign: Campaign, named: ContactReference | None
+    ) -> LoadedContact:
         """The contact that was asked for, or the first of the audience."""
         if named is None:
             id = await self._first(workspace, await self.audience_of(workspace, campaign))
@@ -355,7 +357,7 @@ class Campaigns:
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
     async def _render(
-        self, shown: ShownCampaign, templates: Sequence[Mapping[str, str]], person: Person | None
+        self, shown: ShownCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
     ) -> Sequence[Rendered | RenderFailed]:
         now = await self._kernel.clock.now()
         data = _data(shown) | ({CONTACT: person.data} if person else {})
@@ -371,7 +373,7 @@ class Campaigns:
         ]
 
 
-def _name_of(person: Person) -> ContactName:
+def _name_of(person: LoadedContact) -> ContactName:
     return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 

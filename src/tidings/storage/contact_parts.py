@@ -14,7 +14,7 @@ from uuid import UUID
 from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import EVERYTHING, Span
-from tidings.domain.people.audience_filter import AllOf, AnyOf, AudienceFilter, Named, Not, Where, found_by
+from tidings.domain.people.audience_filter import AllOf, AnyOf, AudienceFilter, NamedContacts, Not, Where, found_by
 from tidings.storage.statements import Statement, load_parts
 
 _VALUE = re.compile(r":value\b")
@@ -45,7 +45,7 @@ def for_filter(
         "before": span.before,
     }
     found = "found"
-    if isinstance(leaf, Named):
+    if isinstance(leaf, NamedContacts):
         found, values["ids"] = "found_by_id", leaf.ids
     elif leaf is not None:
         found, values[leaf.leaf] = f"found_by_{leaf.leaf}", leaf.value
@@ -65,7 +65,7 @@ def _condition(wanted: AudienceFilter, values: dict[str, object], numbers: Itera
     match wanted:
         case Where(leaf, value):
             return _leaf(leaf, value, values, numbers)
-        case Named(ids):
+        case NamedContacts(ids):
             return _leaf("id", ids, values, numbers)
         case AllOf(parts):
             return f"({' and '.join(_condition(part, values, numbers) for part in parts) or 'true'})"

@@ -6,13 +6,13 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.people.contact import Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
 _SQL = load("people")
-People = Mapping[UUID, Person]
+People = Mapping[UUID, LoadedContact]
 
 
 async def load_people(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
@@ -42,8 +42,8 @@ async def find_named_contacts(
     """Those of one shard that the workspace has or had."""
 
 
-def _person(row: Row, data: Mapping[str, object]) -> Person:
-    return Person(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
+def _person(row: Row, data: Mapping[str, object]) -> LoadedContact:
+    return LoadedContact(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
 
 
 def _data(row: Row) -> Mapping[str, object]:

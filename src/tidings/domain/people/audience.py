@@ -19,7 +19,7 @@ from tidings.domain.people.audience_filter import (
     AnyOf,
     AudienceFilter,
     Json,
-    Named,
+    NamedContacts,
     Not,
     Where,
     both,
@@ -70,8 +70,8 @@ class Audience(msgspec.Struct, frozen=True):
     @property
     def everybody(self) -> AudienceFilter:
         """Who is meant, however they came in."""
-        meant = either(self.filter, Named(self.contact_ids)) if self.contact_ids else self.filter
-        return both(meant, Not(Named(self.exclude_contact_ids))) if self.exclude_contact_ids else meant
+        meant = either(self.filter, NamedContacts(self.contact_ids)) if self.contact_ids else self.filter
+        return both(meant, Not(NamedContacts(self.exclude_contact_ids))) if self.exclude_contact_ids else meant
 
     def _filters(self) -> list[AudienceFilter]:
         given = [(name, getattr(self, name)) for name in FILTERS]
@@ -126,7 +126,7 @@ def _shown(one: AudienceFilter) -> dict[str, Any]:
             return {"any": [_shown_part(part) for part in parts]}
         case Not(part):
             return {"not": _shown_part(part)}
-        case Named():
+        case NamedContacts():
             raise AssertionError("contacts are named beside the filters, not among them")
 
 

@@ -30,7 +30,7 @@ class Where(msgspec.Struct, frozen=True, tag=True):
         return hash((self.leaf, msgspec.json.encode(self.value, order="sorted")))
 
 
-class Named(msgspec.Struct, frozen=True, tag=True):
+class NamedContacts(msgspec.Struct, frozen=True, tag=True):
     """Contacts that are named one by one."""
 
     ids: tuple[UUID, ...]
@@ -54,7 +54,7 @@ class Not(msgspec.Struct, frozen=True, tag=True):
     part: "AudienceFilter"
 
 
-AudienceFilter: TypeAlias = Where | Named | AllOf | AnyOf | Not
+AudienceFilter: TypeAlias = Where | NamedContacts | AllOf | AnyOf | Not
 EVERYONE, NOBODY = AllOf(), AnyOf()
 
 
@@ -77,7 +77,7 @@ def matches(wanted: AudienceFilter, contact: Any) -> bool:
     match wanted:
         case Where(leaf, value):
             return LEAVES[leaf].holds(value, contact)
-        case Named(ids):
+        case NamedContacts(ids):
             return contact.id in ids
         case AllOf(parts):
             return all(matches(part, contact) for part in parts)
@@ -101,14 +101,14 @@ def either(*parts: AudienceFilter) -> AudienceFilter:
     return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
 
 
-def found_by(wanted: AudienceFilter) -> Where | Named | None:
+def found_by(wanted: AudienceFilter) -> Where | NamedContacts | None:
     """The leaf whose index narrows most among those that every contact of the filter has; None: all must be read."""
     leaves = [one for one in (wanted.parts if isinstance(wanted, AllOf) else (wanted,)) if _finds(one)]
-    return max((one for one in leaves if isinstance(one, Where | Named)), key=_finds, default=None)
+    return max((one for one in leaves if isinstance(one, Where | NamedContacts)), key=_finds, default=None)
 
 
 def _finds(one: AudienceFilter) -> int:
-    if isinstance(one, Named):
+    if isinstance(one, NamedContacts):
         return 100
     return LEAVES[one.leaf].finds if isinstance(one, Where) else 0
 

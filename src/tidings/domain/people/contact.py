@@ -89,7 +89,7 @@ def refusal(consent: Entries, suppressions: Entries, channel: Channel) -> str | 
     return None
 
 
-class Person(msgspec.Struct, frozen=True):
+class LoadedContact(msgspec.Struct, frozen=True):
     """A contact as work for it sees it: `data` is what templates know as `contact`."""
 
     id: UUID

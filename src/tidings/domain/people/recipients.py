@@ -9,8 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
-from tidings.domain.people.contact import ADDRESS_FIELDS, addresses_of
-from tidings.domain.people.contact import Person as Contact
+from tidings.domain.people.contact import ADDRESS_FIELDS, LoadedContact, addresses_of
 from tidings.domain.people.contact_fields import FIELDS, LONGEST_TOKEN, MOST_TOKENS, ContactField, camel_case
 from tidings.domain.workflows.definition_reader import snake_case
 
@@ -51,7 +50,7 @@ class RecipientConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class EventPerson:
     """One of an event's people: as the event gives them, and the addresses in their normal form."""
 
     given: Mapping[str, object]
@@ -60,7 +59,7 @@ class Person:
     """By field, what is wrong with an address that was given."""
     contact_id: UUID | None = None
     """The contact that the event says this is."""
-    contact: Contact | None = None
+    contact: LoadedContact | None = None
     """That contact as it is now, once somebody has looked."""
 
     @property
@@ -102,7 +101,7 @@ class Unreachable:
     contact_id: UUID | None = None
 
 
-def read_person(raw: Mapping[str, object]) -> Person:
+def read_person(raw: Mapping[str, object]) -> EventPerson:
     """A person as an event gives one; an address that is null or empty is not there."""
     addresses: dict[str, tuple[str, ...]] = {}
     wrong: dict[str, str] = {}
@@ -114,7 +113,7 @@ def read_person(raw: Mapping[str, object]) -> Person:
             addresses[name] = read(given)
         except ValueError as error:
             wrong[name] = str(error)
-    return Person(raw, addresses, wrong, _contact_id(raw))
+    return EventPerson(raw, addresses, wrong, _contact_id(raw))
 
 
 def problem_of_contact(raw: Mapping[str, object]) -> str | None:
@@ -131,14 +130,14 @@ def named_contact(raw: Mapping[str, object]) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def introduce(person: Person, contact: Contact) -> Person:
+def introduce(person: EventPerson, contact: LoadedContact) -> EventPerson:
     """The same person with the contact they are: its addresses stand in where the event gives none."""
     missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
     return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})
 
 
 def resolve_recipients(
-    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, Person]
+    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, EventPerson]
 ) -> list[Addressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
@@ -161,7 +160,7 @@ def resolve_recipients(
 
 
 def _recognised(
-    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, Person]
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, EventPerson]
 ) -> Addressee | Unreachable:
     """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
     if isinstance(found, Unreachable) or found.contact_id:
@@ -172,7 +171,7 @@ def _recognised(
     return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
 
 
-def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
+def _addresses_of(who: Audience, channel: Channel, person: EventPerson | None) -> list[Addressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
     contact_id, refusal = person.contact_id, person.refusal(channel)

@@ -13,8 +13,7 @@ from tidings.domain.campaigns.campaign import spread
 from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
 from tidings.domain.flow.keys import retry_key
-from tidings.domain.people.contact import Person as Contact
-from tidings.domain.people.contact import addresses_of, lack_of, most_addresses
+from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of, most_addresses
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.storage import deploy
@@ -28,7 +27,7 @@ class RetryChunk:
     """Some failed items, the contacts they were for, and how far that goes."""
 
     items: list[FailedItem]
-    people: Mapping[UUID, Contact]
+    people: Mapping[UUID, LoadedContact]
     cursor: int
     cursor_id: UUID | None
     finished: bool

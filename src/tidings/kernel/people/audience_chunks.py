@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.audience_filter import AudienceFilter, Named
+from tidings.domain.people.audience_filter import AudienceFilter, NamedContacts
 from tidings.kernel.kernel import Kernel
 from tidings.storage import audience as storage
 from tidings.storage.audience import Picked
@@ -57,7 +57,7 @@ def _ways_in(kernel: Kernel, shard: Shard, audience: Audience, after: UUID | Non
         yield audience.filter
     ids = tuple(id for id in audience.contact_ids if kernel.shard_of(id) == shard and (after is None or id > after))
     if ids:
-        yield Named(ids)
+        yield NamedContacts(ids)
 
 
 async def pick(

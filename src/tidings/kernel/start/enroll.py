@@ -17,7 +17,7 @@ from tidings.domain.content.lacks import attributes_in
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.audience_filter import Named
+from tidings.domain.people.audience_filter import NamedContacts
 from tidings.domain.workflows.requirements import templates_in
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, pick
@@ -152,7 +152,7 @@ async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]
 async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
     """Those of these contacts that are there and of this workspace, in the order of their ids."""
     now = await kernel.clock.now()
-    return await pick(kernel, shard, workspace, Named(tuple(ids)), made_by=now, after=None, limit=len(ids))
+    return await pick(kernel, shard, workspace, NamedContacts(tuple(ids)), made_by=now, after=None, limit=len(ids))
 
 
 async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:
