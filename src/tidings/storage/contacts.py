@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from uuid import UUID
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from tidings.storage.statements import load
 from tidings.views.contacts import Contact
 
 _SQL = load("contacts")
+_TAKERS = {name: attrgetter(name) for name in (*PLAIN_FIELDS, *MERGED_FIELDS)}
 Json = Mapping[str, object]
 
 
@@ -126,12 +128,14 @@ async def erase_contact(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID,
     """Remove everything about a person, and return what it was; None when it was never there."""
 
 
-def _columns(changes: Sequence[ContactChange]) -> dict[str, object]:
+def _columns(changes: Sequence[ContactChange]) -> Mapping[str, object]:
     """The arrays of a batch. The separator is one that no tag, token or name may hold."""
-    plain = {name: [getattr(one, name) for one in changes] for name in PLAIN_FIELDS if name not in LIST_FIELDS}
-    lists = {name: [_joined(getattr(one, name)) for one in changes] for name in LIST_FIELDS}
-    merged = {name: [getattr(one, name) or None for one in changes] for name in MERGED_FIELDS}
-    return {**plain, **lists, **merged}
+    given = {name: [*map(take, changes)] for name, take in _TAKERS.items()}
+    for name in LIST_FIELDS:
+        given[name] = [*map(_joined, given[name])]
+    for name in MERGED_FIELDS:
+        given[name] = [one or None for one in given[name]]
+    return given
 
 
 def _of(workspace: Workspace) -> Mapping[str, str]:

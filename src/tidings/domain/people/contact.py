@@ -43,6 +43,7 @@ ADDRESS_FIELDS: Mapping[Channel, tuple[str, ...]] = {
 """Where a person is reached by each channel, as templates name it: the first field that is filled."""
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_READERS = {name: one.read for name, one in FIELDS.items()}
 _READ_ONLY = frozenset(["id", "createdAt", "created_at", "updatedAt", "updated_at"])
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 
@@ -72,7 +73,7 @@ def read_contact(raw: object, place: str = "") -> tuple[ContactChange, list[Prob
         if name in found:
             problems.append(Problem(f"{prefix}{spelled}", "is given twice, in both spellings"))
         try:
-            found |= FIELDS[name].read(name, value)
+            found |= _READERS[name](name, value)
         except WrongParts as wrong:
             problems += [Problem(f"{prefix}{spelled}{one.place}", one.message) for one in wrong.problems]
         except ValueError as error:
