@@ -2,7 +2,7 @@
 
 One leaf of the filter is what they are found by, along its index; the rest is a condition on each contact, put together
 from the parts of sql/contact_parts.sql. Every value is a parameter, so one shape of filter is one statement, planned
-once. Rejected: a function that walks the filter as JSON for each contact (some thirty times slower, and no index).
+once. Rejected, without measuring it: a function that walks the filter as JSON for each contact, which no index helps.
 """
 
 import re
