@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tidings.http.audience_shapes import Contacts, GivenAudience
 from tidings.http.shapes import ID, ContactReference, Given, example
 from tidings.views.enrollments import EnrollmentStatus
 
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 Asked = Literal["active", "paused", "cancelled"]
-Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
 
 
 class GivenEnrollment(Given):
@@ -19,19 +19,13 @@ class GivenEnrollment(Given):
     contact_id: ContactReference
 
 
-class GivenEnrolling(Given):
+class GivenEnrolling(GivenAudience):
     """Whom to enroll: filters are joined by "and" and united with `contactIds`; exclusions are removed.
 
     An audience that names nobody is refused: for everyone say `all`.
     """
 
     model_config = example({"tag": "trial", "excludeContactIds": [ID]})
-    all: bool | None = None
-    contact_ids: Contacts | None = None
-    company: Word | None = None
-    tag: Word | None = None
-    status: Word | None = None
-    exclude_contact_ids: Contacts | None = None
     include_cancelled: bool | None = Field(
         None, description="Enroll those anew who were in the sequence and cancelled: they get every step again."
     )

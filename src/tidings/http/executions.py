@@ -97,10 +97,10 @@ async def follow_execution(
     current = await context.engine.executions.get(context.workspace, id)
     if current.status.has_ended and _event_id(encode(current)) == last_event_id:
         return Response(status_code=204)  # tells an EventSource not to come again
-    return _Counted(streams, key, _events(context, id, last_event_id))
+    return _CountedStream(streams, key, _events(context, id, last_event_id))
 
 
-class _Counted(StreamingResponse):
+class _CountedStream(StreamingResponse):
     """A stream that counts as open for as long as it is answered, however that ends."""
 
     def __init__(self, streams: Streams, key: UUID, events: AsyncIterator[bytes]) -> None:

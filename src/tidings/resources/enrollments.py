@@ -19,6 +19,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, LARGEST_LIMIT, Created, newest_first
 from tidings.domain.people.audience import read_audience
+from tidings.domain.people.audience_filter import Where, both
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import states_of_enrollment
@@ -228,8 +229,7 @@ class Enrollments:
             await self._chosen_contacts(caller.workspace, where),
             None if where.status is None else where.status is EnrollmentStatus.PAUSED,
             _cursors(where.step_id),
-            where.company,
-            where.tag,
+            both(*(Where(name, value) for name in ("company", "tag") if (value := getattr(where, name)) is not None)),
         )
         changed = await enroll.stop_chosen(self._kernel, sequence_id, choice, stop)
         detail = {"where": _given(where), "count": changed}
