@@ -39,7 +39,6 @@ ALLOWED = [
     "Item",
     "ItemDetail",
     "Job",
-    "Lack",
     "Line",
     "NewKey",
     "NotFound",
