@@ -22,7 +22,7 @@ from tidings.engine import Deployment, Engine, Recipient, Resolution
 from tidings.kernel.calls.slots import SHORTEST_REST, Slots
 from tidings.kernel.flow import executions
 from tidings.kernel.flow.deliver import Flight
-from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.mark import Window, commit_window
 from tidings.kernel.flow.plan import Case, load_cases, plan
 from tidings.kernel.flow.reserve import reserve
@@ -132,7 +132,7 @@ async def mark_and_leave(
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL), now)
-    with Flight(kernel, shard, Lane.TRANSACTIONAL, Keeper(kernel, shard, [cases[id].hand.lease])) as flight:
+    with Flight(kernel, shard, Lane.TRANSACTIONAL, LeaseKeeper(kernel, shard, [cases[id].held.lease])) as flight:
         await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), flight, now)
         [(marked, _)] = flight.lines["fake"].ready
     return id, Unstarted(marked, doubtful=False)

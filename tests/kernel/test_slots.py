@@ -242,7 +242,7 @@ async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(
     await work(engine)
 
     assert await sql.fetchval("select paused_until from provider_pauses") == clock.time + timedelta(seconds=60)
-    assert engine.kernel.pauses.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
+    assert engine.kernel.rests.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
 
 
 @pytest.mark.parametrize("seconds", [(60, 5), (5, 60)])
@@ -265,11 +265,11 @@ async def test_rule_12_a_shorter_rest_ends_no_longer_one_here_or_for_the_others(
 ) -> None:
     for minutes in (1, 5, 2):
         rest = Rest(clock.time + timedelta(minutes=minutes), "429")
-        engine.kernel.pauses.extend({"fake": rest})
+        engine.kernel.rests.extend({"fake": rest})
         await announce(engine.kernel, "fake", rest)
 
     longest = clock.time + timedelta(minutes=5)
-    assert engine.kernel.pauses.until("fake", clock.time) == longest
+    assert engine.kernel.rests.until("fake", clock.time) == longest
     assert await row(sql, "select paused_until from provider_pauses") == (longest,)
 
 

@@ -156,7 +156,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("call-while-draining", "not self.kernel.draining.is_set()\n            and not", "not"),
     ],
     ("rule 6: planned once", "kernel/flow/plan.py", kernel("reserve")): [
-        ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.hand.lease.fence, one.ordinal)"),
+        ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.held.lease.fence, one.ordinal)"),
         ("key-of-the-address", "node.id, FIRST_VISIT, one.ordinal)", "node.id, FIRST_VISIT, hash(one.address))"),
         ("key-without-the-node", "workflow_key(execution, node.id,", 'workflow_key(execution, "",'),
     ],
@@ -190,7 +190,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ),
     ],
     ("rule 7: poison", "kernel/flow/settle.py", kernel("claim", "rule_7_only_the_row_that_kills_workers_dies_of_it")): [
-        ("nobody-dies-of-crashes", "hand.lease.crashes >= kernel.limits.crashes", "hand.lease.crashes > 10**6"),
+        ("nobody-dies-of-crashes", "held.lease.crashes >= kernel.limits.crashes", "held.lease.crashes > 10**6"),
     ],
     ("rule 8: retries", "domain/flow/retry.py", domain("retry")): [
         ("one-attempt-more", "attempts >= policy.attempts", "attempts > policy.attempts"),

@@ -20,8 +20,8 @@ from tidings.domain.rules.rule import RuleKey
 from tidings.domain.workflows.requirements import Requirements
 from tidings.kernel.calls.known import Elsewhere, Roster, RouteTable
 from tidings.kernel.calls.shares import Share, Shares
-from tidings.kernel.calls.slots import Pauses, Slots
-from tidings.kernel.flow.claim_floor import Horizon
+from tidings.kernel.calls.slots import Rests, Slots
+from tidings.kernel.flow.claim_floor import ClaimFloor
 from tidings.kernel.flow.stops import Stops
 from tidings.kernel.planner import Statistics
 from tidings.kernel.render.renderer import Renderer
@@ -75,11 +75,11 @@ class Kernel:
     vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
-    pauses: Pauses = field(default_factory=Pauses)
+    rests: Rests = field(default_factory=Rests)
     route_table: RouteTable = field(default_factory=RouteTable)
     roster: Roster = field(default_factory=Roster)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
-    horizon: Horizon = field(default_factory=Horizon)
+    claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(default_factory=Statistics)
     stops: Stops = field(default_factory=Stops)
     notifier: Notifier = field(init=False)

@@ -70,7 +70,7 @@ async def _is_wrong(kernel: "Kernel", tx: Tx, believed: float, shard: Shard, lan
     if believed >= ENOUGH * kernel.shards:
         return False
     most = max(FEW, round(WRONG_BY * believed / kernel.shards))
-    since = kernel.horizon.taken_until((shard, lane))
+    since = kernel.claim_floor.taken_until((shard, lane))
     return await statistics.count_due(tx, shard=shard, lane=lane, since=since, now=now, most=most + 1) > most
 
 

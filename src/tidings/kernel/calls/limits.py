@@ -14,7 +14,7 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.readiness import know_others
 from tidings.kernel.calls.slots import Rest
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize, rests
 
@@ -28,13 +28,13 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
     """Learn which providers rest, how many calls are ours, and what others serve, before anything is marked."""
     await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
-    if kernel.pauses.is_stale(now):
+    if kernel.rests.is_stale(now):
         await read_rests(kernel, now)
 
 
 async def read_rests(kernel: Kernel, now: datetime) -> None:
     """Learn which providers rest."""
-    kernel.pauses.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
+    kernel.rests.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
 
 
 def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime | None:
@@ -45,7 +45,7 @@ def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> d
         return now
     if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
         return now + kernel.limits.slot_wait
-    return kernel.pauses.until(provider, now)
+    return kernel.rests.until(provider, now)
 
 
 def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime:
@@ -59,12 +59,12 @@ def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime)
     return now + WITHOUT_PROVIDER
 
 
-def hand_over(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> None:
+def hand_over(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime) -> None:
     """Leave to others what was released to them just now: pass it over for a while, and tell them."""
     given_back = [
-        (hand.lease.id, hand.lease.fence + 1)  # as the release has left it
-        for hand in hands
-        if hand.postponed and any(_is_others(kernel, hand, id, now) for id in hand.postponed)
+        (held.lease.id, held.lease.fence + 1)  # as the release has left it
+        for held in owners
+        if held.postponed and any(_is_others(kernel, held, id, now) for id in held.postponed)
     ]
     if given_back:
         kernel.elsewhere.note(given_back, now)
@@ -72,9 +72,9 @@ def hand_over(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], n
             kernel.notifier.tell(shard, lane)
 
 
-def _is_others(kernel: Kernel, hand: Hand, item: UUID, now: datetime) -> bool:
-    open_item = hand.open.get(item)
-    return open_item is not None and open_item.provider not in kernel.providers and hand.postponed[item] <= now
+def _is_others(kernel: Kernel, held: Held, item: UUID, now: datetime) -> bool:
+    open_item = held.open.get(item)
+    return open_item is not None and open_item.provider not in kernel.providers and held.postponed[item] <= now
 
 
 async def announce(kernel: Kernel, provider: str, rest: Rest) -> None:

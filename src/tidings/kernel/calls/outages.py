@@ -1,7 +1,7 @@
 """A provider that cannot be used is left alone by all workers, then tried with a few calls (rule 17).
 
 Reached from deliver.py around its calls, from finalize.py for what becomes of an item, and from jobs.py, which does not
-even read the items of a job that could send nothing. The pauses grow in the database, so that they grow for all; an
+even read the items of a job that could send nothing. The rests grow in the database, so that they grow for all; an
 answer to any call that began after the last of them ends the outage for all.
 """
 
@@ -60,19 +60,19 @@ class Outages:
 
     def is_out(self, provider: str, now: datetime | None = None) -> bool:
         """Whether a provider cannot be used as far as is known; with a time, whether it rests for that then."""
-        outage = self._kernel.pauses.outage(provider)
+        outage = self._kernel.rests.outage(provider)
         return outage is not None and (now is None or outage.until > now)
 
     def note(self, call: Delivered) -> None:
         """Use a provider again once it has answered, and leave it alone when a call could not begin."""
-        provider, pauses = call.item.provider, self._kernel.pauses
+        provider, rests = call.item.provider, self._kernel.rests
         match call.outcome:
             case Accepted() | Rejected() | RetryLater():
-                if proof := pauses.answered(provider, call.started_at):
+                if proof := rests.answered(provider, call.started_at):
                     self._back[provider] = proof
             case Unavailable(reason) as outcome:
                 rest = rests_for(outcome).shortest
-                if pauses.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
+                if rests.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
                     self._troubles[provider] = Trouble(outcome, call.started_at, call.ended_at)
             case Unknown():
                 pass  # nobody knows whether it was reached
@@ -93,7 +93,7 @@ class Outages:
         for call, fact in zip(calls, facts, strict=True):
             if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
                 own = call.ended_at + rests_for(call.outcome).after(call.item.attempt)
-                waits[fact.id] = max(own, self._kernel.pauses.until(call.item.provider, call.ended_at) or own)
+                waits[fact.id] = max(own, self._kernel.rests.until(call.item.provider, call.ended_at) or own)
         return waits
 
     async def face(self, items: Sequence[Reserved], calling: Collection[str], now: datetime) -> Collection[UUID]:
@@ -102,7 +102,7 @@ class Outages:
         settled = await settle_waiting(self._kernel, self._shard, ItemStatus.FAILED, reasons, now)
         self.given_up.update(settled)
         for provider in {item.provider for item in items}:
-            if proof := self._kernel.pauses.end_outage(provider):
+            if proof := self._kernel.rests.end_outage(provider):
                 await _tell_back(self._kernel, provider, proof, now)
             if (
                 provider not in calling
@@ -130,7 +130,7 @@ class Outages:
             self._trials[provider] -= calls
 
     def _given_up_waiting(self, item: Reserved, now: datetime) -> str | None:
-        outage = self._kernel.pauses.outage(item.provider)
+        outage = self._kernel.rests.outage(item.provider)
         if outage is None or outage.until <= now or item.in_doubt:
             return None  # only while it is known to be out of use: a rest that is over says nothing any more
         return outlasted(_waited(outage, item, now), self._kernel.limits.outage_patience[self._lane], outage.reason)
@@ -147,7 +147,7 @@ def outlasted_outage(
 ) -> str | None:
     """Why an item is given up whose call could not begin, or None while it goes on waiting."""
     patience = kernel.limits.outage_patience[lane]
-    waited = _waited(kernel.pauses.outage(item.provider), item, now)
+    waited = _waited(kernel.rests.outage(item.provider), item, now)
     # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
     in_all, longest = now - (item.first_marked_at or now), retry.patience + patience
     return outlasted(waited, patience, reason) or outlasted(in_all, longest, reason)
@@ -155,7 +155,7 @@ def outlasted_outage(
 
 def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: datetime) -> datetime | None:
     """Until when a run's job may be let go without a look at its items, which could not be sent anyway."""
-    outage = kernel.pauses.outage(run.provider)
+    outage = kernel.rests.outage(run.provider)
     if outage is None or outage.since is None or lease.stop or lease.crashes or run.max_lateness:
         return None
     if now - outage.since >= kernel.limits.outage_patience[lane]:
@@ -165,7 +165,7 @@ def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: 
 
 def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
     """When to look again, while a provider that cannot be used rests or is tried by somebody; None when it may be."""
-    outage = kernel.pauses.outage(provider)
+    outage = kernel.rests.outage(provider)
     if outage is None:
         return None
     if outage.until > now:
@@ -178,7 +178,7 @@ def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | N
 
 async def _may_try(kernel: Kernel, provider: str, now: datetime) -> bool:
     """Whether this process is the one to try a provider whose rest is over."""
-    outage = kernel.pauses.outage(provider)
+    outage = kernel.rests.outage(provider)
     if outage is None or outage.until > now or provider not in kernel.providers or _is_tried(kernel, outage, now):
         return False
     lost_before = now - _longest_trial(kernel, provider)
@@ -208,7 +208,7 @@ async def _tell(kernel: Kernel, provider: str, trouble: Trouble) -> None:
         return rest
 
     rest = await kernel.db.persist(write)
-    kernel.pauses.told(provider)
+    kernel.rests.told(provider)
     await read_rests(kernel, trouble.ended_at)
     if rest:
         log.warning("provider_unavailable", provider=provider, since=rest.since, until=rest.until, reason=rest.reason)

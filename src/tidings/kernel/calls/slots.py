@@ -205,7 +205,7 @@ class _Turn:
         return self.answered.done() and not self.answered.cancelled() and self.answered.result()
 
 
-class Pauses:
+class Rests:
     """The rests in force and the outages not known to be over, as last read from the database or seen here."""
 
     STALE_AFTER = timedelta(seconds=1)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus, Reserved
 from tidings.domain.flow.lateness import Appointment
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.settle import Settlement, settle
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy
@@ -25,25 +25,25 @@ from tidings.storage.load import LoadedRun
 MISSED_AFTER = timedelta(seconds=30)
 """How long after its place in the rate an item is still on time: less would be taken up with moving it."""
 
-Missed = list[tuple[Hand, Reserved]]
+Missed = list[tuple[Held, Reserved]]
 
 
 async def keep_time(
-    kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
+    kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
 ) -> None:
-    """Skip what is too late and move what missed its place; `runs` and `hands` are by job (an event's has no run)."""
+    """Skip what is too late and move what missed its place; `runs` and `owners` are by job (an event's has no run)."""
     late: list[Settlement] = []
     missed: dict[UUID, Missed] = defaultdict(list)
-    for job_id, hand in hands.items():
+    for job_id, held in owners.items():
         run = runs.get(job_id)
         if run is None or not (run.max_lateness or run.rate_per_minute):
             continue
-        for item in hand.due(now):
+        for item in held.due(now):
             planned, appointment = _planned(run, item), appointment_of(run, item)
             if appointment and (reason := appointment.lateness(now)):
-                late.append(Settlement(hand, item.id, ItemStatus.SKIPPED, reason))
+                late.append(Settlement(held, item.id, ItemStatus.SKIPPED, reason))
             elif planned and run.rate_per_minute and now - planned > MISSED_AFTER:
-                missed[job_id].append((hand, item))
+                missed[job_id].append((held, item))
     for job_id, ones in missed.items():
         late += await _move(kernel, shard, runs[job_id], ones, now)
     await settle(kernel, shard, late, now)
@@ -80,19 +80,19 @@ async def _move(kernel: Kernel, shard: Shard, run: LoadedRun, missed: Missed, no
             shard=shard,
             ids=[item.id for _, item in missed],
             owners=[item.owner for _, item in missed],
-            fences=[hand.lease.fence for hand, _ in missed],
+            fences=[held.lease.fence for held, _ in missed],
             retry_at=times,
         )
         return {item.id: at for (_, item), at in zip(missed, times, strict=True)}
 
     times = await kernel.db.persist(write)
     late = []
-    for hand, item in missed:
-        hand.open[item.id] = replace(item, retry_at=times[item.id])
-        hand.states[item.id] = replace(hand.states[item.id], retry_at=times[item.id])
+    for held, item in missed:
+        held.open[item.id] = replace(item, retry_at=times[item.id])
+        held.states[item.id] = replace(held.states[item.id], retry_at=times[item.id])
         appointment = appointment_of(run, item)
         if appointment and (reason := appointment.lateness(times[item.id])):
-            late.append(Settlement(hand, item.id, ItemStatus.SKIPPED, reason))
+            late.append(Settlement(held, item.id, ItemStatus.SKIPPED, reason))
     return late
 
 

@@ -25,15 +25,15 @@ from tidings.domain.flow.queue import Lane
 from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.calls.call import call_in_time
-from tidings.kernel.calls.call_timer import Patience
+from tidings.kernel.calls.call_timer import CallTimer
 from tidings.kernel.calls.limits import blocked_until, refresh_limits
 from tidings.kernel.calls.outages import Outages
 from tidings.kernel.calls.provider_queue import Line, Parcel
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.flow.finalize import Landed
-from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.mark import Window, commit_window
-from tidings.kernel.flow.paused_sequences import Parking
+from tidings.kernel.flow.paused_sequences import PausedSequences
 from tidings.kernel.flow.take_back import Heed
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import Consents, TurnedAway
@@ -62,13 +62,13 @@ class Flight:
         kernel: Kernel,
         shard: Shard,
         lane: Lane,
-        keeper: Keeper,
+        keeper: LeaseKeeper,
         consents: Consents | None = None,
-        parking: Parking | None = None,
+        paused: PausedSequences | None = None,
     ) -> None:
         self.kernel, self.shard, self.lane, self.keeper = kernel, shard, lane, keeper
         self.consents = consents or Consents(kernel, {}, kernel.clock.carried())
-        self.parking = parking or Parking(kernel)
+        self.paused = paused or PausedSequences(kernel)
         self.waiting: deque[Parcel] = deque()  # to be marked
         self.parcels: dict[UUID, Parcel] = {}  # marked, called or not
         self.lines: dict[str, Line] = {}  # by provider
@@ -129,15 +129,15 @@ class Flight:
         return Flown(self.facts, self.postponed, self.consents.turned_away, self.outages.given_up)
 
     async def _commit_and_call(self) -> None:
-        self.unstarted += self.heed.take_back(self.lines.values(), self.keeper.held, self.parking)
+        self.unstarted += self.heed.take_back(self.lines.values(), self.keeper.held, self.paused)
         now = await self.kernel.clock.now()
         await refresh_limits(self.kernel, now, {one.wanted.item.provider for one in self.waiting})
         await self._keep_leases(now)
         if self.may_be_skipped:
             refused = await self.consents.turn_away(self.shard, [one.wanted for one in self.waiting], now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in refused)
-        await self.parking.refresh(now)
-        if self.kernel.pauses.has_outages:
+        await self.paused.refresh(now)
+        if self.kernel.rests.has_outages:
             calling = {name for name, line in self.lines.items() if line.is_busy}
             given_up = await self.outages.face([one.wanted.item for one in self.waiting], calling, now)
             self.waiting = deque(one for one in self.waiting if one.wanted.item.id not in given_up)
@@ -186,7 +186,7 @@ class Flight:
                 continue
             if provider not in blocked:
                 blocked[provider] = self._not_before(provider, now)
-            if not_before := blocked[provider] or self.parking.not_before(item.owner, now):
+            if not_before := blocked[provider] or self.paused.not_before(item.owner, now):
                 self.postponed[item.id] = not_before
             else:
                 willing[provider].append(parcel)
@@ -214,7 +214,7 @@ class Flight:
         """Call until nothing is ready. Whenever this waits for an answer, the next caller begins: a provider that
         answers at once needs no task for each call."""
         ready, slots, lane = line.ready, line.slots, self.lane
-        patience = Patience(line.call_deadline.total_seconds())
+        timer = CallTimer(line.call_deadline.total_seconds())
         try:
             while ready:
                 if not (slots.take(lane) or await slots.wait(lane)):
@@ -223,17 +223,17 @@ class Flight:
                     return
                 try:
                     if ready:
-                        await self._call_next(line, patience)
+                        await self._call_next(line, timer)
                 finally:
                     slots.leave(lane)
         finally:
-            patience.end()
+            timer.end()
             line.callers -= 1
             if task := asyncio.current_task():
                 self.flying.discard(task)
             self.stirred.set()
 
-    async def _call_next(self, line: Line, patience: Patience) -> None:
+    async def _call_next(self, line: Line, timer: CallTimer) -> None:
         item, parcel = line.ready.popleft()
         if line.ready and not line.is_next_coming:
             line.is_next_coming = True
@@ -247,7 +247,7 @@ class Flight:
             crash_points.reach("before_call")
             # Asked again right before the data is handed over: a frozen process may wake up long after.
             may_start = partial(self._may_start, line, item)
-            outcome, is_cut = await call_in_time(line.provider, item, may_start, patience, parcel.limit, started_at)
+            outcome, is_cut = await call_in_time(line.provider, item, may_start, timer, parcel.limit, started_at)
             crash_points.reach("after_call")
             delivered = Delivered(item, outcome, started_at, clock.carried())
             self._land(line, Landed(delivered, parcel.wanted.item, parcel.retry, self.lane, is_cut))
@@ -298,7 +298,7 @@ class Flight:
 
     def _take_rests(self) -> dict[str, Rest]:
         rests, self.rests = self.rests, {}
-        self.kernel.pauses.extend(rests)
+        self.kernel.rests.extend(rests)
         return rests
 
     def _take_unstarted(self) -> list[Unstarted]:
@@ -315,8 +315,8 @@ class Flight:
         """Until there is enough to write, or 50 ms after the first result, or the lease needs a look."""
         if self.waiting and not self.flying and not self.landed and not self.unstarted:
             await self._wait_for_slot()
-        patience = self.keeper.lease.total_seconds() / 4
-        deadline = monotonic() + patience
+        timer = self.keeper.lease.total_seconds() / 4
+        deadline = monotonic() + timer
         while self.flying and len(self.landed) < self.kernel.limits.flush_results:
             if self.landed or self.unstarted or self.waiting:
                 deadline = min(deadline, monotonic() + self.kernel.limits.flush_after.total_seconds())

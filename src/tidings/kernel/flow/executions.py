@@ -13,9 +13,9 @@ from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel.calls.limits import hand_over
 from tidings.kernel.flow.deliver import Flight, Flown, Parcel
 from tidings.kernel.flow.doubt import face_doubt
-from tidings.kernel.flow.held import Hand
-from tidings.kernel.flow.lease_keeper import Keeper
-from tidings.kernel.flow.paused_sequences import Parking
+from tidings.kernel.flow.held import Held
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
+from tidings.kernel.flow.paused_sequences import PausedSequences
 from tidings.kernel.flow.plan import Case, due_items, load_cases, plan
 from tidings.kernel.flow.release import release_executions
 from tidings.kernel.flow.reserve import parcel_of, reserve
@@ -28,25 +28,25 @@ from tidings.kernel.people.erase import erase_work
 async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
     """Move claimed executions by one step each."""
     now = await kernel.clock.now()
-    async with Keeper(kernel, shard, leases) as keeper:
+    async with LeaseKeeper(kernel, shard, leases) as keeper:
         cases = await load_cases(kernel, shard, leases, now)
-        if patience := [case.graph.visibility for case in cases.values() if case.graph.visibility]:
-            await keeper.shorten(min(patience), now)
-        await (parking := Parking(kernel)).take(cases, now)
-        hands = {id: case.hand for id, case in cases.items()}
-        again = await face_doubt(kernel, shard, lane, hands.values(), now)
-        going_on = await settle_stopped(kernel, shard, hands, now)
+        if visibilities := [case.graph.visibility for case in cases.values() if case.graph.visibility]:
+            await keeper.shorten(min(visibilities), now)
+        await (paused := PausedSequences(kernel)).take(cases, now)
+        owners = {id: case.held for id, case in cases.items()}
+        again = await face_doubt(kernel, shard, lane, owners.values(), now)
+        going_on = await settle_stopped(kernel, shard, owners, now)
         moving = {id: cases[id] for id in going_on}
         planned = await plan(kernel, moving.values(), now)
         people = {case.person.id: case.person for case in cases.values() if case.person}
-        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now), parking) as flight:
+        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now), paused) as flight:
             await reserve(kernel, shard, moving, planned, flight, now)
             learn(going_on, await flight.fly(_due_parcels(moving, again, flight, now)))
         keeper.is_releasing = True
         await release_executions(kernel, shard, list(cases.values()))
-        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
+        hand_over(kernel, shard, lane, owners.values(), kernel.clock.carried())
         # What was learned while a contact was deleted, its own erasure has not seen.
-        await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.hand.withdrawn})
+        await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.held.withdrawn})
 
 
 def _due_parcels(cases: Mapping[UUID, Case], again: set[UUID], flight: Flight, now: datetime) -> list[Parcel]:
@@ -59,16 +59,16 @@ def _due_parcels(cases: Mapping[UUID, Case], again: set[UUID], flight: Flight, n
     ]
 
 
-def learn(hands: Mapping[UUID, Hand], flown: Flown) -> None:
-    """Tell the hands what came of their calls."""
-    owners = {id: hand for hand in hands.values() for id in hand.open}
+def learn(owners: Mapping[UUID, Held], flown: Flown) -> None:
+    """Tell the owners what came of their calls."""
+    holders = {id: held for held in owners.values() for id in held.open}
     for fact in flown.facts:
-        owners[fact.id].learn(fact)
+        holders[fact.id].learn(fact)
     for id, not_before in flown.postponed.items():
-        owners[id].postponed[id] = not_before
+        holders[id].postponed[id] = not_before
     for id, reason in flown.turned_away.skipped.items():
-        owners[id].settle(id, ItemStatus.SKIPPED, reason)
+        holders[id].settle(id, ItemStatus.SKIPPED, reason)
     for id, reason in flown.given_up.items():
-        owners[id].settle(id, ItemStatus.FAILED, reason)
+        holders[id].settle(id, ItemStatus.FAILED, reason)
     for id in flown.turned_away.held:
-        owners[id].doubt(id, None)
+        holders[id].doubt(id, None)

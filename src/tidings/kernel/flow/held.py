@@ -18,7 +18,7 @@ from tidings.storage.outbox import Wanted
 
 
 @dataclass(slots=True)
-class Hand:
+class Held:
     """What a worker holds of an execution or job while its lease lasts."""
 
     lease: Claimed

@@ -27,9 +27,9 @@ from tidings.kernel.campaigns.rate import appointment_of, keep_time
 from tidings.kernel.flow.deliver import Flight, Parcel
 from tidings.kernel.flow.doubt import face_doubt
 from tidings.kernel.flow.executions import learn
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.job_history import Change, entry_of
-from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import Consents, load_people
@@ -49,16 +49,16 @@ ROLL_UP_AFTER = timedelta(milliseconds=250)
 async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
     """Call for what is due of each claimed job."""
     now = await kernel.clock.now()
-    async with Keeper(kernel, shard, leases) as keeper:
+    async with LeaseKeeper(kernel, shard, leases) as keeper:
         await refresh_limits(kernel, now, ())
         jobs, items, left = await _load(kernel, shard, lane, leases, now)
         events = await load_event_work(kernel, shard, leases, jobs, now)
         retry_for = partial(_retry_for, events.policies)
-        hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
+        owners = {lease.id: Held(lease, retry_for) for lease in leases if lease.id in jobs}
         for item in (*items, *events.items):
-            hands[item.owner].take(item)
-        again = await face_doubt(kernel, shard, lane, hands.values(), now)
-        moving = await settle_stopped(kernel, shard, hands, now)
+            owners[item.owner].take(item)
+        again = await face_doubt(kernel, shard, lane, owners.values(), now)
+        moving = await settle_stopped(kernel, shard, owners, now)
         runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
         await keep_time(kernel, shard, runs, moving, now)
         moving = await _ours(kernel, lane, runs, moving, now)
@@ -70,8 +70,8 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now, events.rules)) as flight:
             learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
         keeper.is_releasing = True
-        await _release(kernel, shard, hands, jobs, left)
-        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
+        await _release(kernel, shard, owners, jobs, left)
+        hand_over(kernel, shard, lane, owners.values(), kernel.clock.carried())
 
 
 Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
@@ -81,12 +81,12 @@ Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetim
 async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed], now: datetime) -> Loaded:
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
     entries = [entry_of(kernel, id, Change.LOCKED, now) for id in ids]
-    held = {lease.id: lease for lease in leases}
+    by_id = {lease.id: lease for lease in leases}
 
     async def read(tx: Tx) -> Loaded:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
-        left = {id: until for id in taken if (until := _left_until(kernel, lane, held[id], taken[id], now))}
+        left = {id: until for id in taken if (until := _left_until(kernel, lane, by_id[id], taken[id], now))}
         run_ids = {job.id: job.run_id for job in jobs if job.run_id and job.id not in left}
         ids_of_runs, runs = list(run_ids), list(run_ids.values())
         items = await load.load_job_items(tx, shard=shard, ids=ids_of_runs, run_ids=runs) if runs else []
@@ -128,20 +128,20 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
 
 
 async def _ours(
-    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
-) -> Mapping[UUID, Hand]:
+    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
+) -> Mapping[UUID, Held]:
     """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
-    others = {id: run.provider for id, run in runs.items() if id in hands and run.provider not in kernel.providers}
+    others = {id: run.provider for id, run in runs.items() if id in owners and run.provider not in kernel.providers}
     await know_others(kernel, others.values(), now)
     for id, provider in others.items():
-        due = [item.id for item in hands[id].due(now) if not item.in_doubt]
-        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
-    return {id: hand for id, hand in hands.items() if id not in others}
+        due = [item.id for item in owners[id].due(now) if not item.in_doubt]
+        owners[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
+    return {id: held for id, held in owners.items() if id not in others}
 
 
-def _fresh(hands: Mapping[UUID, Hand], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
+def _fresh(owners: Mapping[UUID, Held], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
     """What is due and was never marked, and so not rendered either."""
-    due = {item.id for hand in hands.values() for item in hand.due(now) if item.payload is None}
+    due = {item.id for held in owners.values() for item in held.due(now) if item.payload is None}
     return [item for item in items if item.id in due]
 
 
@@ -149,7 +149,7 @@ async def _render(
     kernel: Kernel,
     shard: Shard,
     jobs: Mapping[UUID, LoadedJob],
-    hands: Mapping[UUID, Hand],
+    owners: Mapping[UUID, Held],
     fresh: Sequence[LoadedItem],
     people: Mapping[UUID, Person],
     now: datetime,
@@ -161,7 +161,7 @@ async def _render(
     crash_points.reach("after_render")
     results = list(zip(fresh, rendered, strict=True))
     failures = [
-        Settlement(hands[item.owner], item.id, ItemStatus.FAILED, result.reason)
+        Settlement(owners[item.owner], item.id, ItemStatus.FAILED, result.reason)
         for item, result in results
         if isinstance(result, RenderFailed)
     ]
@@ -183,7 +183,7 @@ def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person],
 
 
 def _parcels(
-    hands: Mapping[UUID, Hand],
+    owners: Mapping[UUID, Held],
     runs: Mapping[UUID, LoadedRun],
     payloads: Mapping[UUID, Payload],
     again: set[UUID],
@@ -191,11 +191,11 @@ def _parcels(
 ) -> list[Parcel]:
     return [
         Parcel(
-            hand.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
-            hand.retry_for(item),
+            held.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
+            held.retry_for(item),
         )
-        for id, hand in hands.items()
-        for item in hand.due(now)
+        for id, held in owners.items()
+        for item in held.due(now)
         if not item.in_doubt or item.id in again
     ]
 
@@ -203,12 +203,12 @@ def _parcels(
 async def _release(
     kernel: Kernel,
     shard: Shard,
-    hands: Mapping[UUID, Hand],
+    owners: Mapping[UUID, Held],
     jobs: Mapping[UUID, LoadedJob],
     left: Mapping[UUID, datetime],
 ) -> None:
     now = await kernel.clock.now()
-    moves = [_move(kernel, hand, left.get(id) or _due_at(hand, now), now) for id, hand in hands.items()]
+    moves = [_move(kernel, held, left.get(id) or _due_at(held, now), now) for id, held in owners.items()]
 
     async def write(tx: Tx) -> list[ReleasedJob]:
         released = await release.release_jobs(tx, shard=shard, moves=moves, now=now)
@@ -217,28 +217,28 @@ async def _release(
 
     released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
     crash_points.reach("after_release")
-    lost = hands.keys() - {job.id for job in released}
+    lost = owners.keys() - {job.id for job in released}
     for id in lost:
-        log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
+        log.warning("lease_lost", owner=str(id), fence=owners[id].lease.fence)
     # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
     done = {job.run_id for job in released if job.run_id and job.done}
     for run_id in done | _runs_of(jobs[id] for id in lost):
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
 
 
-def _due_at(hand: Hand, now: datetime) -> datetime:
+def _due_at(held: Held, now: datetime) -> datetime:
     """When a job that is not done is due: at the first retry of its items, or parked when all are in doubt."""
     times = [
-        hand.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
-        for id, state in hand.states.items()
+        held.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
+        for id, state in held.states.items()
         if state.status is ItemStatus.QUEUED
     ]
     return min(times, default=now)
 
 
-def _move(kernel: Kernel, hand: Hand, due_at: datetime, now: datetime) -> MovedJob:
-    if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
+def _move(kernel: Kernel, held: Held, due_at: datetime, now: datetime) -> MovedJob:
+    if held.lease.stop is Stop.PAUSE or (held.lease.stop and due_at <= now):
         due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
-    error = given_up(kernel, hand)
-    entry = entry_of(kernel, hand.lease.id, Change.ENDED, now)
-    return MovedJob(hand.lease, due_at, entry, error is not None, error)
+    error = given_up(kernel, held)
+    entry = entry_of(kernel, held.lease.id, Change.ENDED, now)
+    return MovedJob(held.lease, due_at, entry, error is not None, error)

@@ -28,7 +28,7 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
         if node and name not in known:
             error, at = failure_in(result), _passed_at(case, name, now)
             yield LogEntry(
-                execution_id=case.hand.lease.id,
+                execution_id=case.held.lease.id,
                 node=name,
                 status="failed" if error else "completed",
                 output=result if isinstance(result, Mapping) else {},

@@ -19,7 +19,7 @@ FRESH = timedelta(seconds=2)
 """How old the reading of what is paused may be when something is marked; at the beginning of a batch it is new."""
 
 
-class Parking:
+class PausedSequences:
     """The sequences of one batch, and which of them are paused; without sequences it costs nothing."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -37,7 +37,7 @@ class Parking:
         }
         await self.refresh(now)
         for id in self._version_of:
-            cases[id].hand.parked = self.not_before(id, now) is not None
+            cases[id].held.parked = self.not_before(id, now) is not None
 
     async def refresh(self, now: datetime) -> None:
         """Read what is paused, unless that was done a moment ago."""

@@ -23,7 +23,7 @@ from tidings.domain.workflows.definition import HTML_FIELDS, parse_workflow
 from tidings.kernel import crash_points
 from tidings.kernel.calls.readiness import find_providers
 from tidings.kernel.flow.addressees import addressees_of
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.report import Failure, read_failures, report_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import introduce
@@ -42,7 +42,7 @@ WITHOUT_ROUTE = timedelta(seconds=30)
 class Case:
     """One claimed execution on its way through the arrows."""
 
-    hand: Hand
+    held: Held
     loaded: LoadedExecution
     graph: Graph
     at: str | None = None  # the node it stands at, once plan() has decided
@@ -65,11 +65,11 @@ class Case:
 
     def wanted(self, item: Reserved) -> Wanted:
         """One of its items, to be marked."""
-        return self.hand.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
+        return self.held.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
         """What comes next, as far as is known."""
-        stored, items = self.loaded.execution, list(self.hand.states.values())
+        stored, items = self.loaded.execution, list(self.held.states.values())
         if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):
             return stored, Plan(report)
         return decide(self.graph, stored, items, now)
@@ -82,9 +82,9 @@ def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime
         node = graph.doers.get(item.node)
         return node.retry if node else GRAPH
 
-    case = Case(Hand(lease, retry_for), loaded, graph)
+    case = Case(Held(lease, retry_for), loaded, graph)
     if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
-        case.hand.overdue = case.too_late
+        case.held.overdue = case.too_late
     return case
 
 
@@ -96,7 +96,7 @@ async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], no
         executions = await load.load_executions(tx, shard=shard, ids=ids)
         await load_graphs(kernel, tx, {one.version_id for one in executions.values()})
         cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
-        await _load_items(tx, shard, [case for case in cases.values() if not case.hand.lease.is_first])
+        await _load_items(tx, shard, [case for case in cases.values() if not case.held.lease.is_first])
         return cases
 
     cases = await kernel.db.persist(read, alone=True)
@@ -108,12 +108,12 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
     """Give executions the items they have; one that is held for the first time has none."""
     if not cases:
         return
-    by_id = {case.hand.lease.id: case for case in cases}
+    by_id = {case.held.lease.id: case for case in cases}
     nodes = {ready.node for case in cases for ready in case.loaded.execution.frontier.ready}
     if any(case.graph.on_error for case in cases):
         nodes.add(ON_ERROR)
     for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
-        by_id[item.owner].hand.take(item)
+        by_id[item.owner].held.take(item)
 
 
 def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
@@ -155,7 +155,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
 
 def due_items(case: Case, now: datetime) -> list[Reserved]:
     """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
-    due, ready = case.hand.due(now), case.loaded.execution.frontier.ready
+    due, ready = case.held.due(now), case.loaded.execution.frontier.ready
     waiting = [one.node for one in ready if one.node != case.at] if case.loaded.ended_at is None else []
     return [item for item in due if item.node not in waiting] if waiting else due
 
@@ -177,7 +177,7 @@ def _planned(
     result: Rendered | RenderFailed,
     now: datetime,
 ) -> list[Planned]:
-    execution = case.hand.lease.id
+    execution = case.held.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
     payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
@@ -186,7 +186,7 @@ def _planned(
         Planned(
             id=ItemId(kernel.new_id(bucket_of_id(execution), now)),
             owner=OwnerId(execution),
-            fence=case.hand.lease.fence,
+            fence=case.held.lease.fence,
             node=node.id,
             visit=FIRST_VISIT,
             ordinal=one.ordinal,

@@ -14,7 +14,7 @@ from tidings.domain.flow.item import Channel, ItemStatus, Planned, Reserved
 from tidings.kernel import crash_points
 from tidings.kernel.calls.provider_queue import Limit
 from tidings.kernel.flow.deliver import Flight, Parcel
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.mark import marked_on_arrival
 from tidings.kernel.flow.plan import Case
 from tidings.kernel.kernel import Kernel
@@ -30,7 +30,7 @@ async def reserve(
     flight: Flight,
     now: datetime,
 ) -> None:
-    """Write items and hand them to their cases; where a crash left some behind, those are taken instead."""
+    """Write items and held them to their cases; where a crash left some behind, those are taken instead."""
     if not planned:
         return
     marks = await flight.choose_new(planned, now)
@@ -45,7 +45,7 @@ async def reserve(
         if wished and not marked:
             flight.refuse(item)
     if strangers:
-        await _take_existing(kernel, shard, [cases[owner].hand for owner in strangers], planned)
+        await _take_existing(kernel, shard, [cases[owner].held for owner in strangers], planned)
 
 
 async def _write(
@@ -69,11 +69,11 @@ async def _write(
 
 def _take(case: Case, item: Planned, flight: Flight | None) -> None:
     """Add an item to its case; one that is marked boards its flight."""
-    hand, status = case.hand, item.status
-    hand.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.error)
+    held, status = case.held, item.status
+    held.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.error)
     if status is not ItemStatus.QUEUED:
         return
-    reserved = hand.open[item.id] = _reserved(item)
+    reserved = held.open[item.id] = _reserved(item)
     if flight:
         flight.board(marked_on_arrival(item), parcel_of(case, reserved))
 
@@ -83,7 +83,7 @@ def parcel_of(case: Case, item: Reserved) -> Parcel:
     limit = None
     if item.channel is Channel.FUNCTION and case.deadline and case.loaded.ended_at is None:
         limit = Limit(case.deadline, case.too_late)
-    return Parcel(case.wanted(item), case.hand.retry_for(item), limit)
+    return Parcel(case.wanted(item), case.held.retry_for(item), limit)
 
 
 def _reserved(item: Planned) -> Reserved:
@@ -108,9 +108,9 @@ def _reserved(item: Planned) -> Reserved:
     )
 
 
-async def _take_existing(kernel: Kernel, shard: Shard, hands: Sequence[Hand], planned: Sequence[Planned]) -> None:
+async def _take_existing(kernel: Kernel, shard: Shard, owners: Sequence[Held], planned: Sequence[Planned]) -> None:
     """Rows that were there already, or a lease that is gone: read and see."""
-    by_id = {hand.lease.id: hand for hand in hands}
+    by_id = {held.lease.id: held for held in owners}
     nodes = sorted({item.node for item in planned})
     items = await kernel.db.persist(
         lambda tx: load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=nodes), alone=True

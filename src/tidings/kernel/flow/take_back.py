@@ -10,7 +10,7 @@ from uuid import UUID
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.provider_queue import Line, Parcel
-from tidings.kernel.flow.paused_sequences import Parking
+from tidings.kernel.flow.paused_sequences import PausedSequences
 from tidings.kernel.flow.stops import Stops
 
 
@@ -26,7 +26,9 @@ class Heed:
         """Whether an item's owner may have been asked to stop since its mark."""
         return item.owner in self._stops or (self._has_sequences and self._stops.sequences != self._sequences)
 
-    def take_back(self, lines: Iterable[Line], held: Iterable[UUID], parking: Parking) -> list[tuple[Marked, Parcel]]:
+    def take_back(
+        self, lines: Iterable[Line], held: Iterable[UUID], paused: PausedSequences
+    ) -> list[tuple[Marked, Parcel]]:
         """What is marked of whoever was asked to stop; from now on, whatever is marked was marked after that."""
         if not self._stops and self._stops.sequences == self._sequences:
             return []
@@ -34,5 +36,5 @@ class Heed:
         self._stops.forget(held)
         if self._stops.sequences != self._sequences:
             self._sequences = self._stops.sequences
-            parking.forget()  # a sequence may have been paused just now
+            paused.forget()  # a sequence may have been paused just now
         return taken

@@ -45,7 +45,7 @@ async def introduce(kernel: Kernel, cases: Sequence["Case"]) -> None:
     for case in cases:
         case.person = found.get(case.loaded.contact_id) if case.loaded.contact_id else None
         if case.person is None or case.person.is_deleted:
-            case.hand.withdrawn = DELETED
+            case.held.withdrawn = DELETED
         else:
             execution = case.loaded.execution
             seen = {**execution.input, CONTACT: case.person.data}
