@@ -35,9 +35,9 @@ from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.flow.queue import Kind, Lane
 from tidings.engine import Engine
 from tidings.kernel.flow.claim import claim_due
-from tidings.kernel.flow.claim_floor import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.kernel import Limits
 from tidings.kernel.manage.resolve import Resolution
+from tidings.kernel.process.claim_floor import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.wake import as_payload, from_payload
 from tidings.providers.fake import FakeProvider
 from tidings.storage import claim as storage_claim

@@ -32,9 +32,9 @@ from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.calls.call import call_provider
 from tidings.kernel.calls.call_timer import CallTimer
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.flow.executions import work_executions
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

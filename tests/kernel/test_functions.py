@@ -18,8 +18,8 @@ from tidings.domain.flow.provider import Blind, Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine, ItemFilter
-from tidings.kernel.calls.readiness import know_routes
 from tidings.kernel.flow.deliver import Flight
+from tidings.kernel.readiness import know_routes
 from tidings.providers.fake import FakeProvider
 
 

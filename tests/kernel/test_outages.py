@@ -32,8 +32,8 @@ from tidings.domain.flow.provider import Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE, REFUSED, UNREACHED
 from tidings.engine import Engine
-from tidings.kernel.calls.limits import read_rests
-from tidings.kernel.calls.outages import TRIALS
+from tidings.kernel.gate.outages import TRIALS
+from tidings.kernel.gate.rests import read_rests
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 

@@ -30,8 +30,9 @@ from tidings.domain.flow.outcome import Accepted, RetryLater
 from tidings.domain.flow.provider import Keyed
 from tidings.domain.people.contact import CHANNELS, Person
 from tidings.engine import Engine, Trigger
+from tidings.kernel.gate.consents import Consents
 from tidings.kernel.kernel import Limits
-from tidings.kernel.people.contacts import Consents, load_people
+from tidings.kernel.people.contacts import load_people
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, Tx
 

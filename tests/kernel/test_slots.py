@@ -13,8 +13,8 @@ from tests.kernel.scenes import Sql, deploy, email, frozen_in_call, plan_runs, r
 from tidings.domain.flow.outcome import Accepted, RetryLater, Unknown
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.calls.limits import announce
 from tidings.kernel.calls.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Rest, Slots
+from tidings.kernel.gate.rests import announce
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 

@@ -21,12 +21,12 @@ from tidings.domain.flow.item import Channel, Delivered, Fence, ItemId, ItemStat
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.domain.flow.retry import RetryPolicy
-from tidings.kernel.calls.slots import Rests
 from tidings.kernel.flow import finalize, release
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.marking import make_marked
 from tidings.kernel.flow.plan import Case
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.process.rests import Rests
 from tidings.storage.finalize import Fact as RealFact
 from tidings.storage.load import LoadedExecution, LoadedItem
 

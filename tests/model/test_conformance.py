@@ -22,7 +22,7 @@ from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id, make_id
 from tidings.domain.flow.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
-from tidings.kernel.flow.claim_floor import BEGINNING
+from tidings.kernel.process.claim_floor import BEGINNING
 from tidings.storage import claim, finalize, outbox, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Lost

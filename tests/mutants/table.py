@@ -267,6 +267,8 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "minimum = 0",
         ),
         ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
+    ],
+    ("rule 12: slots", "kernel/process/rests.py", kernel("slots")): [
         ("rest-is-not-kept", "return rest.until if rest and rest.until > now else None", "return None"),
         ("rest-is-made-shorter", "elif known.until < rest.until:", "else:"),
     ],
@@ -280,7 +282,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
         ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),
     ],
-    ("rule 17: not started", "kernel/calls/slots.py", kernel("outages")): [
+    ("rule 17: not started", "kernel/process/rests.py", kernel("outages")): [
         ("old-answer-ends-an-outage", "started_at is None or started_at <= known.rested_at:", "started_at is None:"),
         (
             "calls-in-the-air-are-new-trouble",
@@ -300,7 +302,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("death-does-not-spread", "settling.extend(graph.edges[edge].target for edge in sorted(fresh))", "pass"),
         ("node-before-its-time", "if ready.due_at > now:", "if False:"),
     ],
-    ("rule 14: suppression", "kernel/people/contacts.py", kernel("people")): [
+    ("rule 14: suppression", "kernel/gate/consents.py", kernel("people")): [
         ("refusal-is-ignored", "return person.refusal(item.channel) if person else NOT_THERE", "return None"),
         ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
     ],

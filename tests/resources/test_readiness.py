@@ -13,8 +13,8 @@ from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import Channel
 from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.storage.database import Database
 

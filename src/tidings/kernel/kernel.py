@@ -18,12 +18,13 @@ from tidings.domain.flow.readiness import FUNCTIONS
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.rules.rule import RuleKey
 from tidings.domain.workflows.requirements import Requirements
-from tidings.kernel.calls.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.calls.shares import Share, Shares
-from tidings.kernel.calls.slots import Rests, Slots
-from tidings.kernel.flow.claim_floor import ClaimFloor
-from tidings.kernel.flow.stops import Stops
+from tidings.kernel.calls.slots import Slots
 from tidings.kernel.planner import Statistics
+from tidings.kernel.process.claim_floor import ClaimFloor
+from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.rests import Rests
+from tidings.kernel.process.shares import Share, Shares
+from tidings.kernel.process.stops import Stops
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock

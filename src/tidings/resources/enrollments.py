@@ -30,11 +30,11 @@ from tidings.domain.paging import (
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import WAIT, SequenceStatus
-from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contact, find_contacts, name_audience, no_contact
+from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start import enroll
 from tidings.kernel.start.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.resources import why

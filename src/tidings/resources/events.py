@@ -25,10 +25,10 @@ from tidings.domain.people.contact import ContactReference
 from tidings.domain.rules.event import Event, differences, read_event, read_stored
 from tidings.domain.rules.routing import check_event, template_of
 from tidings.domain.words import outbox_word
-from tidings.kernel.calls.readiness import live_staff
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.references import find_contact, find_contacts
+from tidings.kernel.readiness import live_staff
 from tidings.kernel.start.event import Decided, find_taken, plan_event, take_event
 from tidings.kernel.start.event_drafts import Draft
 from tidings.kernel.start.event_people import find_people, meet_people

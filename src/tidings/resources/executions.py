@@ -31,7 +31,7 @@ from tidings.domain.paging import (
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import is_wait_of_step
 from tidings.domain.words import ShownStatus
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage import resolve
 from tidings.kernel.manage.replay import replay_executions

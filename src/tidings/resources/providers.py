@@ -16,9 +16,9 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, is_printing
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.rules.routing import fallback_name
-from tidings.kernel.calls.readiness import live_workers
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.readiness import live_workers
 from tidings.storage import fallbacks, rests, routes, shares, workers
 from tidings.storage.database import Tx
 from tidings.storage.fallbacks import ListedFallback

@@ -32,10 +32,10 @@ from tidings.domain.paging import (
     oldest_first,
     page_of,
 )
-from tidings.kernel.calls.readiness import staff_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.observe import show_history
 from tidings.kernel.manage.resolve import Resolution, resolve_item, stop_run
+from tidings.kernel.readiness import staff_of
 from tidings.resources.outbox import Outbox, OutboxFilter
 from tidings.resources.run_retry import RetryFilter, RetryPlan, plan_retry, start_retry
 from tidings.resources.run_trace import TraceFilter, TraceLine, trace

@@ -30,11 +30,11 @@ from tidings.domain.sequences.form import (
     settings_in,
     steps_in,
 )
-from tidings.kernel.calls.readiness import require_ready
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.manage.change_version import MoveCounts, move_enrollments
+from tidings.kernel.readiness import require_ready
 from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
 from tidings.resources.readiness import with_readiness

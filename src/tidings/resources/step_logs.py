@@ -17,7 +17,7 @@ from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import steps_in
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import find_contact
 from tidings.resources.names import name_contacts, name_executions

@@ -19,10 +19,10 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.audience import Audience
 from tidings.domain.workflows.definition import check_content
-from tidings.kernel.calls.readiness import require_ready
 from tidings.kernel.campaigns.retry_turn import require_turn, take_turn, too_late
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.readiness import require_ready
 from tidings.kernel.start.check import check_data, check_key
 from tidings.kernel.start.trigger import Started
 from tidings.storage import start

@@ -26,17 +26,17 @@ from tidings.domain.storable import storable
 from tidings.kernel import crash_points
 from tidings.kernel.calls.call import call_in_time
 from tidings.kernel.calls.call_timer import CallTimer
-from tidings.kernel.calls.limits import blocked_until, refresh_limits
-from tidings.kernel.calls.outages import Outages
 from tidings.kernel.calls.provider_queue import Line, Parcel
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.flow.finalize import Landed
 from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.mark import Window, commit_window
-from tidings.kernel.flow.paused_sequences import PausedSequences
-from tidings.kernel.flow.take_back import Heed
+from tidings.kernel.gate.consents import Consents, TurnedAway
+from tidings.kernel.gate.outages import Outages
+from tidings.kernel.gate.paused_sequences import PausedSequences
+from tidings.kernel.gate.rests import blocked_until, refresh_limits
+from tidings.kernel.gate.stopped import Heed
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.contacts import Consents, TurnedAway
 from tidings.storage.finalize import Fact
 from tidings.storage.outbox import Unstarted
 

@@ -20,10 +20,10 @@ from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import tried_in_vain
 from tidings.domain.storable import storable
 from tidings.kernel.calls.call_timer import is_task_cancelled
-from tidings.kernel.calls.limits import others_may_call_at
-from tidings.kernel.calls.readiness import know_others
 from tidings.kernel.flow.held import Held
+from tidings.kernel.gate.rests import others_may_call_at
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_others
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
 from tidings.storage.finalize import Fact, FailedAttempt, Lost

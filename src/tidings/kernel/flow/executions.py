@@ -10,18 +10,18 @@ from uuid import UUID
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Claimed, Lane
-from tidings.kernel.calls.limits import hand_over
 from tidings.kernel.flow.deliver import Flight, Flown, Parcel
 from tidings.kernel.flow.doubt import face_doubt
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.lease_keeper import LeaseKeeper
-from tidings.kernel.flow.paused_sequences import PausedSequences
 from tidings.kernel.flow.plan import Case, due_items, load_cases, plan
 from tidings.kernel.flow.release import release_executions
 from tidings.kernel.flow.reserve import parcel_of, reserve
 from tidings.kernel.flow.settle import settle_stopped
+from tidings.kernel.gate.consents import Consents
+from tidings.kernel.gate.paused_sequences import PausedSequences
+from tidings.kernel.gate.rests import hand_over
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.contacts import Consents
 from tidings.kernel.people.erase import erase_work
 
 

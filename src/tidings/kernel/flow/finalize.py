@@ -19,7 +19,7 @@ from tidings.domain.flow.provider import Blind
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, tried_in_vain
 from tidings.domain.storable import storable, storable_json
-from tidings.kernel.calls.outages import outlasted_outage
+from tidings.kernel.gate.outages import outlasted_outage
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
 from tidings.storage.database import Tx

@@ -20,19 +20,20 @@ from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.people.contact import CONTACT, Person
 from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
-from tidings.kernel.calls.limits import hand_over, others_may_call_at, refresh_limits
-from tidings.kernel.calls.outages import left_until
-from tidings.kernel.calls.readiness import know_others
-from tidings.kernel.campaigns.rate import appointment_of, keep_time
 from tidings.kernel.flow.deliver import Flight, Parcel
 from tidings.kernel.flow.doubt import face_doubt
 from tidings.kernel.flow.executions import learn
 from tidings.kernel.flow.held import Held
-from tidings.kernel.flow.job_history import Change, entry_of
 from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
+from tidings.kernel.gate.consents import Consents
+from tidings.kernel.gate.outages import left_until
+from tidings.kernel.gate.rate import appointment_of, keep_time
+from tidings.kernel.gate.rests import hand_over, others_may_call_at, refresh_limits
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.contacts import Consents, load_people
+from tidings.kernel.manage.job_history import Change, entry_of
+from tidings.kernel.people.contacts import load_people
+from tidings.kernel.readiness import know_others
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.event import load_event_work
 from tidings.storage import load, release

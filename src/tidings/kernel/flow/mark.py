@@ -12,11 +12,11 @@ import msgspec
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Marked, Payload, Planned
 from tidings.kernel import crash_points
-from tidings.kernel.calls.limits import announce
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.flow.attempts import failed_attempts
 from tidings.kernel.flow.finalize import Landed, fact_of, record_facts
 from tidings.kernel.flow.marking import make_marked
+from tidings.kernel.gate.rests import announce
 from tidings.kernel.kernel import Kernel
 from tidings.storage import outbox
 from tidings.storage.database import Tx

@@ -4,7 +4,7 @@ Reached from executions.py after claim.py; hands over to reserve.py. What to do 
 alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -19,14 +19,15 @@ from tidings.domain.flow.lateness import Appointment, appointment_of
 from tidings.domain.flow.queue import Claimed
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
 from tidings.domain.people.contact import Person
-from tidings.domain.workflows.definition import HTML_FIELDS, parse_workflow
+from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
-from tidings.kernel.calls.readiness import find_providers
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.report import Failure, read_failures, report_of
+from tidings.kernel.graphs import load_graphs
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import introduce
+from tidings.kernel.readiness import find_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.storage import load
 from tidings.storage.database import Tx
@@ -114,20 +115,6 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
         nodes.add(ON_ERROR)
     for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
         by_id[item.owner].held.take(item)
-
-
-def graph_of(kernel: Kernel, version_id: UUID, definition: Mapping[str, object]) -> Graph:
-    """The graph of a frozen version, parsed once."""
-    if version_id not in kernel.graphs:
-        kernel.graphs[version_id] = parse_workflow(definition, is_stored=True)
-    return kernel.graphs[version_id]
-
-
-async def load_graphs(kernel: Kernel, tx: Tx, versions: Set[UUID]) -> None:
-    """Read those versions that were not read before."""
-    if missing := versions - kernel.graphs.keys():
-        for id, definition in (await load.load_versions(tx, ids=list(missing))).items():
-            graph_of(kernel, id, definition)
 
 
 async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Planned]:

@@ -15,7 +15,7 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
 from tidings.domain.sequences.change_version import Left, Line, Moved, Standing, move
 from tidings.domain.sequences.form import steps_in
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.storage import sequences
 from tidings.storage.database import Tx

@@ -17,7 +17,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Shard, bucket_of_id
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.replay import FailedExecution, Refused, Reopening, reopen
-from tidings.kernel.flow.plan import load_graphs
+from tidings.kernel.graphs import load_graphs
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.storage import replay, resolve

@@ -12,9 +12,9 @@ from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.flow.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
-from tidings.kernel.flow.job_history import first_of_asked
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.job_history import first_of_asked
 from tidings.storage import deploy, load, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.resolve import Asked, FoundItem

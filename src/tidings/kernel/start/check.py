@@ -26,10 +26,10 @@ from tidings.domain.storable import (
     unstorable_places,
 )
 from tidings.domain.workflows.requirements import Requirements, requirements_of
-from tidings.kernel.calls.readiness import find_unrouted
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import Found, find_contacts, no_contact
+from tidings.kernel.readiness import find_unrouted
 from tidings.storage import define, start
 from tidings.storage.database import Tx
 from tidings.storage.define import FoundWorkflow, Version

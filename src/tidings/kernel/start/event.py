@@ -30,9 +30,9 @@ from tidings.domain.rules.routing import (
     missing_for,
 )
 from tidings.domain.rules.rule import Rule, RuleKey, retry_policy
-from tidings.kernel.calls.readiness import know_routes
+from tidings.kernel.gate.rules import RuleGate
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.rule_gate import RuleGate
+from tidings.kernel.readiness import know_routes
 from tidings.kernel.start.event_drafts import Draft, draft_all, draft_fallback
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling

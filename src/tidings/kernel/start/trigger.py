@@ -13,7 +13,7 @@ from tidings.domain.flow.execution import begin
 from tidings.domain.flow.ids import Bucket, Shard, Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.kernel import crash_points
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start.check import (
     MOST_PROBLEMS,

@@ -12,10 +12,10 @@ import structlog
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.kernel.calls.readiness import know_others
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_others
 from tidings.storage import finalize, rests
 
 log = structlog.get_logger()

@@ -10,8 +10,8 @@ from uuid import UUID
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.provider_queue import Line, Parcel
-from tidings.kernel.flow.paused_sequences import PausedSequences
-from tidings.kernel.flow.stops import Stops
+from tidings.kernel.gate.paused_sequences import PausedSequences
+from tidings.kernel.process.stops import Stops
 
 
 class Heed:

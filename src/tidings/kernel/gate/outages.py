@@ -20,10 +20,10 @@ from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavaila
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.domain.flow.retry import RetryPolicy, outlasted, rests_for
 from tidings.domain.storable import storable
-from tidings.kernel.calls.limits import read_rests
-from tidings.kernel.calls.slots import FORGOTTEN_AFTER
 from tidings.kernel.flow.settle import settle_waiting
+from tidings.kernel.gate.rests import read_rests
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.process.rests import FORGOTTEN_AFTER
 from tidings.storage import rests
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
