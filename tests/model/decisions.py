@@ -19,12 +19,14 @@ from tidings.domain.flow.graph import Graph, Send
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.kernel.flow import finalize, release
+from tidings.kernel.flow.case import Case
+from tidings.kernel.flow.deliver import Answered
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.marking import make_marked
-from tidings.kernel.flow.plan import Case
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.process.rests import Rests
 from tidings.storage.finalize import Fact as RealFact
@@ -166,10 +168,10 @@ def _retry(setting: Setting) -> RetryPolicy:
 
 def _real_fact(setting: Setting, hold: Hold, fence: int) -> RealFact:
     with capture_logs():  # what it says to people is of no interest here
-        return finalize.fact_of(_kernel(setting), _landed(setting, hold, fence))
+        return finalize.fact_of(_kernel(setting), _answered(setting, hold, fence), Lane.TRANSACTIONAL)
 
 
-def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
+def _answered(setting: Setting, hold: Hold, fence: int) -> Answered:
     item = _reserved(hold.known, 0)
     marked = make_marked(
         item.id,
@@ -184,9 +186,8 @@ def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
         item.key,
         item.workspace,
     )
-    return finalize.Landed(
-        Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting), Lane.TRANSACTIONAL
-    )
+    outgoing = Outgoing(item, Fence(fence), {}, _retry(setting))
+    return Answered(Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), outgoing)
 
 
 def _held_of(known: Item) -> tuple[Held, UUID]:

@@ -151,9 +151,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
         ("call-without-its-lease", "return owner in self._held and until", "return until"),
     ],
-    ("rule 5: windows", "kernel/flow/deliver.py", RULE_5): [
-        ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
-        ("call-while-draining", "not self.kernel.draining.is_set()\n            and not", "not"),
+    ("rule 5: windows", "kernel/flow/windows.py", RULE_5): [
+        ("call-that-outlasts-its-lease", " and self._may_call(item, now + longest)", ""),
+    ],
+    ("rule 5: windows", "kernel/gate/gate.py", RULE_5): [
+        ("call-while-draining", "not self._draining.is_set()\n            and not", "not"),
     ],
     ("rule 6: planned once", "kernel/flow/plan.py", kernel("reserve")): [
         ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.held.lease.fence, one.ordinal)"),
@@ -203,8 +205,8 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
     ],
     ("rule 9: doubt", "kernel/flow/finalize.py", kernel("doubt")): [
-        ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else", ""),
-        ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
+        ("refusal-ends-doubt", "if answered.outgoing.item.in_doubt:\n", "if False:\n"),
+        ("rejection-ends-doubt", "if answered.outgoing.item.in_doubt and isinstance(", "if False and isinstance("),
     ],
     ("rule 9: doubt", "kernel/flow/doubt.py", kernel("doubt")): [
         ("absent-is-believed-after-a-crash", "elif one.item.retry_at is None:", "elif False:"),
@@ -275,7 +277,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 12: slots", "kernel/flow/deliver.py", kernel("slots")): [
         (
             "last-rest-of-a-window-holds",
-            "max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)",
+            "max(asked, self.rests.get(queue.name, asked), key=lambda one: one.until)",
             "asked",
         ),
     ],
@@ -306,8 +308,8 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("refusal-is-ignored", "return person.refusal(item.channel) if person else NOT_THERE", "return None"),
         ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
     ],
-    ("rule 14: suppression", "kernel/flow/deliver.py", kernel("people")): [
-        ("call-on-old-consent", "            and not self.consents.are_old_for(parcel.wanted.item)\n", ""),
+    ("rule 14: suppression", "kernel/gate/gate.py", kernel("people")): [
+        ("call-on-old-consent", "            and not self._is_old_for(item)\n", ""),
     ],
     (
         "rule 15: no network inside a transaction",

@@ -81,7 +81,7 @@ class Kernel:
     roster: Roster = field(default_factory=Roster)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
-    statistics: Statistics = field(default_factory=Statistics)
+    statistics: Statistics = field(init=False)
     stops: Stops = field(default_factory=Stops)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
@@ -94,6 +94,7 @@ class Kernel:
     def __post_init__(self) -> None:
         self.limits.require_lease_for(self.providers.values())
         object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
+        object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
         slots = {
             name: Slots(provider.concurrency, size=0 if name in shared else None)

@@ -7,17 +7,15 @@ import structlog
 
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Outcome, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outgoing import TimeLimit
 from tidings.domain.flow.provider import MayStart, Provider
 from tidings.kernel.calls.call_timer import CallTimer, is_task_cancelled
-from tidings.kernel.calls.provider_queue import Limit
-from tidings.storage.database import assert_no_transaction
 
 log = structlog.get_logger()
 
 
 async def call_provider(provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer) -> Outcome:
     """Make one call within its deadline; whatever is not a clear answer is Unknown."""
-    assert_no_transaction()
     try:
         with timer:
             outcome = await provider.send(item, may_start)
@@ -35,7 +33,7 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, t
 
 
 async def call_in_time(
-    provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer, limit: Limit | None, now: datetime
+    provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer, limit: TimeLimit | None, now: datetime
 ) -> tuple[Outcome, bool]:
     """Make one call; tell what came of it, and whether it was cut because its owner's time was over."""
     if limit is None:

@@ -10,7 +10,6 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.planner import correct_statistics
 from tidings.storage import claim
 from tidings.storage.database import TransientFailure
 
@@ -41,7 +40,7 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         kernel.claim_floor.took((shard, lane), claimed.reached, now)
     crash_points.reach("after_claim")
     if len(claimed.leases) == limit:
-        await correct_statistics(kernel, shard, lane)
+        await kernel.statistics.correct(shard, lane)
     return claimed.leases
 
 

@@ -4,9 +4,10 @@ Reached from executions.py and jobs.py before deliver.py; what may be called aga
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import assert_never
 from uuid import UUID
 
@@ -14,19 +15,19 @@ import structlog
 
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Reserved
+from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Fence, ItemStatus, Reserved
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import tried_in_vain
 from tidings.domain.storable import storable
-from tidings.kernel.calls.call_timer import is_task_cancelled
+from tidings.kernel.calls.look_up import look_up
 from tidings.kernel.flow.held import Held
 from tidings.kernel.gate.rests import others_may_call_at
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_others
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
-from tidings.storage.finalize import Fact, FailedAttempt, Lost
+from tidings.storage.finalize import Fact, FailedAttempt
 
 log = structlog.get_logger()
 
@@ -56,8 +57,8 @@ class _InDoubt:
         return self.held.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
 
     @property
-    def lost(self) -> Lost:
-        return Lost(self.item.id, self.item.owner, self.held.lease.fence, self.item.marked_attempt)
+    def fence(self) -> Fence:
+        return self.held.lease.fence
 
 
 async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime) -> set[UUID]:
@@ -130,8 +131,10 @@ async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt]) -> 
         if (at := one.item.marked_at)
     ]
 
+    items = [one.item for one in orphaned]
+
     async def write(tx: Tx) -> set[UUID]:
-        doubted = set(await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned]))
+        doubted = set(await finalize.doubt_items(tx, shard=shard, items=items, fences=[one.fence for one in orphaned]))
         await finalize.insert_attempts(tx, shard=shard, attempts=[one for one in attempts if one.item_id in doubted])
         return doubted
 
@@ -162,6 +165,7 @@ def _attempts_left(one: _InDoubt) -> bool:
 async def _ask(kernel: Kernel, shard: Shard, doubtful: Mapping[_InDoubt, AskProvider], now: datetime) -> None:
     if not doubtful:
         return
+    assert_no_transaction()
     answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in doubtful))
     facts: dict[_InDoubt, Fact] = {}
     absent: list[_InDoubt] = []
@@ -194,25 +198,15 @@ def _spent(one: _InDoubt) -> Fact:
     return _fact(one, ItemStatus.FAILED, error=f"gave up after {one.item.attempts} attempts: none has arrived")
 
 
-async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
-    assert_no_transaction()
-    provider = kernel.providers[item.provider]
-    try:
-        async with asyncio.timeout(provider.call_deadline.total_seconds()):
-            return await provider.look_up(Doubtful(item.recipient, item.key, item.first_marked_at or now))
-    except TimeoutError:
-        return CannotTell("no answer in time")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider must not take the batch with it
-        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
-            raise
-        log.exception("look_up_raised", item=str(item.id), provider=provider.name)
-        return CannotTell(f"{type(error).__name__}: {error}")
+def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Awaitable[Evidence]:
+    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now)
+    return look_up(kernel.providers[item.provider], item.id, doubtful)
 
 
 def _fact(one: _InDoubt, status: ItemStatus, *, message_id: str | None = None, error: str | None = None) -> Fact:
     return Fact(
         one.item.id,
-        one.held.lease.fence,
+        one.fence,
         one.item.marked_attempt,
         status,
         message_id=storable(message_id),
@@ -233,8 +227,10 @@ async def _record(kernel: Kernel, shard: Shard, facts: Mapping[_InDoubt, Fact], 
 async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_InDoubt]) -> None:
     if not absent:
         return
-    items = [one.lost for one in absent]
-    await kernel.db.persist(lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items), alone=True)
+    items, fences = [one.item for one in absent], [one.fence for one in absent]
+    await kernel.db.persist(
+        lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items, fences=fences), alone=True
+    )
     for one in absent:
         one.held.clear(one.item.id)
 
@@ -242,9 +238,13 @@ async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_InDoubt]) -> No
 async def _schedule(kernel: Kernel, shard: Shard, later: Mapping[_InDoubt, datetime | None]) -> None:
     if not later:
         return
-    items, times = [one.lost for one in later], list(later.values())
-    await kernel.db.persist(
-        lambda tx: finalize.schedule_doubtful_items(tx, shard=shard, items=items, retry_at=times), alone=True
+    schedule = partial(
+        finalize.schedule_doubtful_items,
+        shard=shard,
+        items=[one.item for one in later],
+        fences=[one.fence for one in later],
+        retry_at=list(later.values()),
     )
+    await kernel.db.persist(schedule, alone=True)
     for one, at in later.items():
         one.held.doubt(one.item.id, at)

@@ -7,6 +7,7 @@ mark, and event.py wrote an event's.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import assert_never
 from uuid import UUID
 
 import structlog
@@ -15,21 +16,23 @@ from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Channel, ItemStatus, Payload, Reserved
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Lane, Stop
 from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.people.contact import CONTACT, Person
 from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
-from tidings.kernel.flow.deliver import Flight, Parcel
 from tidings.kernel.flow.doubt import face_doubt
-from tidings.kernel.flow.executions import learn
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.lease_keeper import LeaseKeeper
+from tidings.kernel.flow.others import leave_to_others
 from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
-from tidings.kernel.gate.consents import Consents
+from tidings.kernel.flow.windows import Windows
+from tidings.kernel.gate.answer import Later, Never
+from tidings.kernel.gate.gate import Gate
 from tidings.kernel.gate.outages import left_until
-from tidings.kernel.gate.rate import appointment_of, keep_time
-from tidings.kernel.gate.rests import hand_over, others_may_call_at, refresh_limits
+from tidings.kernel.gate.rate import DueItems, appointment_of, has_times, keep_time
+from tidings.kernel.gate.rests import others_may_call_at, refresh_limits
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.kernel.people.contacts import load_people
@@ -61,18 +64,20 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         again = await face_doubt(kernel, shard, lane, owners.values(), now)
         moving = await settle_stopped(kernel, shard, owners, now)
         runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
-        await keep_time(kernel, shard, runs, moving, now)
+        await _keep_time(kernel, shard, runs, moving, now)
         moving = await _ours(kernel, lane, runs, moving, now)
         fresh = _fresh(moving, items, now)
         people = await load_people(
             kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
         )
         payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
-        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now, events.rules)) as flight:
-            learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
+        gate = Gate(kernel, lane, people, now, rules=events.rules)
+        _keep_appointments(gate, moving, runs, now)
+        with Windows(kernel, shard, lane, keeper, gate, moving) as windows:
+            await windows.run(_due(moving, payloads, again, now))
         keeper.is_releasing = True
         await _release(kernel, shard, owners, jobs, left)
-        hand_over(kernel, shard, lane, owners.values(), kernel.clock.carried())
+        leave_to_others(kernel, shard, lane, owners.values(), kernel.clock.carried())
 
 
 Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
@@ -126,6 +131,28 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
     shard = kernel.shard_of(run_id)
     await kernel.db.persist(lambda tx: release.wake_owner(tx, shard=shard, id=run_id, at=at), alone=True)
     kernel.notifier.tell(shard, Lane.RUNS)
+
+
+async def _keep_time(
+    kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
+) -> None:
+    """Skip what is too late, and move what missed its place in its run's rate."""
+    due = [
+        DueItems(run, held.lease.fence, held.due(now))
+        for id, run in runs.items()
+        if has_times(run) and (held := owners.get(id))
+    ]
+    late = []
+    holders: dict[UUID, Held] = {item.id: owners[item.owner] for job in due for item in job.items}
+    for id, answer in (await keep_time(kernel, shard, due, now)).items():
+        match answer:
+            case Later(at):
+                holders[id].move(id, at)
+            case Never(why, status):
+                late.append(Settlement(holders[id], id, status, why))
+            case _:
+                assert_never(answer)
+    await settle(kernel, shard, late, now)
 
 
 async def _ours(
@@ -183,19 +210,21 @@ def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person],
     return RenderJob(templates=templates, data=data, html_fields=HTML_FIELDS, now=now)
 
 
-def _parcels(
-    owners: Mapping[UUID, Held],
-    runs: Mapping[UUID, LoadedRun],
-    payloads: Mapping[UUID, Payload],
-    again: set[UUID],
-    now: datetime,
-) -> list[Parcel]:
+def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UUID, LoadedRun], now: datetime) -> None:
+    """Have the gate skip what becomes too late while it waits for its mark."""
+    for id, run in runs.items():
+        for item in owners[id].due(now) if run.max_lateness is not None and id in owners else ():
+            if appointment := appointment_of(run, item):
+                gate.lateness.appointments[item.id] = appointment
+
+
+def _due(
+    owners: Mapping[UUID, Held], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
+) -> list[Outgoing]:
+    """What is to be called for now."""
     return [
-        Parcel(
-            held.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
-            held.retry_for(item),
-        )
-        for id, held in owners.items()
+        Outgoing(item, held.lease.fence, item.payload or payloads[item.id], held.retry_for(item))
+        for held in owners.values()
         for item in held.due(now)
         if not item.in_doubt or item.id in again
     ]

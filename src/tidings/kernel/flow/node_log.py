@@ -11,7 +11,7 @@ from functools import lru_cache
 from tidings.domain.flow.execution import Execution
 from tidings.domain.flow.graph import Branch, Delay, Schedule, failure_in
 from tidings.domain.people.contact import CONTACT
-from tidings.kernel.flow.plan import Case
+from tidings.kernel.flow.case import Case
 from tidings.storage.release import LogEntry
 
 

@@ -4,117 +4,29 @@ Reached from executions.py after claim.py; hands over to reserve.py. What to do 
 alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.content.template import RenderFailed
-from tidings.domain.flow.execution import Action, Deliver, Execution, Plan, decide
-from tidings.domain.flow.graph import ON_ERROR, Doer, Graph, Send
-from tidings.domain.flow.ids import Shard, bucket_of_id
-from tidings.domain.flow.item import ItemId, OwnerId, Payload, Planned, Reserved
+from tidings.domain.flow.execution import Deliver, Execution, Plan
+from tidings.domain.flow.graph import ON_ERROR, Doer, Send
+from tidings.domain.flow.ids import bucket_of_id
+from tidings.domain.flow.item import ItemId, OwnerId, Payload, Planned
 from tidings.domain.flow.keys import workflow_key
-from tidings.domain.flow.lateness import Appointment, appointment_of
-from tidings.domain.flow.queue import Claimed
-from tidings.domain.flow.retry import GRAPH, RetryPolicy
-from tidings.domain.people.contact import Person
+from tidings.domain.flow.lateness import appointment_of
 from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
-from tidings.kernel.flow.held import Held
-from tidings.kernel.flow.report import Failure, read_failures, report_of
-from tidings.kernel.graphs import load_graphs
+from tidings.kernel.flow.case import Case
+from tidings.kernel.flow.report import Failure, read_failures
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.contacts import introduce
 from tidings.kernel.readiness import find_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
-from tidings.storage import load
-from tidings.storage.database import Tx
-from tidings.storage.load import LoadedExecution
-from tidings.storage.outbox import Wanted
 
 FIRST_VISIT = 1
 WITHOUT_ROUTE = timedelta(seconds=30)
 """How long an execution waits before it looks again whether its channel has a provider."""
-
-
-@dataclass(slots=True)
-class Case:
-    """One claimed execution on its way through the arrows."""
-
-    held: Held
-    loaded: LoadedExecution
-    graph: Graph
-    at: str | None = None  # the node it stands at, once plan() has decided
-    walked: Collection[str] = ()  # the nodes it had passed by then
-    walked_at: datetime | None = None
-    person: Person | None = None  # whom it walks for, as far as that is a contact
-    appointment: Appointment | None = None  # when that node was to send, if it may not be late
-    provider: str | None = None  # of what that node does, if it is to be planned
-    not_before: datetime | None = None  # nobody is set up to do what its node does: when to look again
-
-    @property
-    def deadline(self) -> datetime | None:
-        """When its time is over, if it has been given a limit."""
-        return self.loaded.begun_at + self.graph.timeout if self.graph.timeout else None
-
-    @property
-    def too_late(self) -> str:
-        """What is said of it when its time is over."""
-        return f"timed out: not done within {self.graph.timeout}"
-
-    def wanted(self, item: Reserved) -> Wanted:
-        """One of its items, to be marked."""
-        return self.held.wanted(item, item.payload or {}, self.appointment if item.node == self.at else None)
-
-    def decide(self, now: datetime) -> tuple[Execution, Action]:
-        """What comes next, as far as is known."""
-        stored, items = self.loaded.execution, list(self.held.states.values())
-        if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):
-            return stored, Plan(report)
-        return decide(self.graph, stored, items, now)
-
-
-def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime) -> Case:
-    graph = kernel.graphs[loaded.version_id]
-
-    def retry_for(item: Reserved) -> RetryPolicy:
-        node = graph.doers.get(item.node)
-        return node.retry if node else GRAPH
-
-    case = Case(Held(lease, retry_for), loaded, graph)
-    if graph.timeout and loaded.begun_at + graph.timeout <= now and loaded.ended_at is None and lease.stop is None:
-        case.held.overdue = case.too_late
-    return case
-
-
-async def load_cases(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], now: datetime) -> dict[UUID, Case]:
-    """Read the claimed executions, their versions and their items."""
-
-    async def read(tx: Tx) -> dict[UUID, Case]:
-        ids = [lease.id for lease in leases]
-        executions = await load.load_executions(tx, shard=shard, ids=ids)
-        await load_graphs(kernel, tx, {one.version_id for one in executions.values()})
-        cases = {lease.id: _case(kernel, lease, executions[lease.id], now) for lease in leases}
-        await _load_items(tx, shard, [case for case in cases.values() if not case.held.lease.is_first])
-        return cases
-
-    cases = await kernel.db.persist(read, alone=True)
-    await introduce(kernel, [case for case in cases.values() if case.loaded.contact_id])
-    return cases
-
-
-async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
-    """Give executions the items they have; one that is held for the first time has none."""
-    if not cases:
-        return
-    by_id = {case.held.lease.id: case for case in cases}
-    nodes = {ready.node for case in cases for ready in case.loaded.execution.frontier.ready}
-    if any(case.graph.on_error for case in cases):
-        nodes.add(ON_ERROR)
-    for item in await load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=sorted(nodes)):
-        by_id[item.owner].held.take(item)
 
 
 async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Planned]:
@@ -138,13 +50,6 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
         planned += _planned(kernel, case, execution, node, result, now)
     return planned
-
-
-def due_items(case: Case, now: datetime) -> list[Reserved]:
-    """The open items of an execution that may be called for now: those of its node, and any reopened by a person."""
-    due, ready = case.held.due(now), case.loaded.execution.frontier.ready
-    waiting = [one.node for one in ready if one.node != case.at] if case.loaded.ended_at is None else []
-    return [item for item in due if item.node not in waiting] if waiting else due
 
 
 def _render_job(

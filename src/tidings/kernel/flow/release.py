@@ -26,9 +26,9 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Stop
 from tidings.kernel import crash_points
+from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.node_log import log_entries
-from tidings.kernel.flow.plan import Case
 from tidings.kernel.flow.report import report_of
 from tidings.kernel.flow.settle import given_up
 from tidings.kernel.kernel import Kernel

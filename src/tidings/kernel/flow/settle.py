@@ -1,6 +1,6 @@
 """Settle items without a call: skipped because nobody is to get them any more, failed because they cannot be sent.
 
-Reached from executions.py and jobs.py before deliver.py. Only items that no call was started for; a doubtful one stays.
+Reached from executions.py, jobs.py and windows.py. Only items that no call was started for; a doubtful one stays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import ItemId, ItemStatus
+from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Stop
 from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel
@@ -44,26 +44,6 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
     )
     for id in settled:
         by_id[id].held.settle(id, by_id[id].status, by_id[id].error)
-
-
-async def settle_waiting(
-    kernel: Kernel, shard: Shard, status: ItemStatus, reasons: Mapping[ItemId, str], now: datetime
-) -> Mapping[UUID, str]:
-    """Skip or fail items that wait for their mark, each with its reason; return those that were still unmarked."""
-    if not reasons:
-        return {}
-    settled = await kernel.db.persist(
-        lambda tx: outbox.settle_unmarked_items(
-            tx,
-            shard=shard,
-            ids=list(reasons),
-            statuses=[status] * len(reasons),
-            errors=list(reasons.values()),
-            now=now,
-        ),
-        alone=True,
-    )
-    return {id: reason for id, reason in reasons.items() if id in settled}
 
 
 async def settle_stopped(

@@ -1,22 +1,20 @@
 """Keep a run to its time: what is too late is skipped, and what missed its place in the run's rate is given another.
 
-Reached from jobs.py before anything is rendered; deliver.py judges lateness once more before each mark. After a pause,
-or when no worker ran, everything is due at once: a run with a rate sends those behind the last that has a place, never
-faster than it was told.
+Reached from jobs.py before anything is rendered; lateness.py asks once more before each mark. After a pause, or when no
+worker ran, everything is due at once: a run with a rate sends those behind the last that has a place, never faster than
+it was told.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from msgspec.structs import replace
+import msgspec
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import ItemStatus, Reserved
+from tidings.domain.flow.item import Fence, Reserved
 from tidings.domain.flow.lateness import Appointment
-from tidings.kernel.flow.held import Held
-from tidings.kernel.flow.settle import Settlement, settle
+from tidings.kernel.gate.answer import Later, Never
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy
 from tidings.storage.database import Tx
@@ -25,28 +23,36 @@ from tidings.storage.load import LoadedRun
 MISSED_AFTER = timedelta(seconds=30)
 """How long after its place in the rate an item is still on time: less would be taken up with moving it."""
 
-Missed = list[tuple[Held, Reserved]]
+
+class DueItems(msgspec.Struct, frozen=True):
+    """What is due of one job, and under which lease."""
+
+    run: LoadedRun
+    fence: Fence
+    items: Sequence[Reserved]
+
+
+def has_times(run: LoadedRun) -> bool:
+    """Whether a run has times to keep to at all."""
+    return bool(run.max_lateness or run.rate_per_minute)
 
 
 async def keep_time(
-    kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
-) -> None:
-    """Skip what is too late and move what missed its place; `runs` and `owners` are by job (an event's has no run)."""
-    late: list[Settlement] = []
-    missed: dict[UUID, Missed] = defaultdict(list)
-    for job_id, held in owners.items():
-        run = runs.get(job_id)
-        if run is None or not (run.max_lateness or run.rate_per_minute):
-            continue
-        for item in held.due(now):
-            planned, appointment = _planned(run, item), appointment_of(run, item)
+    kernel: Kernel, shard: Shard, due: Sequence[DueItems], now: datetime
+) -> Mapping[UUID, Later | Never]:
+    """Of what is due: what is too late, and what missed its place and has another one now."""
+    answers: dict[UUID, Later | Never] = {}
+    for job in due:
+        missed = []
+        for item in job.items:
+            planned, appointment = _planned(job.run, item), appointment_of(job.run, item)
             if appointment and (reason := appointment.lateness(now)):
-                late.append(Settlement(held, item.id, ItemStatus.SKIPPED, reason))
-            elif planned and run.rate_per_minute and now - planned > MISSED_AFTER:
-                missed[job_id].append((held, item))
-    for job_id, ones in missed.items():
-        late += await _move(kernel, shard, runs[job_id], ones, now)
-    await settle(kernel, shard, late, now)
+                answers[item.id] = Never(reason)
+            elif planned and job.run.rate_per_minute and now - planned > MISSED_AFTER:
+                missed.append(item)
+        if missed:
+            answers |= await _move(kernel, shard, job, missed, now)
+    return answers
 
 
 def appointment_of(run: LoadedRun | None, item: Reserved) -> Appointment | None:
@@ -67,33 +73,34 @@ def _planned(run: LoadedRun, item: Reserved) -> datetime | None:
     return None if has_own_times else run.scheduled_for or run.created_at
 
 
-async def _move(kernel: Kernel, shard: Shard, run: LoadedRun, missed: Missed, now: datetime) -> list[Settlement]:
-    """Give items places behind the last one; give those for whom that would be too late."""
-    gap = timedelta(minutes=kernel.shards / (run.rate_per_minute or 1))
+async def _move(
+    kernel: Kernel, shard: Shard, job: DueItems, missed: Sequence[Reserved], now: datetime
+) -> Mapping[UUID, Later | Never]:
+    """Give items places behind the last one, apart from those for whom that would be too late."""
+    gap = timedelta(minutes=kernel.shards / (job.run.rate_per_minute or 1))
 
-    async def write(tx: Tx) -> Mapping[UUID, datetime]:
-        begins_at = max(now, await deploy.lock_pace(tx, shard=shard, run_id=run.id) or now)
-        await deploy.take_pace(tx, shard=shard, run_id=run.id, until=begins_at + gap * len(missed))
+    async def write(tx: Tx) -> list[datetime]:
+        begins_at = max(now, await deploy.lock_pace(tx, shard=shard, run_id=job.run.id) or now)
+        await deploy.take_pace(tx, shard=shard, run_id=job.run.id, until=begins_at + gap * len(missed))
         times = [_whole_seconds(begins_at, gap * place) for place in range(len(missed))]
         await deploy.pace_items(
             tx,
             shard=shard,
-            ids=[item.id for _, item in missed],
-            owners=[item.owner for _, item in missed],
-            fences=[held.lease.fence for held, _ in missed],
+            ids=[item.id for item in missed],
+            owners=[item.owner for item in missed],
+            fences=[job.fence] * len(missed),
             retry_at=times,
         )
-        return {item.id: at for (_, item), at in zip(missed, times, strict=True)}
+        return times
 
     times = await kernel.db.persist(write)
-    late = []
-    for held, item in missed:
-        held.open[item.id] = replace(item, retry_at=times[item.id])
-        held.states[item.id] = replace(held.states[item.id], retry_at=times[item.id])
-        appointment = appointment_of(run, item)
-        if appointment and (reason := appointment.lateness(times[item.id])):
-            late.append(Settlement(held, item.id, ItemStatus.SKIPPED, reason))
-    return late
+    return {item.id: _answer(job.run, item, at) for item, at in zip(missed, times, strict=True)}
+
+
+def _answer(run: LoadedRun, item: Reserved, at: datetime) -> Later | Never:
+    appointment = appointment_of(run, item)
+    reason = appointment.lateness(at) if appointment else None
+    return Never(reason) if reason else Later(at, "it missed its place in the run's rate")
 
 
 def _whole_seconds(begins_at: datetime, after: timedelta) -> datetime:

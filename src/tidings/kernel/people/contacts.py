@@ -1,25 +1,19 @@
 """The contacts that work is for: what templates see of them, and what they allow (rule 14).
 
-Reached from plan.py, jobs.py and gate/consents.py. A contact may be in any shard, so it is read in its own;
+Reached from case.py, jobs.py and gate/consents.py. A contact may be in any shard, so it is read in its own;
 whatever names no contact costs nothing.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from msgspec.structs import replace
-
 from tidings.domain.flow.ids import Shard
-from tidings.domain.people.contact import CONTACT, DELETED, Person
+from tidings.domain.people.contact import Person
 from tidings.kernel.kernel import Kernel
 from tidings.storage import people
-
-if TYPE_CHECKING:
-    from tidings.kernel.flow.plan import Case
 
 Read = Callable[..., Awaitable[Mapping[UUID, Person]]]
 
@@ -27,19 +21,6 @@ Read = Callable[..., Awaitable[Mapping[UUID, Person]]]
 async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, Person]:
     """Contacts by id as they are now, deleted ones too; one statement for each shard that they are in."""
     return await _read(kernel, ids, people.load_people)
-
-
-async def introduce(kernel: Kernel, cases: Sequence["Case"]) -> None:
-    """Let executions see their contacts as they are now, among what they were given; that is never written back."""
-    found = await load_people(kernel, [case.loaded.contact_id for case in cases if case.loaded.contact_id])
-    for case in cases:
-        case.person = found.get(case.loaded.contact_id) if case.loaded.contact_id else None
-        if case.person is None or case.person.is_deleted:
-            case.held.withdrawn = DELETED
-        else:
-            execution = case.loaded.execution
-            seen = {**execution.input, CONTACT: case.person.data}
-            case.loaded = replace(case.loaded, execution=replace(execution, input=seen))
 
 
 async def read_consents(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, Person]:
