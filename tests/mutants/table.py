@@ -155,7 +155,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("call-that-outlasts-its-lease", " and self._may_call(item, now + longest)", ""),
     ],
     ("rule 5: windows", "kernel/gate/gate.py", RULE_5): [
-        ("call-while-draining", "not self._draining.is_set()\n            and not", "not"),
+        ("call-while-draining", "self._draining.is_set()\n            or ", ""),
     ],
     ("rule 6: planned once", "kernel/flow/plan.py", kernel("reserve")): [
         ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.held.lease.fence, one.ordinal)"),
@@ -309,7 +309,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
     ],
     ("rule 14: suppression", "kernel/gate/gate.py", kernel("people")): [
-        ("call-on-old-consent", "            and not self._is_old_for(item)\n", ""),
+        ("call-on-old-consent", "if check.is_old_for(item):", "if False:"),
     ],
     (
         "rule 15: no network inside a transaction",

@@ -70,13 +70,16 @@ class Windows:
 
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> list[bool]:
         """Of each item, whether it may be marked in the very commit that reserves it: it would be called at once."""
-        answers = await self.gate.ask([item for item in planned if not item.error], now)
-        names = [None if item.error or item.id in answers else item.provider for item in planned]
+        sendable = [item for item in planned if not item.error]
+        answers = await self.gate.ask(sendable, now)
+        allowed = [item for item in sendable if item.id not in answers] if answers else sendable
+        outages = self.gate.providers.outages
         room = {
-            name: 0 if self.gate.providers.outages.is_out(name) else self.delivery.queue(name).promise(wanted)
-            for name, wanted in Counter(filter(None, names)).items()
+            name: 0 if outages.is_out(name) else self.delivery.queue(name).promise(wanted)
+            for name, wanted in Counter([item.provider for item in allowed]).items()
         }
-        return [name is not None and _take_place(room, name) for name in names]
+        chosen = {item.id for item in allowed if _take_place(room, item.provider)}
+        return [item.id in chosen for item in planned]
 
     def take_new(self, written: Written) -> None:
         """Take what was reserved with its mark; of what could not be marked after all, give the room back."""

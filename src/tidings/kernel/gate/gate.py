@@ -39,7 +39,8 @@ class Gate:
         self.lateness = Lateness()
         self.providers = Providers(kernel, lane)
         self.paused = paused or PausedSequences(kernel)
-        self._rechecks: Sequence[Recheck] = (rules or RulesOfItems(kernel, now), Consents(kernel, people, now))
+        consents = Consents(kernel, people, now)
+        self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
         # The first that speaks against an item answers: what ends it stands before what lets it wait.
         self._checks: Sequence[Check] = (*self._rechecks, self.lateness, self.providers, self.paused)
 
@@ -59,15 +60,13 @@ class Gate:
 
         False is no refusal: its mark is taken back, and it is asked about anew.
         """
-        return (
-            not self._draining.is_set()
-            and not self.stopped.is_stopped(marked)
-            and not self.providers.outages.is_out(marked.provider, now)
-            and not self._is_old_for(item)
-        )
-
-    def _is_old_for(self, item: Reserved) -> bool:
+        if (
+            self._draining.is_set()
+            or self.stopped.is_stopped(marked)
+            or self.providers.outages.is_out(marked.provider, now)
+        ):
+            return False
         for check in self._rechecks:  # noqa: SIM110 – any() would make a generator for each call
             if check.is_old_for(item):
-                return True
-        return False
+                return False
+        return True

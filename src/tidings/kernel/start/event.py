@@ -74,7 +74,7 @@ class EventWork:
 
     items: Sequence[LoadedItem]
     policies: Mapping[UUID, RetryPolicy]
-    rules: RulesOfItems
+    rules: RulesOfItems | None
 
 
 async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> StoredEvent | None:
@@ -331,7 +331,7 @@ async def load_event_work(
         await _route_stored(kernel, shard, {lease.id: lease for lease in leases}, unrouted, now)
     ids = [job.event_id for job in jobs.values() if job.event_id]
     if not ids:
-        return EventWork([], {}, RulesOfItems(kernel, now))
+        return EventWork([], {}, None)
     read_at = kernel.clock.carried()
     found = await kernel.db.persist(lambda tx: events.load_event_items(tx, shard=shard, ids=ids), alone=True)
     policies = {id: retry_policy(attempts) for id, attempts in found.max_attempts.items()}
