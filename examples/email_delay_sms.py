@@ -41,11 +41,11 @@ async def tell(engine: Engine) -> None:
         for person in (ADA, ALAN)
     ]
     for one in started:
-        while not (shown := await engine.executions.get(ME.workspace, one.execution.id)).status.has_ended:
+        while not (shown := await engine.executions.get(ME.workspace, one.id)).status.has_ended:
             await engine.work_everything()  # in production, `tidings worker` does this
             await asyncio.sleep(0.1)
         print(f"{shown.input_payload['name']}: {shown.status}")
-        for line in await engine.executions.log(ME.workspace, one.execution.id):
+        for line in await engine.executions.log(ME.workspace, one.id):
             print(f"  {line.node} {line.kind} {line.status}")
     print(f"every promise holds: {not any(check.offences for check in await engine.verify())}")
 

@@ -98,9 +98,9 @@ async def tell(engine: Engine) -> None:
     ]
     await engine.work_everything()  # in production, `tidings worker` does this
     for one in started:
-        shown_execution = await engine.executions.get(ME.workspace, one.execution.id)
+        shown_execution = await engine.executions.get(ME.workspace, one.id)
         print(f"{shown_execution.workflow_name}: {shown_execution.status}")
-        for line in await engine.executions.log(ME.workspace, one.execution.id):
+        for line in await engine.executions.log(ME.workspace, one.id):
             print(f"  {line.node} {line.status}: {line.produced}")
     print(f"every promise holds: {not any(check.offences for check in await engine.verify())}")
 

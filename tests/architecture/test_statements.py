@@ -1,11 +1,15 @@
 """Every statement keeps the rules that let the same SQL run on one PostgreSQL and on a cluster (citus.md, R1–R19)."""
 
 import ast
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import asyncpg
+import msgspec
 import pytest
 
 from tests.architecture.sql_text import HOT, SHARDED, Source, calls, queries, tokens, unbound_tables
@@ -20,7 +24,7 @@ EVERY = {f"{file}.{one.name}": one for file, one in ALL}
 NO_FUNCTION = {
     "migrate": {
         *("lock_migrations", "create_schema", "create_migrations", "set_shard_count", "create_shard_count"),
-        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema", "sweep_sample"),
+        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema"),
     },
     "scratch": {"lock_scratch", "find_database"},
 }
@@ -68,6 +72,8 @@ def test_every_statement_is_run_by_the_function_of_its_name() -> None:
 
 
 def _statements_in(function: ast.AsyncFunctionDef) -> set[object]:
+    if "_SQL.statement" in map(ast.unparse, function.decorator_list):
+        return {function.name}
     return {
         node.slice.value
         for node in ast.walk(function)
@@ -79,10 +85,16 @@ def _statements_in(function: ast.AsyncFunctionDef) -> set[object]:
 
 
 def test_every_statement_is_used_and_says_what_it_is_for() -> None:
-    sources = {file: (STORAGE / f"{file}.py").read_text() for file in FILES}
+    used = {file: _statements_used(file) for file in FILES}
 
-    assert [one.name for file, one in ALL if f'_SQL["{one.name}"]' not in sources[file]] == []
+    assert [one.name for file, one in ALL if one.name not in used[file]] == []
     assert [one.name for _, one in ALL if not one.text.startswith("-- ")] == [], "no line that says the purpose"
+
+
+def _statements_used(file: str) -> set[object]:
+    tree = ast.parse((STORAGE / f"{file}.py").read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)]
+    return {name for function in functions for name in _statements_in(function)}
 
 
 def test_no_name_is_used_in_two_files() -> None:
@@ -100,6 +112,29 @@ async def test_every_statement_prepares_on_a_migrated_database_and_uses_every_pa
     for _, one in ALL:
         prepared = await sql.prepare(one.text)
         assert len(prepared.get_parameters()) == len(one.parameters), one.name
+
+
+async def test_every_column_of_a_record_has_its_field(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
+    for file, one in ALL:
+        function = getattr(import_module(f"tidings.storage.{file}"), one.name, None)
+        record = _record_in(get_type_hints(function)["return"]) if hasattr(function, "__wrapped__") else None
+        if record:
+            columns = [column.name for column in (await sql.prepare(one.text)).get_attributes()]
+            known = {*get_type_hints(record), "tenant", columns[0]}  # the first may be the key of a mapping
+            assert {*columns} <= known, one.name
+            assert _required_fields(record) <= {*columns}, one.name
+
+
+def _record_in(returned: object) -> type | None:
+    if isinstance(returned, type) and (issubclass(returned, msgspec.Struct) or is_dataclass(returned)):
+        return returned
+    return next((found for one in get_args(returned) if (found := _record_in(one))), None)
+
+
+def _required_fields(record: Any) -> set[str]:
+    if issubclass(record, msgspec.Struct):
+        return {one.name for one in msgspec.structs.fields(record) if one.required}
+    return {one.name for one in fields(record) if one.default is MISSING and one.default_factory is MISSING}
 
 
 async def test_a_statement_with_a_misspelt_column_would_not_prepare(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.condition import Compare, Either, Every, Never, Op
+from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
 from tidings.domain.flow.item import Channel
 from tidings.domain.workflows.definition import (
@@ -554,7 +554,7 @@ def test_conditions_on_the_edges_of_a_branch_are_read() -> None:
     assert parsed.nodes["a"] == Branch("a")
     assert [edge.condition for edge in parsed.edges] == [
         pro,
-        Every((pro, Never(Either((Compare(("vars", "a", "y"), Op.EXISTS),))))),
+        Every((pro, Neither(Either((Compare(("vars", "a", "y"), Op.EXISTS),))))),
         Compare(("plan",), Op.EQUALS, "free"),
         None,
     ]

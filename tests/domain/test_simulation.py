@@ -7,7 +7,7 @@ import pytest
 
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.domain.simulation import Hour, Outgoing, Reason, Scenario, Walk, findings_of, problems_of
+from tidings.domain.simulation import Hour, Reason, Scenario, SimulatedMessage, Walk, findings_of, problems_of
 
 ADA, BEN, OWNER = UUID(int=1), UUID(int=2), UUID(int=9)
 MORNING = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
@@ -20,8 +20,8 @@ def outgoing(
     at: datetime = MORNING,
     contact: UUID | None = ADA,
     reason: str | None = None,
-) -> Outgoing:
-    return Outgoing(OWNER, contact, step, Channel.EMAIL, "ada@example.com", {"body": step}, status, reason, at)
+) -> SimulatedMessage:
+    return SimulatedMessage(OWNER, contact, step, Channel.EMAIL, "ada@example.com", {"body": step}, status, reason, at)
 
 
 def test_the_calendar_counts_what_leaves_by_day_hour_and_step_in_the_order_of_time() -> None:

@@ -90,7 +90,7 @@ async def workflow(engine: Engine) -> UUID:
 
 async def start(engine: Engine, workspace: Workspace = HOME, key: str | None = None) -> UUID:
     """An execution of `welcome`."""
-    return (await engine.executions.trigger(caller(workspace), "welcome", ADA, key)).execution.id
+    return (await engine.executions.trigger(caller(workspace), "welcome", ADA, key)).id
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from tidings.engine import Engine
 from tidings.http import streams
 from tidings.http.executions import with_heartbeats
 from tidings.providers.fake import FakeProvider
-from tidings.resources.shown import ShownExecution
+from tidings.views.executions import Execution
 
 
 async def test_an_execution_shows_everything_about_itself(admin: Person, engine: Engine, workflow: UUID) -> None:
@@ -132,7 +132,7 @@ async def test_whoever_comes_again_is_not_told_twice_and_in_the_end_is_sent_away
 
 
 async def test_a_quiet_stream_has_a_heartbeat_and_ends_when_the_process_drains(engine: Engine) -> None:
-    async def never() -> AsyncIterator[ShownExecution]:
+    async def never() -> AsyncIterator[Execution]:
         await asyncio.sleep(60)
         raise AssertionError("nobody waits that long")
         yield

@@ -162,7 +162,7 @@ async def test_an_unknown_execution_is_a_400(front_end: Person, id: object) -> N
 
 async def test_another_workspace_s_execution_is_not_found(front_end: Person, engine: Engine) -> None:
     await engine.workflows.create(caller(OTHER_TENANT), "welcome", WELCOME)
-    id = (await engine.executions.trigger(caller(OTHER_TENANT), "welcome", ADA)).execution.id
+    id = (await engine.executions.trigger(caller(OTHER_TENANT), "welcome", ADA)).id
 
     assert_failure(await call(front_end, "status", {"execution_id": str(id)}), 400, f"Execution not found: {id}")
 

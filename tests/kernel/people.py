@@ -34,7 +34,7 @@ async def start_for(
 ) -> UUID:
     """Define a workflow of these nodes and trigger it for a contact."""
     await engine.define("flow", graph(*nodes))
-    return (await engine.executions.trigger(ANN, "flow", data, key, contact_id=contact_id)).execution.id
+    return (await engine.executions.trigger(ANN, "flow", data, key, contact_id=contact_id)).id
 
 
 def to_contact(id: str = "hello", channel: str = "email", **more: object) -> dict[str, object]:

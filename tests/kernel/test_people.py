@@ -23,6 +23,7 @@ from tests.kernel.scenes import (
     work,
     work_once,
 )
+from tests.stored import stored_execution, stored_run
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Fence, ItemId, OwnerId, Planned
@@ -58,7 +59,7 @@ async def test_templates_conditions_and_until_see_the_contact_as_it_is_when_the_
     workflow = graph(*nodes, edges=[("wait", "ask"), ("ask", "pro"), ("ask", "free")])
     workflow["edges"][1]["condition"] = {"path": "contact.attributes.plan", "op": "equals", "value": "gold"}  # type: ignore[index]
     await engine.define("flow", workflow)
-    id = (await engine.executions.trigger(ANN, "flow", {"order": 7}, "k1", contact_id=ada)).execution.id
+    id = (await engine.executions.trigger(ANN, "flow", {"order": 7}, "k1", contact_id=ada)).id
 
     await work(engine)
     before = len(provider.calls)
@@ -69,7 +70,7 @@ async def test_templates_conditions_and_until_see_the_contact_as_it_is_when_the_
     [call] = provider.calls
     assert (before, call.recipient) == (0, "ada@example.com")
     assert call.payload == {"subject": "Countess", "body": "gold 7"}
-    stored = await engine.execution(id)
+    stored = await stored_execution(engine, id)
     assert stored.status is ExecutionStatus.COMPLETED
     shown = await engine.executions.get(ANN.workspace, id)
     assert (shown.contact_id, shown.input_payload) == (ada, {"order": 7})
@@ -146,10 +147,10 @@ async def test_without_an_address_the_item_is_skipped_and_the_walk_goes_on(
 
     assert await row(sql, "select status, error, attempts from outbox where node = 'hello'") == ("skipped", reason, 0)
     assert [one.recipient for one in provider.calls] == ["desk@example.com"]
-    stored = await engine.execution(id)
+    stored = await stored_execution(engine, id)
     assert stored.status is ExecutionStatus.COMPLETED
     shown = await engine.executions.get(ANN.workspace, id)
-    assert (shown.vars["hello"]["status"], shown.vars["hello"]["error"]) == ("skipped", reason)  # type: ignore[index]
+    assert (shown.vars["hello"]["status"], shown.vars["hello"]["error"]) == ("skipped", reason)
     await assert_kept(engine)
 
 
@@ -220,7 +221,7 @@ async def test_rule_14_a_retry_after_an_opt_out_is_skipped(
 
     assert await row(sql, f"{ITEM} where node = 'hello'") == SKIPPED
     assert [one.recipient for one in provider.calls] == ["ada@example.com", "desk@example.com"]
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     await assert_kept(engine)
 
 
@@ -231,7 +232,7 @@ async def test_rule_14_a_contact_in_another_shard_is_read_there(
     provider.answer = RetryLater("busy", uses_attempt=True)
     ids = [await start_for(engine, people[shard], to_contact(), key="k1") for shard in [min(people)]]
     ids += [
-        (await engine.executions.trigger(ANN, "flow", {}, f"k{number}", contact_id=id)).execution.id
+        (await engine.executions.trigger(ANN, "flow", {}, f"k{number}", contact_id=id)).id
         for number, id in enumerate(people.values(), start=2)
         for _ in range(2)
     ]
@@ -326,7 +327,7 @@ async def test_rule_14_a_call_in_doubt_is_not_repeated_for_whoever_refuses_it_by
         True,
         None,
     )
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     await assert_kept(engine)
     await engine.kernel.notifier.close()
     await engine.kernel.renderer.close()
@@ -347,7 +348,7 @@ async def test_rule_14_holds_for_the_items_of_jobs(
 
     assert sorted(one.recipient for one in provider.calls) == ["p1@example.com", "p3@example.com"]
     assert await row(sql, f"{ITEM} where contact_id = $1", bob) == SKIPPED
-    counts = (await engine.run(run)).counts
+    counts = (await stored_run(engine, run)).counts
     assert (counts.sent, counts.skipped) == (2, 1)
     await assert_kept(engine)
 

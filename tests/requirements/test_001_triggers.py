@@ -235,7 +235,7 @@ async def test_001_6_exposes_loading_validation_trigger_creation_and_node_execut
     await engine.work_everything()
 
     assert (problems, loaded) == ([], made)
-    assert (await engine.executions.get(HOME, started.execution.id)).status == "completed"
+    assert (await engine.executions.get(HOME, started.id)).status == "completed"
     assert recipients(provider) == [ADA["email"]]
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import (
@@ -20,6 +21,8 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.resources.asking import audited, executions_of, items_of
+from tests.stored import TESTER, items_in_doubt
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -44,7 +47,7 @@ async def fail(engine: Engine, caller: Caller, definition: dict[str, object] = T
     await engine.workflows.apply(caller, "flow", definition)
     triggered = await engine.executions.trigger(caller, "flow", {}, key)
     await work(engine)
-    return triggered.execution.id
+    return triggered.id
 
 
 async def status(engine: Engine, caller: Caller, id: UUID) -> ShownStatus:
@@ -55,7 +58,7 @@ async def status(engine: Engine, caller: Caller, id: UUID) -> ShownStatus:
 
 
 async def test_a_retried_execution_goes_on_where_it_failed_and_sends_each_item_once(
-    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider
 ) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
@@ -73,14 +76,10 @@ async def test_a_retried_execution_goes_on_where_it_failed_and_sends_each_item_o
     assert await status(engine, caller, id) == "completed"
     assert Counter(call.recipient for call in provider.calls) == {"ada@example.com": 1, "bob@example.com": 2}
     assert len({call.attempt for call in provider.calls if call.recipient == "bob@example.com"}) == 2
-    assert {tuple(one) for one in await sql.fetch("select status, attempts from outbox")} == {("sent", 1)}
-    detail = '{"node": "two", "error": "mailbox is full", "items": 1}'
-    assert await row(
-        sql, "select actor, detail::jsonb = $1::jsonb from audit_log where event = 'replayed'", detail
-    ) == (
-        "ann",
-        True,
-    )
+    assert {(one.status, one.attempts) for one in await items_of(engine, caller.workspace)} == {("sent", 1)}
+    [replayed] = await audited(engine, caller, "replayed")
+    detail = {"node": "two", "error": "mailbox is full", "items": 1}
+    assert (replayed.actor, replayed.detail) == ("ann", detail)
     await assert_kept(engine)
 
 
@@ -127,9 +126,7 @@ async def test_what_has_not_failed_cannot_be_retried(engine: Engine, caller: Cal
     assert len(provider.calls) == 2
 
 
-async def test_of_two_retries_at_once_one_reopens_it(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
-) -> None:
+async def test_of_two_retries_at_once_one_reopens_it(engine: Engine, caller: Caller, provider: FakeProvider) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
 
@@ -138,12 +135,12 @@ async def test_of_two_retries_at_once_one_reopens_it(
 
     assert sum(not isinstance(answer, Conflict) for answer in answers) == 1, answers
     assert Counter(call.recipient for call in provider.calls) == {"ada@example.com": 1, "bob@example.com": 2}
-    assert await sql.fetchval("select count(*) from audit_log where event = 'replayed'") == 1
+    assert len(await audited(engine, caller, "replayed")) == 1
     await assert_kept(engine)
 
 
 async def test_a_retry_whose_answer_was_lost_is_done_once(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, provider: FakeProvider
 ) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
@@ -154,14 +151,14 @@ async def test_a_retry_whose_answer_was_lost_is_done_once(
 
     assert retried.status == "processing"
     assert len(provider.calls) == 3
-    assert await sql.fetchval("select count(*) from audit_log where event = 'replayed'") == 1
+    assert len(await audited(engine, caller, "replayed")) == 1
 
 
 async def test_an_execution_that_killed_its_workers_before_it_did_anything_starts_anew(
     engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:
     await engine.workflows.apply(caller, "flow", graph(email()))
-    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).id
     for _ in range(engine.kernel.limits.crashes):
         assert await claim(engine)
         clock.advance(minutes=6)
@@ -184,7 +181,7 @@ async def test_a_worker_from_before_takes_no_part_after_the_retry(
 ) -> None:
     """Its lease is from the first life of the execution; the fence of the second is above it."""
     await engine.workflows.apply(caller, "flow", graph(email()))
-    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).id
     fences = []
     for _ in range(engine.kernel.limits.crashes):
         fences += [lease.fence for lease in await claim(engine)]
@@ -221,7 +218,7 @@ async def test_a_retried_execution_that_timed_out_has_its_whole_time_again(
 async def test_a_delay_that_failed_is_walked_again_and_logged_anew(engine: Engine, caller: Caller, sql: Sql) -> None:
     wait = {"id": "wait", "type": "delay", "until": "{{ at }}"}
     await engine.workflows.apply(caller, "flow", graph(wait, email()))
-    id = (await engine.executions.trigger(caller, "flow", {"at": "soon"}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {"at": "soon"}, "k1")).id
     await work(engine)
     [line] = await engine.executions.log(caller.workspace, id)
     assert (line.status, await status(engine, caller, id)) == ("failed", "failed")
@@ -242,7 +239,7 @@ async def test_an_item_that_was_given_up_in_doubt_is_never_tried_again(
 ) -> None:
     impatient = await make_engine(engine.kernel.db, clock, provider, Limits(doubt_policy=DoubtPolicy.GIVE_UP))
     await engine.workflows.apply(caller, "flow", graph(email()))
-    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).id
     await crash_in_call(impatient, provider)
     clock.advance(minutes=6)
     await work(impatient)
@@ -263,11 +260,11 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
 ) -> None:
     nervous = await make_engine(engine.kernel.db, clock, provider, Limits(crashes=1))
     await engine.workflows.apply(caller, "flow", TWO)
-    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {}, "k1")).id
     await crash_in_call(nervous, provider)
     clock.advance(minutes=6)
     await work(nervous)
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     assert await status(engine, caller, id) == "failed"
 
     with pytest.raises(Conflict, match="in doubt"):
@@ -275,7 +272,7 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
     await work(engine)
     assert len(provider.calls) == 1
 
-    await engine.resolve(item.id, Resolution.SENT, "it is in the mailbox")
+    await engine.outbox.resolve(TESTER, item.id, Resolution.SENT, "it is in the mailbox")
     await engine.executions.retry(caller, id)
     await work(engine)
 
@@ -383,7 +380,7 @@ async def test_a_node_whose_template_failed_is_planned_anew(
 ) -> None:
     template = "{{ 'x' | times: 2 | divided_by: zero }}"
     await engine.workflows.apply(caller, "flow", graph(email(body=template)))
-    id = (await engine.executions.trigger(caller, "flow", {"zero": 0}, "k1")).execution.id
+    id = (await engine.executions.trigger(caller, "flow", {"zero": 0}, "k1")).id
     await work(engine)
     assert await status(engine, caller, id) == "failed"
     [first] = await sql.fetch("select id, marked_attempt from outbox")
@@ -452,7 +449,7 @@ async def test_a_dry_run_says_what_a_replay_does_and_changes_nothing(
     assert await everything(sql) == before
     assert (dry.count, dry.refused) == (5, 0)
     assert dry.by_error == {"mailbox is full": 3, "No such person": 2}
-    assert await engine.executions.replay(caller, DeadLetterFilter()) == dry
+    assert await engine.executions.replay(caller, DeadLetterFilter()) == replace(dry, dry_run=False)
     assert (await engine.executions.replay(caller, DeadLetterFilter())).count == 0
 
 
@@ -474,7 +471,7 @@ async def test_a_replay_reopens_what_matches_and_only_that(
 
 
 async def test_a_replay_of_more_than_a_batch_reopens_each_once(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, provider: FakeProvider
 ) -> None:
     provider.answer = REFUSED
     await engine.workflows.apply(caller, "flow", graph(email()))
@@ -488,7 +485,7 @@ async def test_a_replay_of_more_than_a_batch_reopens_each_once(
 
     assert sum(one.count for one in replays) == 450
     assert len(provider.calls) == 900
-    assert await sql.fetchval("select count(*) from executions where status = 'completed'") == 450
-    assert await sql.fetchval("select count(distinct subject_id) from audit_log where event = 'replayed'") == 450
+    assert Counter(one.status for one in await executions_of(engine, caller.workspace)) == {"completed": 450}
+    assert len({one.subject_id for one in await audited(engine, caller, "replayed")}) == 450
     assert all(len(one.executions) <= 100 for one in replays)
     await assert_kept(engine)

@@ -9,11 +9,24 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
+
+import msgspec
+
+from tidings.views.view import View
 
 if TYPE_CHECKING:
     from tidings.http.shapes import Shape
+
+
+class Identified(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> UUID:
+        """The id."""
+        ...
 
 
 def answer_of(value: object) -> object:
@@ -35,12 +48,31 @@ def answer_of(value: object) -> object:
 
 def fields_of(record: object) -> dict[str, object]:
     """A record as the API answers it."""
+    if isinstance(record, View):
+        return {field.encode_name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
     show = _shows().get(type(record))
     if show:
         return show(record).model_dump(mode="json", by_alias=True)
+    return {camel(name): value for name, value in values_of(record).items()}
+
+
+def values_of(record: object) -> dict[str, object]:
+    """What a record holds, under the names of its fields."""
+    if isinstance(record, View):
+        return {name: getattr(record, name) for name in record.__struct_fields__}
     if not is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"a {type(record).__name__} is no answer: print a record, or what JSON knows")
-    return {camel(field.name): getattr(record, field.name) for field in fields(record)}
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def with_fields(record: object, **beside: object) -> dict[str, object]:
+    """A record as the API answers it, and fields that the command adds."""
+    return fields_of(record) | {camel(name): more for name, more in beside.items()}
+
+
+def deleted(record: "Identified") -> dict[str, object]:
+    """What is answered of something that is there no more."""
+    return {"id": record.id, "deleted": True}
 
 
 def camel(name: str) -> str:
@@ -53,17 +85,16 @@ def camel(name: str) -> str:
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, log_shapes, sequence_shapes, shapes, simulation_shapes
+    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
     from tidings.resources.access import ShownKey
     from tidings.resources.outbox import ItemDetail, ShownItem
     from tidings.resources.runs import JobEntry
     from tidings.resources.sequences import ShownSequence
-    from tidings.resources.shown import LogItem, ShownWorkflow
+    from tidings.resources.shown import ShownWorkflow
 
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
         ItemDetail: campaign_shapes.show_item,
-        LogItem: log_shapes.LogItem.model_validate,
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidings.cli.output import console, print_content, print_line, print_table, printable
-from tidings.domain.simulation import Findings, Hour, Outgoing, Simulated, Step
+from tidings.domain.simulation import Findings, Hour, Simulated, SimulatedMessage, Step
 
 BAR_CELLS = 32
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -127,7 +127,7 @@ def _print_reasons(what: str, findings: Findings) -> None:
         print_table(f"{what}, and why", rows, empty="")
 
 
-def _print_message(one: Outgoing, zone: ZoneInfo) -> None:
+def _print_message(one: SimulatedMessage, zone: ZoneInfo) -> None:
     what = f"{one.status}: {one.reason}" if one.reason else str(one.status)
     print_line(
         f"{one.at.astimezone(zone):%Y-%m-%d %H:%M %Z}  {one.channel} to {one.recipient or 'nobody'}  {what}",

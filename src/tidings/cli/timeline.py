@@ -13,7 +13,7 @@ from rich.text import Text
 from tidings.cli.output import console, print_line, printable
 from tidings.domain.errors import Conflict
 from tidings.engine import Engine, Workspace
-from tidings.resources.shown import LogLine, ShownExecution
+from tidings.views.executions import Execution, LogLine
 
 STYLES = {
     "completed": "green",
@@ -29,7 +29,7 @@ STYLES = {
 }
 
 
-async def wait_for(engine: Engine, room: Workspace, id: UUID, seconds: float) -> ShownExecution:
+async def wait_for(engine: Engine, room: Workspace, id: UUID, seconds: float) -> Execution:
     """An execution once it has ended; Conflict when that takes longer."""
     execution = await engine.executions.get(room, id)
     try:
@@ -44,7 +44,7 @@ async def wait_for(engine: Engine, room: Workspace, id: UUID, seconds: float) ->
     return execution
 
 
-async def watch(engine: Engine, room: Workspace, id: UUID) -> ShownExecution:
+async def watch(engine: Engine, room: Workspace, id: UUID) -> Execution:
     """Show an execution until it has ended: redrawn on a terminal, elsewhere a line for each change."""
     execution = await engine.executions.get(room, id)
     if not console.is_terminal:
@@ -57,7 +57,7 @@ async def watch(engine: Engine, room: Workspace, id: UUID) -> ShownExecution:
     return execution
 
 
-async def _watch_lines(engine: Engine, room: Workspace, execution: ShownExecution) -> ShownExecution:
+async def _watch_lines(engine: Engine, room: Workspace, execution: Execution) -> Execution:
     said = ""
     async for changed in engine.executions.changes(room, execution.id):
         execution = changed
@@ -67,7 +67,7 @@ async def _watch_lines(engine: Engine, room: Workspace, execution: ShownExecutio
     return execution
 
 
-def timeline(execution: ShownExecution, log: Sequence[LogLine]) -> RenderableType:
+def timeline(execution: Execution, log: Sequence[LogLine]) -> RenderableType:
     """The whole picture: what it is, what each node did, and how it stands."""
     head = f"{execution.workflow_name} version {execution.workflow_version} · {execution.id}"
     return Group(
@@ -97,7 +97,7 @@ def log_table(log: Sequence[LogLine]) -> Table:
     return table
 
 
-def state_words(execution: ShownExecution) -> str:
+def state_words(execution: Execution) -> str:
     """How an execution stands, in a line."""
     if execution.status.has_ended:
         return ended_words(execution)
@@ -111,7 +111,7 @@ def state_words(execution: ShownExecution) -> str:
     return " · ".join(words)
 
 
-def ended_words(execution: ShownExecution) -> str:
+def ended_words(execution: Execution) -> str:
     """How an execution ended, in a line."""
     at = f" at {_time(execution.completed_at)}" if execution.completed_at else ""
     node = f" in {execution.error_step}" if execution.error_step else ""

@@ -6,26 +6,21 @@
         started = await client.trigger("proposal_accepted", {"guest_email": "ada@example.com"}, "proposal-17")
         ended = await client.wait(started.execution.id, on_progress=print)
 
-Imports nothing else of Tidings, so that it can be lifted out.
+Imports nothing else of Tidings but its views, so that it can be lifted out with them.
 """
 
 from tidings.client.answers import (
     ApiKey,
     Applied,
     Contact,
-    ContactName,
     Decision,
     Event,
     EventItem,
-    Execution,
     Imported,
     Lack,
-    LogLine,
     NewKey,
-    Problem,
     Provider,
     RejectedLine,
-    Replay,
     Rule,
     Triggered,
     UpsertedContact,
@@ -61,6 +56,9 @@ from tidings.client.errors import (
 )
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
+from tidings.views.contacts import ContactName
+from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.problems import ProblemPlace as Problem
 
 __all__ = [
     "ApiError",

@@ -10,27 +10,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tidings.views.contacts import ContactName
+from tidings.views.executions import Execution
+from tidings.views.problems import ProblemPlace
+
 Json = Mapping[str, Any]
-ENDED = frozenset({"completed", "failed", "cancelled"})
-"""The states an execution does not leave by itself."""
-
-
-class Problem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing wrong with what was sent, and where."""
-
-    place: str = ""
-    message: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}" if self.place else self.message
-
-
-class ContactName(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a contact is called."""
-
-    external_id: str
-    name: str | None = None
-    email: str | None = None
 
 
 class Lack(Struct, frozen=True, kw_only=True):
@@ -74,81 +58,12 @@ class Applied(Struct, frozen=True, kw_only=True):
     change: Literal["created", "updated", "unchanged"]
 
 
-class Execution(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One walk through a workflow."""
-
-    id: UUID
-    status: str
-    workflow_id: UUID | None = None
-    workflow_name: str | None = None
-    workflow_version: int | None = None
-    cursor: str | None = None
-    current_step: int | None = None
-    total_steps: int | None = None
-    available_at: datetime | None = None
-    attempts: int = 0
-    input_payload: Json = {}
-    vars: Json = {}
-    error_message: str | None = None
-    error_step: str | None = None
-    retry_count: int = 0
-    triggered_by: str | None = None
-    idempotency_key: str | None = None
-    contact_id: UUID | None = None
-    contact: ContactName | None = None
-    created_at: datetime | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    waiting: str | None = None
-    """Why nobody can do what comes next, if so."""
-
-    @property
-    def has_ended(self) -> bool:
-        """True once nothing more happens unless somebody asks for it."""
-        return self.status in ENDED
-
-
 class Triggered(Struct, frozen=True, kw_only=True):
     """The execution of a key, and whether the key had started it before."""
 
     execution: Execution
     idempotency_key: str
     duplicate: bool = False
-
-
-class LogContext(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What there was when a node's turn came: what the execution was given, and what nodes before had produced."""
-
-    data: Json = {}
-    vars: Json = {}
-    left_out: list[str] = []
-    """The places of values that are too large to be shown in a log."""
-
-
-class LogLine(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one node of an execution did."""
-
-    node: str
-    kind: str | None = None
-    status: str | None = None
-    attempts: int = 0
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    duration_ms: float | None = None
-    saw: Any = None
-    produced: Any = None
-    error: str | None = None
-    items: list[Any] = []
-    context: LogContext = LogContext()
-
-
-class Replay(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was started again, or would be: how many, the first of them, and how many of each error."""
-
-    count: int
-    executions: list[UUID] = []
-    by_error: Mapping[str, int] = {}
-    refused: int = 0
 
 
 class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -259,7 +174,7 @@ class RejectedLine(Struct, frozen=True, kw_only=True, rename="camel"):
     """A line of a file that was not stored, and why."""
 
     line: int
-    problems: list[Problem] = []
+    problems: list[ProblemPlace] = []
 
 
 class Imported(Struct, frozen=True, kw_only=True, rename="camel"):

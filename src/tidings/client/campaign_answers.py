@@ -7,7 +7,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import ContactName, Lack
+from tidings.client.answers import Lack
+from tidings.views.contacts import ContactName
 
 Json = Mapping[str, Any]
 RUNS_ENDED = frozenset({"completed", "partial", "failed"})

@@ -9,9 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID, uuid4
 
-import msgspec
-
-from tidings.client.answers import Execution, Triggered
+from tidings.client.answers import Triggered
 from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.contacts import Contacts
 from tidings.client.enrollments import Enrollments
@@ -24,16 +22,11 @@ from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
 from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
-from tidings.client.transport import Request, Retrying, Transport, read
+from tidings.client.transport import Request, Retrying, Transport
 from tidings.client.workflows import Workflows
+from tidings.views.executions import Execution, StartedExecution
 
 OnProgress = Callable[[Execution], Awaitable[None] | None]
-
-
-class _Duplicate(msgspec.Struct):
-    """What a trigger's answer says beside the execution."""
-
-    duplicate: bool = False
 
 
 class Client:
@@ -97,10 +90,10 @@ class Client:
         body = {"workflow": str(workflow), "idempotencyKey": key, "data": data}
         if contact_id is not None:
             body["contactId"] = str(contact_id)
-        answer = await self._transport.send(Request("POST", "/v1/triggers", body))
+        started = await self._transport.ask(Request("POST", "/v1/triggers", body), StartedExecution)
         # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
-        duplicate = idempotency_key is not None and read(answer, _Duplicate).duplicate
-        return Triggered(execution=read(answer, Execution), idempotency_key=key, duplicate=duplicate)
+        duplicate = idempotency_key is not None and started.duplicate
+        return Triggered(execution=started, idempotency_key=key, duplicate=duplicate)
 
     async def status(self, execution_id: UUID | str) -> Execution:
         """How an execution stands now."""

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import ContactName, Lack
+from tidings.client.answers import Lack
+from tidings.views.contacts import ContactName
 
 
 class MessageCounts(Struct, frozen=True, kw_only=True):

@@ -13,13 +13,13 @@ Exception
 from collections.abc import Sequence
 from uuid import UUID
 
-from tidings.client.answers import Problem
+from tidings.views.problems import ProblemPlace
 
 
 class ApiError(Exception):
     """An answer that is not a success."""
 
-    def __init__(self, status: int, code: str, detail: str, errors: Sequence[Problem] = ()) -> None:
+    def __init__(self, status: int, code: str, detail: str, errors: Sequence[ProblemPlace] = ()) -> None:
         super().__init__(f"{status} {code}: {detail}")
         self.status = status
         self.code = code

@@ -6,21 +6,15 @@ from contextlib import aclosing
 from uuid import UUID
 
 import httpx2
-import msgspec
 
-from tidings.client.answers import Execution, LogLine, Replay
 from tidings.client.errors import ApiError
 from tidings.client.pages import Time, pages
 from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, path_to, read
+from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.pages import Everything
 
 PATH = "/v1/executions"
 DEAD_LETTERS = "/v1/dead-letters"
-
-
-class _Log(msgspec.Struct, rename="camel"):
-    """What each node did."""
-
-    data: list[LogLine]
 
 
 class Executions:
@@ -54,7 +48,7 @@ class Executions:
 
     async def log(self, id: UUID | str) -> Sequence[LogLine]:
         """What each node saw and did, in order."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "log")), _Log)).data
+        return (await self._transport.ask(Request("GET", path_to(PATH, id, "log")), Everything[LogLine])).items
 
     async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
         """The execution now and whenever it has changed, until it has ended; a lost connection is opened again."""

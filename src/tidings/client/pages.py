@@ -8,17 +8,11 @@ import msgspec
 
 from tidings.client.errors import ApiError
 from tidings.client.transport import Query, Request, Transport, unreadable
+from tidings.views.pages import Page
 
 Item = TypeVar("Item")
 Time = datetime | str | None
 """When something was created; a datetime without a time zone, and a date in a string, are UTC."""
-
-
-class _Page(msgspec.Struct, rename="camel"):
-    """One page: its items as they came, and where the next begins."""
-
-    data: list[Any]
-    next_cursor: str | None = None
 
 
 async def pages(
@@ -33,8 +27,8 @@ async def pages(
     asked = {**query, "createdAfter": _written(created_after), "createdBefore": _written(created_before)}
     cursor: str | None = None
     while True:
-        page = await transport.ask(Request("GET", path, query={**asked, "cursor": cursor}), _Page)
-        for item in page.data:
+        page = await transport.ask(Request("GET", path, query={**asked, "cursor": cursor}), Page[Any])
+        for item in page.items:
             yield _item(item, kind)
         if page.next_cursor is None:
             return

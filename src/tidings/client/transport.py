@@ -13,8 +13,8 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from tidings.client.answers import Problem
 from tidings.client.errors import ERROR_BY_STATUS, ApiError, ServerUnreachable
+from tidings.views.problems import Problem
 
 Answer = TypeVar("Answer")
 Query = Mapping[str, str | int | bool | Sequence[str] | None]
@@ -201,21 +201,12 @@ def path_to(resource: str, id: object, *verbs: str) -> str:
     return "/".join([resource, quote(str(id), safe=""), *verbs])
 
 
-class _ProblemDetails(msgspec.Struct):
-    """An error as `application/problem+json` has it."""
-
-    code: str = ""
-    title: str = ""
-    detail: str = ""
-    errors: list[Problem] = []
-
-
 def error_of(status: int, body: bytes) -> ApiError:
     """The error that an answer is, whoever gave it: a proxy's page has a status and no more."""
     try:
-        found = msgspec.json.decode(body, type=_ProblemDetails)
+        found = msgspec.json.decode(body, type=Problem)
     except _UNREADABLE:
-        found = _ProblemDetails(detail=body[:200].decode(errors="replace"))
+        found = Problem(detail=body[:200].decode(errors="replace"))
     kind = ERROR_BY_STATUS.get(status, ApiError)
     return kind(status, found.code or "error", found.detail or found.title or "no reason given", found.errors)
 

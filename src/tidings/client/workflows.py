@@ -6,10 +6,11 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.client.answers import Applied, Problem, Version, Workflow
+from tidings.client.answers import Applied, Version, Workflow
 from tidings.client.errors import Conflict
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.problems import ProblemPlace
 
 PATH = "/v1/workflows"
 Definition = Mapping[str, Any]
@@ -18,7 +19,7 @@ Definition = Mapping[str, Any]
 class _Validated(msgspec.Struct, rename="camel"):
     """What the server says of a definition that it was only asked to check."""
 
-    errors: list[Problem] = []
+    errors: list[ProblemPlace] = []
 
 
 class _Versions(msgspec.Struct, rename="camel"):
@@ -109,7 +110,7 @@ class Workflows:
         """Every version."""
         return (await self._transport.ask(Request("GET", path_to(PATH, id, "versions")), _Versions)).data
 
-    async def validate(self, definition: Definition) -> Sequence[Problem]:
+    async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
         """Everything wrong with a definition, each with its place; stores nothing."""
         request = Request("POST", f"{PATH}/validate", {"definition": definition})
         return (await self._transport.ask(request, _Validated)).errors

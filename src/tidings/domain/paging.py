@@ -8,12 +8,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from tidings.domain.errors import InputInvalid, Problem, ProblemsFound
 from tidings.domain.flow.ids import first_id_at
 from tidings.domain.timing import parse_time
+from tidings.views.pages import Page
 
 DEFAULT_LIMIT = 50
 LARGEST_LIMIT = 1_000
@@ -21,14 +22,6 @@ OLDEST = UUID(int=0)
 NEWEST = UUID(int=2**128 - 1)
 
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
-    """Some of a list; without `next_cursor` it is the last."""
-
-    items: list[Item]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """When a campaign is deployed for; for the beginning unless given."""
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class SimulatedMessage(msgspec.Struct, frozen=True):
     """One message, and what became of it."""
 
     owner: UUID
@@ -125,7 +125,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     calendar: Sequence[Hour]
     skipped_because: Sequence[Reason]
     failed_because: Sequence[Reason]
-    messages: Sequence[Outgoing]
+    messages: Sequence[SimulatedMessage]
     """Of the contacts that were asked about; without contacts, of everybody up to a limit."""
     missing: Sequence[Lack] = ()
     """Attributes that are printed and that some of the simulated contacts lack."""
@@ -183,7 +183,7 @@ def problems_of(scenario: Scenario) -> list[Problem]:
 def findings_of(
     scenario: Scenario,
     labels: Mapping[str, str],
-    outgoing: Sequence[Outgoing],
+    outgoing: Sequence[SimulatedMessage],
     walks: Sequence[Walk],
     words: Mapping[str, str] | None = None,
 ) -> Findings:
@@ -212,8 +212,8 @@ def _fate(status: ItemStatus) -> str:
     return "waiting" if status is ItemStatus.QUEUED else str(status)
 
 
-def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Step]:
-    by_step: dict[tuple[str, Channel], list[Outgoing]] = {}
+def _steps(labels: Mapping[str, str], outgoing: Iterable[SimulatedMessage]) -> list[Step]:
+    by_step: dict[tuple[str, Channel], list[SimulatedMessage]] = {}
     for one in outgoing:
         by_step.setdefault((one.step, one.channel), []).append(one)
     found, order = [], _order(labels)
@@ -234,7 +234,7 @@ def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Step
     return found
 
 
-def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: ZoneInfo) -> list[Hour]:
+def _calendar(labels: Mapping[str, str], outgoing: Iterable[SimulatedMessage], zone: ZoneInfo) -> list[Hour]:
     counts = Counter(
         (local.date(), local.hour, one.step, one.channel)
         for one in outgoing
@@ -251,7 +251,7 @@ def _reasons(pairs: Iterable[tuple[str, str]]) -> list[Reason]:
     return [Reason(step, reason, count) for (step, reason), count in sorted(counts.items(), key=lambda one: -one[1])]
 
 
-def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk]) -> list[tuple[str, str]]:
+def _failed_without_a_message(outgoing: Iterable[SimulatedMessage], walks: Iterable[Walk]) -> list[tuple[str, str]]:
     """Executions that failed at a node that sends nothing: a wait whose time cannot be read, say."""
     told = {(one.owner, one.step) for one in outgoing if one.status is ItemStatus.FAILED}
     return [
@@ -261,7 +261,9 @@ def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk
     ]
 
 
-def _messages(scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Outgoing]:
+def _messages(
+    scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[SimulatedMessage]
+) -> list[SimulatedMessage]:
     wanted, order = set(scenario.messages_of), _order(labels)
     found = [one for one in outgoing if one.contact_id in wanted or one.contact_id is None]
     return sorted(found, key=lambda one: (one.at, one.owner, order(one.step)))[:MOST_MESSAGES]

@@ -6,28 +6,11 @@ execution paused from the moment nothing more can leave it. `shown_status` in st
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
+from tidings.views.executions import ShownStatus
 
-
-class ShownStatus(StrEnum):
-    """The states as 001 names them, with the two it is silent about: paused and cancelled."""
-
-    ENQUEUED = "enqueued"
-    PROCESSING = "processing"
-    PAUSED = "paused"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more happens by itself."""
-        return self in _ENDED
-
-
-_ENDED = frozenset({ShownStatus.COMPLETED, ShownStatus.FAILED, ShownStatus.CANCELLED})
+__all__ = ["WORDS", "ShownStatus", "Words", "outbox_word"]
 
 
 @dataclass(frozen=True, slots=True)

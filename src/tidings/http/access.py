@@ -37,7 +37,7 @@ class Api:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestContext:
     """A request that was let in."""
 
     engine: Engine
@@ -65,7 +65,7 @@ def api_of(request: Request) -> Api:
     return api
 
 
-async def let_in(request: Request, permission: Permission) -> Visit:
+async def let_in(request: Request, permission: Permission) -> RequestContext:
     """Check the bearer's key, its permission and its rate, in this order."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
@@ -73,9 +73,9 @@ async def let_in(request: Request, permission: Permission) -> Visit:
     identity = await recognise(request, secret.strip())
     if identity is None:
         raise Unauthorized("this key is unknown, revoked or expired")
-    visitor = visit(request, identity, permission, secret.strip())
+    context = admit(request, identity, permission, secret.strip())
     check_query(request)
-    return visitor
+    return context
 
 
 async def recognise(request: Request, secret: str) -> Identity | None:
@@ -83,7 +83,7 @@ async def recognise(request: Request, secret: str) -> Identity | None:
     return await api_of(request).engine.access.authenticate(secret) if len(secret) <= LONGEST_KEY else None
 
 
-def visit(request: Request, identity: Identity, permission: Permission, secret: str) -> Visit:
+def admit(request: Request, identity: Identity, permission: Permission, secret: str) -> RequestContext:
     """Let a known key in, if it may do this and does not ask too fast."""
     api = api_of(request)
     api.rate.spend(identity.key_id)
@@ -91,22 +91,22 @@ def visit(request: Request, identity: Identity, permission: Permission, secret: 
         raise Forbidden(f"a key of role {identity.role} may not do this; it needs the permission {permission}")
     if "%00" in request.url.query:
         raise FieldsInvalid([Problem("query", "holds a NUL, which nothing here contains")])
-    return Visit(api.engine, identity, secret)
+    return RequestContext(api.engine, identity, secret)
 
 
-def allowed(permission: Permission) -> Callable[[Request], Awaitable[Visit]]:
+def allowed(permission: Permission) -> Callable[[Request], Awaitable[RequestContext]]:
     """A dependency for operations that need this permission."""
 
-    async def check(request: Request) -> Visit:
+    async def check(request: Request) -> RequestContext:
         return await let_in(request, permission)
 
     return check
 
 
-Definer = Annotated[Visit, Depends(allowed(Permission.DEFINE))]
-DefinitionReader = Annotated[Visit, Depends(allowed(Permission.READ_DEFINITIONS))]
-ContactKeeper = Annotated[Visit, Depends(allowed(Permission.CONTACTS))]
-Operator = Annotated[Visit, Depends(allowed(Permission.OPERATE))]
-WorkReader = Annotated[Visit, Depends(allowed(Permission.READ_WORK))]
-Administrator = Annotated[Visit, Depends(allowed(Permission.ADMINISTER))]
-WorkerService = Annotated[Visit, Depends(allowed(Permission.RUN_WORKERS))]
+Definer = Annotated[RequestContext, Depends(allowed(Permission.DEFINE))]
+DefinitionReader = Annotated[RequestContext, Depends(allowed(Permission.READ_DEFINITIONS))]
+ContactKeeper = Annotated[RequestContext, Depends(allowed(Permission.CONTACTS))]
+Operator = Annotated[RequestContext, Depends(allowed(Permission.OPERATE))]
+WorkReader = Annotated[RequestContext, Depends(allowed(Permission.READ_WORK))]
+Administrator = Annotated[RequestContext, Depends(allowed(Permission.ADMINISTER))]
+WorkerService = Annotated[RequestContext, Depends(allowed(Permission.RUN_WORKERS))]

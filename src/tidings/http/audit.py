@@ -15,12 +15,14 @@ router = resource_router("Administration")
 
 @router.get("/v1/audit-log")
 async def list_audit_log(
-    visit: Administrator,
+    context: Administrator,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     subject: Annotated[UUID | None, Query(description="The id of what it was done to.")] = None,
 ) -> List[AuditLine]:
     """Everything that people and keys did in the tenant, newest first."""
-    page = await visit.engine.access.audit(visit.caller, subject=subject, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.access.audit(
+        context.caller, subject=subject, limit=limit, created=created, cursor=cursor
+    )
     return List(data=[AuditLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, Visit
+from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, RequestContext
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_shapes import (
     Audience,
@@ -44,16 +44,16 @@ Body = Annotated[dict[str, Any], Depends(given)]
 
 
 @router.post("/v1/campaigns", status_code=201, openapi_extra=takes(GivenCampaign))
-async def create_campaign(visit: Definer, body: Body, response: Response) -> Campaign:
+async def create_campaign(context: Definer, body: Body, response: Response) -> Campaign:
     """Make a campaign; nothing is sent before it is deployed."""
-    made = await visit.engine.campaigns.create(visit.caller, body)
+    made = await context.engine.campaigns.create(context.caller, body)
     response.headers["Location"] = f"/v1/campaigns/{made.id}"
     return Campaign.model_validate(made)
 
 
 @router.get("/v1/campaigns")
 async def list_campaigns(
-    visit: DefinitionReader,
+    context: DefinitionReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -61,8 +61,8 @@ async def list_campaigns(
     channel: Bulk | None = None,
 ) -> List[Campaign]:
     """The campaigns of the workspace, newest first."""
-    page = await visit.engine.campaigns.list(
-        visit.workspace,
+    page = await context.engine.campaigns.list(
+        context.workspace,
         name=name,
         channel=Channel(channel) if channel else None,
         limit=limit,
@@ -73,45 +73,45 @@ async def list_campaigns(
 
 
 @router.get("/v1/campaigns/{id:uuid}")
-async def get_campaign(visit: DefinitionReader, id: UUID) -> Campaign:
+async def get_campaign(context: DefinitionReader, id: UUID) -> Campaign:
     """One campaign."""
-    return Campaign.model_validate(await visit.engine.campaigns.get(visit.workspace, id))
+    return Campaign.model_validate(await context.engine.campaigns.get(context.workspace, id))
 
 
 @router.patch("/v1/campaigns/{id:uuid}", openapi_extra=takes(ChangedCampaign))
-async def update_campaign(visit: Definer, id: UUID, body: Body) -> Campaign:
+async def update_campaign(context: Definer, id: UUID, body: Body) -> Campaign:
     """Change what is given; runs under way keep what they were deployed with."""
-    return Campaign.model_validate(await visit.engine.campaigns.update(visit.caller, id, body))
+    return Campaign.model_validate(await context.engine.campaigns.update(context.caller, id, body))
 
 
 @router.delete("/v1/campaigns/{id:uuid}", status_code=204)
-async def delete_campaign(visit: Definer, id: UUID) -> None:
+async def delete_campaign(context: Definer, id: UUID) -> None:
     """Remove a campaign; its runs go on and stay."""
-    await visit.engine.campaigns.delete(visit.caller, id)
+    await context.engine.campaigns.delete(context.caller, id)
 
 
 @router.get("/v1/campaigns/{id:uuid}/audience")
-async def count_campaign_audience(visit: ContactKeeper, id: UUID) -> Audience:
+async def count_campaign_audience(context: ContactKeeper, id: UUID) -> Audience:
     """How many a deploy would reach at this moment, and how many not."""
-    return Audience.model_validate(await visit.engine.campaigns.count(visit.workspace, id))
+    return Audience.model_validate(await context.engine.campaigns.count(context.workspace, id))
 
 
 @router.post("/v1/campaigns/{id:uuid}/preview", openapi_extra=takes(GivenPreview))
 async def preview_campaign(
-    visit: ContactKeeper, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
+    context: ContactKeeper, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
 ) -> Everything[Preview]:
     """What a contact would get; of a social campaign, every post."""
-    found = await visit.engine.campaigns.preview(visit.workspace, id, body.contact_id)
+    found = await context.engine.campaigns.preview(context.workspace, id, body.contact_id)
     return Everything(data=[Preview.model_validate(one) for one in found])
 
 
 @router.post("/v1/campaigns/{id:uuid}/test", status_code=201, openapi_extra=takes(GivenTest))
 async def test_campaign(
-    visit: Operator, id: UUID, body: Annotated[GivenTest, Depends(body_of(GivenTest))], response: Response
+    context: Operator, id: UUID, body: Annotated[GivenTest, Depends(body_of(GivenTest))], response: Response
 ) -> StartedRun:
     """Send it to an address of your own: a run of one, marked as a test."""
     return await _started(
-        visit, await visit.engine.campaigns.test(visit.caller, id, body.to, body.contact_id), response
+        context, await context.engine.campaigns.test(context.caller, id, body.to, body.contact_id), response
     )
 
 
@@ -119,61 +119,61 @@ async def test_campaign(
     "/v1/campaigns/{id:uuid}/deploy", status_code=201, responses=DEPLOYED_BEFORE, openapi_extra=takes(GivenDeploy)
 )
 async def deploy_campaign(
-    visit: Operator,
+    context: Operator,
     id: UUID,
     body: Annotated[GivenDeploy, Depends(body_of(GivenDeploy, required=False))],
     response: Response,
 ) -> StartedRun:
     """Start a run and return at once; the run itself writes its jobs and items. Safe to repeat."""
-    started = await visit.engine.campaigns.deploy(
-        visit.caller, id, scheduled_for=body.scheduled_for, idempotency_key=body.idempotency_key
+    started = await context.engine.campaigns.deploy(
+        context.caller, id, scheduled_for=body.scheduled_for, idempotency_key=body.idempotency_key
     )
-    return await _started(visit, started, response)
+    return await _started(context, started, response)
 
 
 @router.post("/v1/segments", status_code=201, openapi_extra=takes(GivenSegment))
-async def create_segment(visit: Definer, body: Body, response: Response) -> Segment:
+async def create_segment(context: Definer, body: Body, response: Response) -> Segment:
     """Keep an audience under a name."""
-    made = await visit.engine.segments.create(visit.caller, body)
+    made = await context.engine.segments.create(context.caller, body)
     response.headers["Location"] = f"/v1/segments/{made.id}"
     return Segment.model_validate(made)
 
 
 @router.get("/v1/segments")
 async def list_segments(
-    visit: DefinitionReader, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
+    context: DefinitionReader, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
 ) -> List[Segment]:
     """The segments of the workspace, newest first."""
-    page = await visit.engine.segments.list(visit.workspace, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.segments.list(context.workspace, limit=limit, created=created, cursor=cursor)
     return List(data=[Segment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/segments/{id:uuid}")
-async def get_segment(visit: DefinitionReader, id: UUID) -> Segment:
+async def get_segment(context: DefinitionReader, id: UUID) -> Segment:
     """One segment."""
-    return Segment.model_validate(await visit.engine.segments.get(visit.workspace, id))
+    return Segment.model_validate(await context.engine.segments.get(context.workspace, id))
 
 
 @router.get("/v1/segments/{id:uuid}/audience")
-async def count_segment_audience(visit: ContactKeeper, id: UUID) -> Audience:
+async def count_segment_audience(context: ContactKeeper, id: UUID) -> Audience:
     """How many are in a segment at this moment."""
-    return Audience.model_validate(await visit.engine.segments.count(visit.workspace, id))
+    return Audience.model_validate(await context.engine.segments.count(context.workspace, id))
 
 
 @router.patch("/v1/segments/{id:uuid}", openapi_extra=takes(ChangedSegment))
-async def update_segment(visit: Definer, id: UUID, body: Body) -> Segment:
+async def update_segment(context: Definer, id: UUID, body: Body) -> Segment:
     """Change its name or audience."""
-    return Segment.model_validate(await visit.engine.segments.update(visit.caller, id, body))
+    return Segment.model_validate(await context.engine.segments.update(context.caller, id, body))
 
 
 @router.delete("/v1/segments/{id:uuid}", status_code=204)
-async def delete_segment(visit: Definer, id: UUID) -> None:
+async def delete_segment(context: Definer, id: UUID) -> None:
     """Remove a segment; one that a campaign names is refused."""
-    await visit.engine.segments.delete(visit.caller, id)
+    await context.engine.segments.delete(context.caller, id)
 
 
-async def _started(visit: Visit, started: Started, response: Response) -> StartedRun:
-    run = await visit.engine.runs.get(visit.workspace, started.id)
+async def _started(context: RequestContext, started: Started, response: Response) -> StartedRun:
+    run = await context.engine.runs.get(context.workspace, started.id)
     response.status_code = 200 if started.duplicate else 201
     response.headers["Location"] = f"/v1/runs/{started.id}"
     note = run.repeat_note if started.duplicate else None

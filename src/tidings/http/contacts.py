@@ -58,10 +58,10 @@ async def given_contacts(request: Request) -> list[Any]:
     openapi_extra=takes(GivenContact),
 )
 async def create_contact(
-    visit: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)], response: Response
+    context: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)], response: Response
 ) -> Contact:
     """Make a contact, or bring the one with this `externalId` to what is given: then the answer is 200."""
-    made, change = await visit.engine.contacts.create(visit.caller, given)
+    made, change = await context.engine.contacts.create(context.caller, given)
     response.headers["Location"] = f"/v1/contacts/{made.id}"
     response.status_code = 201 if change is Change.CREATED else 200
     return Contact.model_validate(made)
@@ -80,29 +80,29 @@ def asked_for(
 
 @router.get("/v1/contacts")
 async def list_contacts(
-    visit: ContactKeeper,
+    context: ContactKeeper,
     created: CreatedIn,
     where: Annotated[ContactFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Contact]:
     """The contacts of the workspace, newest first; whatever is asked for must hold."""
-    page = await visit.engine.contacts.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.contacts.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Contact.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/v1/contacts/bulk", openapi_extra=takes(GivenContacts))
 async def upsert_contacts(
-    visit: ContactKeeper, given: Annotated[list[Any], Depends(given_contacts)]
+    context: ContactKeeper, given: Annotated[list[Any], Depends(given_contacts)]
 ) -> Everything[UpsertedContact]:
     """Bring up to 10,000 contacts to what is given, by `externalId`; nothing is stored if one is wrong."""
-    stored = await visit.engine.contacts.upsert_many(visit.caller, given)
+    stored = await context.engine.contacts.upsert_many(context.caller, given)
     return Everything(data=[UpsertedContact.model_validate(one) for one in stored])
 
 
 @router.post("/v1/contacts/import", openapi_extra=IMPORT_BODY)
 async def import_contacts(
-    visit: ContactKeeper,
+    context: ContactKeeper,
     request: Request,
     columns: Annotated[
         list[str] | None,
@@ -117,28 +117,28 @@ async def import_contacts(
     nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
     """
     file = ContactFile(_format(request), read_columns(columns or []))
-    report = await visit.engine.contacts.import_file(visit.caller, file, _pieces(request))
+    report = await context.engine.contacts.import_file(context.caller, file, _pieces(request))
     return Imported.model_validate(report)
 
 
 @router.get("/v1/contacts/{id:path}")
-async def get_contact(visit: ContactKeeper, id: ContactPath) -> Contact:
+async def get_contact(context: ContactKeeper, id: ContactPath) -> Contact:
     """One contact."""
-    return Contact.model_validate(await visit.engine.contacts.get(visit.workspace, id))
+    return Contact.model_validate(await context.engine.contacts.get(context.workspace, id))
 
 
 @router.patch("/v1/contacts/{id:path}", openapi_extra=takes(GivenContact))
 async def update_contact(
-    visit: ContactKeeper, id: ContactPath, given: Annotated[dict[str, Any], Depends(given_contact)]
+    context: ContactKeeper, id: ContactPath, given: Annotated[dict[str, Any], Depends(given_contact)]
 ) -> Contact:
     """Change what is given; `externalId` never changes."""
-    return Contact.model_validate(await visit.engine.contacts.update(visit.caller, id, given))
+    return Contact.model_validate(await context.engine.contacts.update(context.caller, id, given))
 
 
 @router.delete("/v1/contacts/{id:path}", status_code=204)
-async def delete_contact(visit: ContactKeeper, id: ContactPath) -> None:
+async def delete_contact(context: ContactKeeper, id: ContactPath) -> None:
     """Erase everything about a person; what was sent to them still counts."""
-    await visit.engine.contacts.delete(visit.caller, id)
+    await context.engine.contacts.delete(context.caller, id)
 
 
 def _format(request: Request) -> FileFormat:

@@ -51,13 +51,13 @@ async def given_audience(request: Request) -> dict[str, Any]:
     openapi_extra=takes(GivenEnrollment),
 )
 async def enroll_contact(
-    visit: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))], response: Response
+    context: Operator, id: UUID, body: Annotated[GivenEnrollment, Depends(body_of(GivenEnrollment))], response: Response
 ) -> EnrolledContact:
     """Enroll one contact in an active sequence; one that is in it already is answered with 200 and `duplicate`.
 
     One that was cancelled in it is enrolled anew, from the first step on.
     """
-    enrolled = await visit.engine.enrollments.enroll(visit.caller, id, body.contact_id)
+    enrolled = await context.engine.enrollments.enroll(context.caller, id, body.contact_id)
     response.headers["Location"] = f"/v1/enrollments/{enrolled.enrollment.id}"
     response.status_code = 200 if enrolled.duplicate else 201
     shown = Enrollment.model_validate(enrolled.enrollment).model_dump()
@@ -66,12 +66,12 @@ async def enroll_contact(
 
 @router.post("/v1/sequences/{id:uuid}/batch-enroll", openapi_extra=takes(GivenEnrolling))
 async def batch_enroll(
-    visit: Operator, id: UUID, request: Request, given: Annotated[dict[str, Any], Depends(given_audience)]
+    context: Operator, id: UUID, request: Request, given: Annotated[dict[str, Any], Depends(given_audience)]
 ) -> BatchEnrolled:
     """Enroll everybody who is meant in an active sequence; safe to repeat, which enrolls only who is missing."""
     dry_run, include_cancelled = _flags(given)
-    done = await visit.engine.enrollments.batch_enroll(
-        visit.caller,
+    done = await context.engine.enrollments.batch_enroll(
+        context.caller,
         id,
         given,
         include_cancelled=include_cancelled,
@@ -106,7 +106,7 @@ def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
 
 @router.get("/v1/sequences/{id:uuid}/enrollments")
 async def list_enrollments(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     id: UUID,
     status: EnrollmentStatus | None = None,
@@ -117,31 +117,33 @@ async def list_enrollments(
     cursor: Cursor = None,
 ) -> List[Enrollment]:
     """Who is or was in a sequence, newest first."""
-    page = await visit.engine.enrollments.list(
-        visit.workspace, id, status=status, step_id=step_id, limit=limit, created=created, cursor=cursor
+    page = await context.engine.enrollments.list(
+        context.workspace, id, status=status, step_id=step_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.patch("/v1/sequences/{id:uuid}/enrollments", openapi_extra=takes(GivenEnrollmentStatuses))
 async def update_enrollments(
-    visit: Operator, id: UUID, body: Annotated[GivenEnrollmentStatuses, Depends(body_of(GivenEnrollmentStatuses))]
+    context: Operator, id: UUID, body: Annotated[GivenEnrollmentStatuses, Depends(body_of(GivenEnrollmentStatuses))]
 ) -> ChangedEnrollments:
     """Pause, resume or cancel every live enrollment of a sequence that matches; safe to repeat."""
     where = EnrollmentFilter(**body.where.model_dump())
-    count = await visit.engine.enrollments.set_status_of_many(visit.caller, id, where, EnrollmentStatus(body.status))
+    count = await context.engine.enrollments.set_status_of_many(
+        context.caller, id, where, EnrollmentStatus(body.status)
+    )
     return ChangedEnrollments(count=count)
 
 
 @router.get("/v1/sequences/{id:uuid}/why")
-async def explain_enrollment(visit: WorkReader, id: UUID, contact_id: ContactId) -> Why:
+async def explain_enrollment(context: WorkReader, id: UUID, contact_id: ContactId) -> Why:
     """Why a contact did or did not get what a sequence sends: each step with what happened, what will, or why not."""
-    return Why.model_validate(await visit.engine.enrollments.why(visit.workspace, id, contact_id))
+    return Why.model_validate(await context.engine.enrollments.why(context.workspace, id, contact_id))
 
 
 @router.get("/v1/sequences/{id:uuid}/steps/{stepId:uuid}/logs")
 async def list_step_logs(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     id: UUID,
     stepId: UUID,  # noqa: N803 – its name in the path
@@ -149,15 +151,15 @@ async def list_step_logs(
     cursor: Cursor = None,
 ) -> List[StepLog]:
     """What a step did for everyone, newest first; `limit` counts messages, each with all of its attempts."""
-    page = await visit.engine.enrollments.logs.of_step(
-        visit.workspace, id, str(stepId), limit=limit, created=created, cursor=cursor
+    page = await context.engine.enrollments.logs.of_step(
+        context.workspace, id, str(stepId), limit=limit, created=created, cursor=cursor
     )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments")
 async def list_enrollments_of_contact(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     contact_id: ContactId,
     status: EnrollmentStatus | None = None,
@@ -165,40 +167,40 @@ async def list_enrollments_of_contact(
     cursor: Cursor = None,
 ) -> List[Enrollment]:
     """The sequences that a contact is or was in, newest first."""
-    page = await visit.engine.enrollments.list_of_contact(
-        visit.workspace, contact_id, status=status, limit=limit, created=created, cursor=cursor
+    page = await context.engine.enrollments.list_of_contact(
+        context.workspace, contact_id, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Enrollment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/enrollments/{id:uuid}")
-async def get_enrollment(visit: WorkReader, id: UUID) -> Enrollment:
+async def get_enrollment(context: WorkReader, id: UUID) -> Enrollment:
     """One enrollment."""
-    return Enrollment.model_validate(await visit.engine.enrollments.get(visit.workspace, id))
+    return Enrollment.model_validate(await context.engine.enrollments.get(context.workspace, id))
 
 
 @router.patch("/v1/enrollments/{id:uuid}", openapi_extra=takes(GivenEnrollmentStatus))
 async def update_enrollment(
-    visit: Operator, id: UUID, body: Annotated[GivenEnrollmentStatus, Depends(body_of(GivenEnrollmentStatus))]
+    context: Operator, id: UUID, body: Annotated[GivenEnrollmentStatus, Depends(body_of(GivenEnrollmentStatus))]
 ) -> Enrollment:
     """Pause, resume or cancel an enrollment. What is resumed keeps its plan: a time already past is due now."""
-    changed = await visit.engine.enrollments.set_status(visit.caller, id, EnrollmentStatus(body.status))
+    changed = await context.engine.enrollments.set_status(context.caller, id, EnrollmentStatus(body.status))
     return Enrollment.model_validate(changed)
 
 
 @router.get("/v1/enrollments/{id:uuid}/logs")
-async def get_enrollment_logs(visit: WorkReader, id: UUID) -> Everything[StepLog]:
+async def get_enrollment_logs(context: WorkReader, id: UUID) -> Everything[StepLog]:
     """What each step of an enrollment did, in the order of time."""
-    found = await visit.engine.enrollments.logs.of_enrollment(visit.workspace, id)
+    found = await context.engine.enrollments.logs.of_enrollment(context.workspace, id)
     return Everything(data=[StepLog.model_validate(one) for one in found])
 
 
 @router.get("/v1/contacts/{id:path}/logs")
 async def list_contact_logs(
-    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+    context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
 ) -> List[StepLog]:
     """What the steps of every sequence did for a contact, newest first; `limit` counts messages."""
-    page = await visit.engine.enrollments.logs.of_contact(
-        visit.workspace, id, limit=limit, created=created, cursor=cursor
+    page = await context.engine.enrollments.logs.of_contact(
+        context.workspace, id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[StepLog.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

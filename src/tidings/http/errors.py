@@ -1,7 +1,7 @@
 """What goes wrong, as application/problem+json: one table from error to status, one form for all of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 import structlog
 from fastapi import FastAPI
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.routing import Match
 
 from tidings.domain.errors import (
@@ -27,9 +27,10 @@ from tidings.domain.errors import (
     TidingsError,
 )
 from tidings.domain.messages import did_you_mean, quoted
+from tidings.http.answers import answer
+from tidings.views import problems
 
 log = structlog.get_logger()
-JsonObject = dict[str, Any]
 PROBLEM_JSON = "application/problem+json"
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 """With every 503: an embedded server that was killed is back by then."""
@@ -130,18 +131,18 @@ def problem(
     detail: str,
     places: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
+) -> Response:
     """An answer that says what is wrong and where."""
-    body: JsonObject = {
-        "type": f"urn:tidings:problem:{code}",
-        "title": TITLES.get(status, "The request cannot be served"),
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "errors": [{"place": one.place, "message": one.message} for one in places],
-        "requestId": request_id,
-    }
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=PROBLEM_JSON)
+    view = problems.Problem(
+        type=f"urn:tidings:problem:{code}",
+        title=TITLES.get(status, "The request cannot be served"),
+        status=status,
+        code=code,
+        detail=detail,
+        errors=[problems.ProblemPlace(place=one.place, message=one.message) for one in places],
+        request_id=request_id,
+    )
+    return answer(view, status, headers, PROBLEM_JSON)
 
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
@@ -154,7 +155,7 @@ def places_of(error: TidingsError) -> Sequence[Problem]:
     return ()
 
 
-def tidings_problem(request: Request, error: TidingsError) -> JSONResponse:
+def tidings_problem(request: Request, error: TidingsError) -> Response:
     """What the engine or the edge refused."""
     status = status_of(error)
     headers = error.headers() if isinstance(error, Refused) else RETRY_AFTER if status == 503 else {}
@@ -225,18 +226,18 @@ def _place(location: Sequence[int | str]) -> str:
     return text.lstrip(".")
 
 
-async def _on_tidings_error(request: Request, error: Exception) -> JSONResponse:
+async def _on_tidings_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, TidingsError)  # noqa: S101 – what it is registered for; the framework's type says less
     return tidings_problem(request, error)
 
 
-async def _on_bad_parameters(request: Request, error: Exception) -> JSONResponse:
+async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 – likewise
     found = [Problem(_place(one["loc"][1:]), _words(one)) for one in error.errors()]
     return tidings_problem(request, FieldsInvalid(found))
 
 
-async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     """What the router says: no such path, or not with this method."""
     assert isinstance(error, HTTPException)  # noqa: S101 – likewise
     if error.status_code == 405:

@@ -27,32 +27,32 @@ async def given_event(request: Request) -> dict[str, Any]:
     openapi_extra=takes(GivenEvent),
 )
 async def send_event(
-    visit: Operator, given: Annotated[dict[str, Any], Depends(given_event)], response: Response
+    context: Operator, given: Annotated[dict[str, Any], Depends(given_event)], response: Response
 ) -> Event:
     """Send an event: the answer has a decision for each channel and audience that its trigger knows."""
-    sent = await visit.engine.events.send(visit.caller, given)
+    sent = await context.engine.events.send(context.caller, given)
     response.headers["Location"] = f"/v1/events/{sent.id}"
     response.status_code = 200 if sent.duplicate else 201
     return Event.model_validate(sent)
 
 
 @router.post("/v1/events/explain", openapi_extra=takes(GivenEvent))
-async def explain_event(visit: WorkReader, given: Annotated[dict[str, Any], Depends(given_event)]) -> Explained:
+async def explain_event(context: WorkReader, given: Annotated[dict[str, Any], Depends(given_event)]) -> Explained:
     """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
-    decisions = await visit.engine.events.explain(visit.workspace, given)
+    decisions = await context.engine.events.explain(context.workspace, given)
     return Explained(decisions=[Decision.model_validate(one) for one in decisions])
 
 
 @router.post("/v1/events/cancel", openapi_extra=takes(GivenCancel))
-async def cancel_event_by_key(visit: Operator, body: Annotated[GivenCancel, Depends(body_of(GivenCancel))]) -> Event:
+async def cancel_event_by_key(context: Operator, body: Annotated[GivenCancel, Depends(body_of(GivenCancel))]) -> Event:
     """Skip what the event of this key has not sent yet; 409 when nothing is left."""
-    cancelled = await visit.engine.events.cancel_by_key(visit.caller, body.trigger, body.idempotency_key)
+    cancelled = await context.engine.events.cancel_by_key(context.caller, body.trigger, body.idempotency_key)
     return Event.model_validate(cancelled)
 
 
 @router.get("/v1/events")
 async def list_events(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -60,19 +60,19 @@ async def list_events(
     contact_id: OfContact = None,
 ) -> List[Event]:
     """The events of the workspace, newest first; their items without what was rendered."""
-    page = await visit.engine.events.list(
-        visit.workspace, trigger=trigger, contact_id=contact_id, limit=limit, created=created, cursor=cursor
+    page = await context.engine.events.list(
+        context.workspace, trigger=trigger, contact_id=contact_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Event.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/events/{id:uuid}")
-async def get_event(visit: WorkReader, id: UUID) -> Event:
+async def get_event(context: WorkReader, id: UUID) -> Event:
     """One event, and how its items stand."""
-    return Event.model_validate(await visit.engine.events.get(visit.workspace, id))
+    return Event.model_validate(await context.engine.events.get(context.workspace, id))
 
 
 @router.post("/v1/events/{id:uuid}/cancel")
-async def cancel_event(visit: Operator, id: UUID) -> Event:
+async def cancel_event(context: Operator, id: UUID) -> Event:
     """Skip what it has not sent yet; 409 when nothing is left."""
-    return Event.model_validate(await visit.engine.events.cancel(visit.caller, id))
+    return Event.model_validate(await context.engine.events.cancel(context.caller, id))

@@ -10,15 +10,14 @@ from fastapi import Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from tidings.domain.words import ShownStatus
 from tidings.engine import Engine
-from tidings.http.access import Operator, Visit, WorkReader, api_of
-from tidings.http.log_shapes import LogLine
+from tidings.http.access import Operator, RequestContext, WorkReader, api_of
+from tidings.http.answers import encode
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, Execution, List
 from tidings.http.streams import Streams
-from tidings.resources.shown import ShownExecution
+from tidings.views.executions import Execution, LogLine, ShownStatus
+from tidings.views.pages import Everything, Page
 
 router = resource_router("Executions")
 LENGTH_OF_ID = 36
@@ -50,24 +49,19 @@ def id_or_name(text: str | None) -> UUID | str | None:
         return text
 
 
-def show(execution: ShownExecution) -> Execution:
-    """An execution as it goes out."""
-    return Execution.model_validate(execution)
-
-
 @router.get("/v1/executions")
 async def list_executions(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
     contact_id: OfContact = None,
-) -> List[Execution]:
+) -> Page[Execution]:
     """The executions of the workspace, newest first."""
-    page = await visit.engine.executions.list(
-        visit.workspace,
+    return await context.engine.executions.list(
+        context.workspace,
         workflow=id_or_name(workflow),
         status=status,
         contact_id=contact_id,
@@ -75,20 +69,18 @@ async def list_executions(
         created=created,
         cursor=cursor,
     )
-    return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/executions/{id:uuid}")
-async def get_execution(visit: WorkReader, id: UUID) -> Execution:
+async def get_execution(context: WorkReader, id: UUID) -> Execution:
     """One execution."""
-    return show(await visit.engine.executions.get(visit.workspace, id))
+    return await context.engine.executions.get(context.workspace, id)
 
 
 @router.get("/v1/executions/{id:uuid}/log")
-async def get_execution_log(visit: WorkReader, id: UUID) -> Everything[LogLine]:
+async def get_execution_log(context: WorkReader, id: UUID) -> Everything[LogLine]:
     """What each node saw, produced and cost, in order."""
-    found = await visit.engine.executions.log(visit.workspace, id)
-    return Everything(data=[LogLine.model_validate(one) for one in found])
+    return Everything(await context.engine.executions.log(context.workspace, id))
 
 
 @router.get(
@@ -97,15 +89,15 @@ async def get_execution_log(visit: WorkReader, id: UUID) -> Everything[LogLine]:
     responses={200: STREAM_DOCUMENTED, 204: {"description": "It has ended, and Last-Event-ID has seen it end."}},
 )
 async def follow_execution(
-    request: Request, visit: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+    request: Request, context: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
     """Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time."""
-    streams, key = api_of(request).streams, visit.identity.key_id
+    streams, key = api_of(request).streams, context.identity.key_id
     streams.require_room(key)
-    current = await visit.engine.executions.get(visit.workspace, id)
-    if current.status.has_ended and _event_id(show(current).model_dump_json(by_alias=True)) == last_event_id:
+    current = await context.engine.executions.get(context.workspace, id)
+    if current.status.has_ended and _event_id(encode(current)) == last_event_id:
         return Response(status_code=204)  # tells an EventSource not to come again
-    return _Counted(streams, key, _events(visit, id, last_event_id))
+    return _Counted(streams, key, _events(context, id, last_event_id))
 
 
 class _Counted(StreamingResponse):
@@ -120,30 +112,30 @@ class _Counted(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _events(visit: Visit, id: UUID, seen: str | None) -> AsyncIterator[bytes]:
+async def _events(context: RequestContext, id: UUID, seen: str | None) -> AsyncIterator[bytes]:
     """An event for each state that the reader has not seen, and a comment when there is nothing to say."""
     yield HEARTBEAT  # the headers go out at once, even if nothing changes for an hour
-    changes = visit.engine.executions.changes(visit.workspace, id)
-    async for change in with_heartbeats(changes, visit.engine):
-        if await visit.is_over():
+    changes = context.engine.executions.changes(context.workspace, id)
+    async for change in with_heartbeats(changes, context.engine):
+        if await context.is_over():
             return
         if change is None:
             yield HEARTBEAT
             continue
-        text = show(change).model_dump_json(by_alias=True)
-        if _event_id(text) != seen:
-            yield f"id: {_event_id(text)}\nevent: execution\ndata: {text}\n\n".encode()
+        data = encode(change)
+        if (event_id := _event_id(data)) != seen:
+            yield b"id: %s\nevent: execution\ndata: %s\n\n" % (event_id.encode(), data)
         seen = None
 
 
-def _event_id(text: str) -> str:
+def _event_id(data: bytes) -> str:
     """Named by its content: the same state has the same id in every process."""
-    return sha256(text.encode()).hexdigest()[:16]
+    return sha256(data).hexdigest()[:16]
 
 
 async def with_heartbeats(
-    changes: AsyncIterator[ShownExecution], engine: Engine, seconds: float = HEARTBEAT_SECONDS
-) -> AsyncIterator[ShownExecution | None]:
+    changes: AsyncIterator[Execution], engine: Engine, seconds: float = HEARTBEAT_SECONDS
+) -> AsyncIterator[Execution | None]:
     """The changes, and None whenever there was none for a while; ends early when the process drains."""
     draining = asyncio.create_task(engine.kernel.draining.wait())
     coming = asyncio.ensure_future(anext(changes, None))
@@ -167,24 +159,24 @@ async def with_heartbeats(
 
 
 @router.post("/v1/executions/{id:uuid}/cancel")
-async def cancel_execution(visit: Operator, id: UUID) -> Execution:
+async def cancel_execution(context: Operator, id: UUID) -> Execution:
     """End it; what was not called for is skipped."""
-    return show(await visit.engine.executions.cancel(visit.caller, id))
+    return await context.engine.executions.cancel(context.caller, id)
 
 
 @router.post("/v1/executions/{id:uuid}/pause")
-async def pause_execution(visit: Operator, id: UUID) -> Execution:
+async def pause_execution(context: Operator, id: UUID) -> Execution:
     """Let nothing more of it leave until it is resumed."""
-    return show(await visit.engine.executions.pause(visit.caller, id))
+    return await context.engine.executions.pause(context.caller, id)
 
 
 @router.post("/v1/executions/{id:uuid}/resume")
-async def resume_execution(visit: Operator, id: UUID) -> Execution:
+async def resume_execution(context: Operator, id: UUID) -> Execution:
     """Let it go on."""
-    return show(await visit.engine.executions.resume(visit.caller, id))
+    return await context.engine.executions.resume(context.caller, id)
 
 
 @router.post("/v1/executions/{id:uuid}/retry")
-async def retry_execution(visit: Operator, id: UUID) -> Execution:
+async def retry_execution(context: Operator, id: UUID) -> Execution:
     """Start a failed execution again where it failed."""
-    return show(await visit.engine.executions.retry(visit.caller, id))
+    return await context.engine.executions.retry(context.caller, id)

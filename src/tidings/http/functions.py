@@ -17,23 +17,23 @@ Name = Annotated[str, Path(min_length=1, max_length=200, description="Or `*` for
 
 
 @router.get("/v1/functions")
-async def list_functions(visit: Administrator) -> Everything[Function]:
+async def list_functions(context: Administrator) -> Everything[Function]:
     """The addresses that the workspace has set; a secret is never shown."""
-    found = await visit.engine.functions.list(visit.workspace)
+    found = await context.engine.functions.list(context.workspace)
     return Everything(data=[Function.model_validate(one) for one in found])
 
 
 @router.put("/v1/functions/{name}", openapi_extra=takes(GivenFunction))
 async def set_function(
-    visit: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
+    context: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
 ) -> Function:
     """Say where a function is; without a new secret the old one stays as long as the address does."""
-    return Function.model_validate(await visit.engine.functions.set(visit.caller, name, body.url, body.secret))
+    return Function.model_validate(await context.engine.functions.set(context.caller, name, body.url, body.secret))
 
 
 @router.delete("/v1/functions/{name}", status_code=204)
-async def delete_function(visit: Administrator, name: Name) -> None:
+async def delete_function(context: Administrator, name: Name) -> None:
     """Forget where a function is, and its secret."""
     if not is_storable(name):
         raise NotFound("there is no function of this name")
-    await visit.engine.functions.delete(visit.caller, name)
+    await context.engine.functions.delete(context.caller, name)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import structlog
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -18,10 +17,11 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.errors import ChannelNotReady, Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
 from tidings.domain.roles import Permission
 from tidings.domain.words import WORDS
-from tidings.http.access import Visit, recognise, visit
+from tidings.http.access import RequestContext, admit, recognise
+from tidings.http.answers import JSON, encode
 from tidings.http.bodies import decode, read_body
 from tidings.http.errors import RETRY_AFTER, Refused, Unauthorized, request_id_of, status_of
-from tidings.resources.shown import ShownExecution
+from tidings.views.executions import Execution
 
 log = structlog.get_logger()
 PATH = "/functions/v1/workflow-enqueue"
@@ -83,18 +83,18 @@ async def _act(request: Request) -> Mapping[str, Any]:
     return await (_enqueue if action == "enqueue" else _status)(guest, payload)
 
 
-async def _let_in(request: Request, permission: Permission) -> Visit:
+async def _let_in(request: Request, permission: Permission) -> RequestContext:
     """By `apikey`, which such clients always send, or else by the bearer's key (it may be a user's token instead)."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     candidates = [request.headers.get("apikey", ""), bearer if scheme.lower() == "bearer" else ""]
     for secret in filter(None, (one.strip() for one in candidates)):
         identity = await recognise(request, secret)
         if identity:
-            return visit(request, identity, permission, secret)
+            return admit(request, identity, permission, secret)
     raise Unauthorized("a valid key is needed, in apikey or Authorization")
 
 
-async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _enqueue(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     workflow, data = _required(payload, "workflow"), _required(payload, "data")
     key = payload.get("correlation_id") or None
     if not isinstance(workflow, str):
@@ -104,21 +104,20 @@ async def _enqueue(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any
     if key is not None and not isinstance(key, str):
         raise InputInvalid("correlation_id must be a text")
     try:
-        started = await guest.engine.executions.trigger(
+        execution = await guest.engine.executions.trigger(
             guest.caller, workflow, data, key, triggered_by="frontend", correlated=True
         )
     except ChannelNotReady as error:
         raise InputInvalid(f"Workflow not ready: {error}") from error
     except (NotFound, Conflict) as error:
         raise InputInvalid(f"Workflow not found: {workflow}") from error
-    execution = started.execution
     named = {"execution_id": execution.id, "workflow_name": workflow}
-    if started.duplicate:
+    if execution.duplicate:
         return named | {"status": WORDS[execution.status].steps, "message": DUPLICATE}
     return named | {"status": "queued", "total_steps": execution.total_steps}
 
 
-async def _status(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _status(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     id = _required(payload, "execution_id")
     try:
         return _row(*await guest.engine.executions.get_with_context(guest.workspace, UUID(id)))
@@ -126,8 +125,8 @@ async def _status(guest: Visit, payload: Mapping[str, Any]) -> Mapping[str, Any]
         raise InputInvalid(f"Execution not found: {id}") from error
 
 
-def _row(execution: ShownExecution, context: Mapping[str, object]) -> Mapping[str, Any]:
-    """An execution with the columns of 004's table."""
+def _row(execution: Execution, context: Mapping[str, object]) -> Mapping[str, Any]:
+    """An execution with the columns that such front ends know."""
     return {
         "id": execution.id,
         "execution_id": execution.id,
@@ -162,6 +161,4 @@ def _failure(status: int, error: str, headers: Mapping[str, str] | None = None) 
 
 
 def _envelope(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(
-        msgspec.json.encode(body), status, headers={**CORS, **(headers or {})}, media_type="application/json"
-    )
+    return Response(encode(body), status, headers={**CORS, **(headers or {})}, media_type=JSON)

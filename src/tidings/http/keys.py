@@ -15,22 +15,22 @@ router = resource_router("Administration")
 
 
 @router.post("/v1/api-keys", status_code=201, openapi_extra=takes(GivenKey))
-async def create_key(visit: Administrator, body: Annotated[GivenKey, Depends(body_of(GivenKey))]) -> CreatedKey:
+async def create_key(context: Administrator, body: Annotated[GivenKey, Depends(body_of(GivenKey))]) -> CreatedKey:
     """Make a key; its secret is in this answer and nowhere else."""
-    made = await visit.engine.access.create_key(
-        visit.caller, body.name, body.role, workspace=body.workspace, expires_at=body.expires_at
+    made = await context.engine.access.create_key(
+        context.caller, body.name, body.role, workspace=body.workspace, expires_at=body.expires_at
     )
     return CreatedKey(**show_key(made.key).model_dump(), secret=made.secret)
 
 
 @router.get("/v1/api-keys")
-async def list_keys(visit: Administrator, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
+async def list_keys(context: Administrator, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
     """The keys of the tenant, newest first, revoked ones too."""
-    page = await visit.engine.access.list_keys(visit.caller, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.access.list_keys(context.caller, limit=limit, created=created, cursor=cursor)
     return List(data=[show_key(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.delete("/v1/api-keys/{id:uuid}", status_code=204)
-async def revoke_key(visit: Administrator, id: UUID) -> None:
+async def revoke_key(context: Administrator, id: UUID) -> None:
     """End a key: within a few seconds nobody gets in with it."""
-    await visit.engine.access.revoke_key(visit.caller, id)
+    await context.engine.access.revoke_key(context.caller, id)

@@ -1,7 +1,6 @@
 """The description of the API: FastAPI's, with the bodies, the hot operations and every error added."""
 
-from collections.abc import Iterator, Mapping
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query
@@ -31,6 +30,7 @@ from tidings.http.enrollment_shapes import (
     GivenEnrollmentStatuses,
 )
 from tidings.http.errors import PROBLEM_JSON, TITLES
+from tidings.http.resource import ViewRoute
 from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
 from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.shapes import (
@@ -43,15 +43,18 @@ from tidings.http.shapes import (
     GivenTrigger,
     GivenTriggers,
     GivenWorkflow,
-    Problem,
-    StartedExecution,
-    StartedMany,
 )
 from tidings.http.simulation_shapes import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.view_schemas import describe_views, reference
+from tidings.version import __version__
+from tidings.views.executions import StartedExecution, StartedOne
+from tidings.views.pages import Everything
+from tidings.views.problems import Problem
+from tidings.views.view import View
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=200, description="`nextCursor` of the page before.")]
@@ -68,7 +71,6 @@ ContactPath = Annotated[
     str, Path(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="The contact's id or its externalId.")
 ]
 Described = dict[str, Any]
-VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
@@ -80,7 +82,8 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
 )
-ANSWERED: tuple[type[BaseModel], ...] = (StartedExecution, StartedMany, Problem)
+BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], Problem)
+"""What operations answer that are described here, not at their routes."""
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
     [
@@ -117,11 +120,6 @@ def created_in(
 CreatedIn = Annotated[Created, Depends(created_in)]
 
 
-def reference(model: type[BaseModel]) -> Described:
-    """Where a model is described."""
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
-
-
 def takes(model: type[BaseModel]) -> Described:
     """The part of an operation's description that says what its body is."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
@@ -153,7 +151,12 @@ _BULK = {
     "summary": "Start up to 10,000 executions",
     "description": "Checks all of them before anything is stored; safe to repeat. The body may have 10 MB.",
     **takes(GivenTriggers),
-    "responses": {"200": _answers("Each was started, or had been.", reference(StartedMany))},
+    "responses": {
+        "200": _answers(
+            "Each was started, or had been: one answer for each trigger, in their order.",
+            reference(Everything[StartedOne]),
+        )
+    },
 }
 _ENVELOPE = {
     "type": "object",
@@ -215,10 +218,11 @@ BY_HAND: Mapping[str, Described] = {
 def describe(app: FastAPI) -> Described:
     """The whole description; made once."""
     if app.openapi_schema is None:
-        found = get_openapi(title="Tidings", version=VERSION, description=DESCRIPTION, routes=app.routes)
+        found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
         for path, operations in BY_HAND.items():
             found["paths"].setdefault(path, {}).update(operations)
-        _add_components(found)
+        views = [route.view for route in app.routes if isinstance(route, ViewRoute) and route.view]
+        _add_components(found, [*BY_HAND_VIEWS, *views])
         for path, method, operation in _operations(found):
             _add_errors(path, method, operation)
         app.openapi_schema = found
@@ -231,13 +235,13 @@ def _operations(found: Described) -> Iterator[tuple[str, str, Described]]:
             yield path, method, operation
 
 
-def _add_components(found: Described) -> None:
+def _add_components(found: Described, views: Sequence[type[View]]) -> None:
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in GIVEN]
-    wanted += [(model, "serialization") for model in ANSWERED]
     _, described = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
     components = found.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas |= {name: schema for name, schema in described["$defs"].items() if name not in schemas}
+    schemas |= describe_views(views)
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which is never answered
         schemas.pop(name, None)
     components["securitySchemes"] = {

@@ -96,15 +96,15 @@ class Worker(Shape):
 
 
 @router.get("/v1/providers")
-async def list_providers(visit: Administrator) -> Everything[Provider]:
+async def list_providers(context: Administrator) -> Everything[Provider]:
     """Every provider, who serves it, who holds how many of its slots, and whether it rests; for all workspaces."""
-    return Everything(data=[Provider.model_validate(one) for one in await visit.engine.providers.list()])
+    return Everything(data=[Provider.model_validate(one) for one in await context.engine.providers.list()])
 
 
 @router.get("/v1/workers")
-async def list_workers(visit: WorkerService) -> Everything[Worker]:
+async def list_workers(context: WorkerService) -> Everything[Worker]:
     """The workers that live, the longest at work first; the same for all workspaces."""
-    return Everything(data=[_worker(one) for one in await visit.engine.providers.workers()])
+    return Everything(data=[_worker(one) for one in await context.engine.providers.workers()])
 
 
 def _worker(worker: ListedWorker) -> Worker:

@@ -25,10 +25,10 @@ async def given_rule(request: Request) -> dict[str, Any]:
 
 @router.post("/v1/rules", status_code=201, openapi_extra=takes(GivenRule))
 async def create_rule(
-    visit: Definer, given: Annotated[dict[str, Any], Depends(given_rule)], response: Response
+    context: Definer, given: Annotated[dict[str, Any], Depends(given_rule)], response: Response
 ) -> Rule:
     """Make a rule; there is one for each trigger, channel and audience."""
-    made = await visit.engine.rules.create(visit.caller, given)
+    made = await context.engine.rules.create(context.caller, given)
     response.headers["Location"] = f"/v1/rules/{made.id}"
     return Rule.model_validate(made)
 
@@ -45,42 +45,42 @@ def asked_for(
 
 @router.get("/v1/rules")
 async def list_rules(
-    visit: DefinitionReader,
+    context: DefinitionReader,
     created: CreatedIn,
     where: Annotated[RuleFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Rule]:
     """The rules of the workspace."""
-    page = await visit.engine.rules.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.rules.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Rule.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/rules/{id:uuid}")
-async def get_rule(visit: DefinitionReader, id: UUID) -> Rule:
+async def get_rule(context: DefinitionReader, id: UUID) -> Rule:
     """One rule."""
-    return Rule.model_validate(await visit.engine.rules.get(visit.workspace, id))
+    return Rule.model_validate(await context.engine.rules.get(context.workspace, id))
 
 
 @router.put("/v1/rules/{id:uuid}", openapi_extra=takes(GivenRule))
-async def update_rule(visit: Definer, id: UUID, given: Annotated[dict[str, Any], Depends(given_rule)]) -> Rule:
+async def update_rule(context: Definer, id: UUID, given: Annotated[dict[str, Any], Depends(given_rule)]) -> Rule:
     """Make a rule be so; what it has enqueued already is sent as it was."""
-    return Rule.model_validate(await visit.engine.rules.update(visit.caller, id, given))
+    return Rule.model_validate(await context.engine.rules.update(context.caller, id, given))
 
 
 @router.delete("/v1/rules/{id:uuid}", status_code=204)
-async def delete_rule(visit: Definer, id: UUID) -> None:
+async def delete_rule(context: Definer, id: UUID) -> None:
     """Remove a rule; where a fallback is registered, that is called from now on."""
-    await visit.engine.rules.delete(visit.caller, id)
+    await context.engine.rules.delete(context.caller, id)
 
 
 @router.post("/v1/rules/{id:uuid}/enable")
-async def enable_rule(visit: Definer, id: UUID) -> Rule:
+async def enable_rule(context: Definer, id: UUID) -> Rule:
     """Let it send."""
-    return Rule.model_validate(await visit.engine.rules.enable(visit.caller, id))
+    return Rule.model_validate(await context.engine.rules.enable(context.caller, id))
 
 
 @router.post("/v1/rules/{id:uuid}/disable")
-async def disable_rule(visit: Definer, id: UUID) -> Rule:
+async def disable_rule(context: Definer, id: UUID) -> Rule:
     """Suppress its channel for its audience."""
-    return Rule.model_validate(await visit.engine.rules.disable(visit.caller, id))
+    return Rule.model_validate(await context.engine.rules.disable(context.caller, id))

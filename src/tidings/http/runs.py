@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.engine import Resolution
-from tidings.http.access import Operator, Visit, WorkReader
+from tidings.http.access import Operator, RequestContext, WorkReader
 from tidings.http.bodies import body_of
 from tidings.http.campaign_shapes import (
     GivenResolution,
@@ -45,7 +45,7 @@ CSV_DOCUMENTED = {"description": "CSV.", "content": {"text/csv": {"schema": {"ty
 
 @router.get("/v1/runs")
 async def list_runs(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -53,30 +53,30 @@ async def list_runs(
     status: RunStatus | None = None,
 ) -> List[Run]:
     """The runs of the workspace, newest first."""
-    page = await visit.engine.runs.list(
-        visit.workspace, campaign_id=campaign_id, status=status, limit=limit, created=created, cursor=cursor
+    page = await context.engine.runs.list(
+        context.workspace, campaign_id=campaign_id, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[Run.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/runs/{id:uuid}")
-async def get_run(visit: WorkReader, id: UUID) -> Run:
+async def get_run(context: WorkReader, id: UUID) -> Run:
     """One run; its counts always add up to `planned`."""
-    return Run.model_validate(await visit.engine.runs.get(visit.workspace, id))
+    return Run.model_validate(await context.engine.runs.get(context.workspace, id))
 
 
 @router.get("/v1/runs/{id:uuid}/jobs")
 async def list_jobs(
-    visit: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
+    context: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
 ) -> List[Job]:
     """The jobs of a run, in the order they were written."""
-    page = await visit.engine.runs.jobs(visit.workspace, id, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.runs.jobs(context.workspace, id, limit=limit, created=created, cursor=cursor)
     return List(data=[Job.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/runs/{id:uuid}/items")
 async def list_run_items(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     id: UUID,
     limit: Limit = 50,
@@ -86,20 +86,20 @@ async def list_run_items(
 ) -> List[Item]:
     """The items of a run, newest first."""
     where = OutboxFilter(status=status, in_doubt=in_doubt)
-    page = await visit.engine.runs.items(visit.workspace, id, where, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.runs.items(context.workspace, id, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/runs/{id:uuid}/history")
-async def get_run_history(visit: WorkReader, id: UUID) -> Everything[HistoryLine]:
+async def get_run_history(context: WorkReader, id: UUID) -> Everything[HistoryLine]:
     """Every change of its state, and every person's action on it."""
-    found = await visit.engine.runs.history(visit.workspace, id)
+    found = await context.engine.runs.history(context.workspace, id)
     return Everything(data=[HistoryLine.model_validate(one) for one in found])
 
 
 @router.get("/v1/runs/{id:uuid}/jobs/history")
 async def list_job_history(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     id: UUID,
     limit: Limit = 50,
@@ -107,8 +107,8 @@ async def list_job_history(
     job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
 ) -> List[JobHistoryLine]:
     """Every change of the state of its jobs, in the order it happened."""
-    page = await visit.engine.runs.job_history(
-        visit.workspace, id, job_id=job_id, limit=limit, created=created, cursor=cursor
+    page = await context.engine.runs.job_history(
+        context.workspace, id, job_id=job_id, limit=limit, created=created, cursor=cursor
     )
     return List(data=[JobHistoryLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
@@ -126,39 +126,39 @@ Lines = Annotated[TraceFilter, Depends(trace_of)]
 
 
 @router.get("/v1/runs/{id:uuid}/trace", response_model=Trace)
-async def trace_run(request: Request, visit: WorkReader, id: UUID, where: Lines) -> Response:
+async def trace_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Response:
     """A whole run as one stream, however large; `Accept: application/x-ndjson` gives a line for each item."""
-    await visit.engine.runs.get(visit.workspace, id)
+    await context.engine.runs.get(context.workspace, id)
     if NDJSON in request.headers.get("accept", ""):
-        return _stream(_ndjson(request, visit, id, where), NDJSON)
-    return _stream(_json(request, visit, id, where), "application/json")
+        return _stream(_ndjson(request, context, id, where), NDJSON)
+    return _stream(_json(request, context, id, where), "application/json")
 
 
 @router.get("/v1/runs/{id:uuid}/export", response_class=StreamingResponse, responses={200: CSV_DOCUMENTED})
-async def export_run(request: Request, visit: WorkReader, id: UUID, where: Lines) -> Response:
+async def export_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Response:
     """The same as CSV; no cell is taken for a formula by the program that opens it."""
-    await visit.engine.runs.get(visit.workspace, id)
-    answer = _stream(_csv(request, visit, id, where), "text/csv; charset=utf-8")
+    await context.engine.runs.get(context.workspace, id)
+    answer = _stream(_csv(request, context, id, where), "text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="run-{id}.csv"'
     return answer
 
 
 @router.post("/v1/runs/{id:uuid}/pause")
-async def pause_run(visit: Operator, id: UUID) -> Run:
+async def pause_run(context: Operator, id: UUID) -> Run:
     """Let nothing more of it leave until it is resumed."""
-    return Run.model_validate(await visit.engine.runs.pause(visit.caller, id))
+    return Run.model_validate(await context.engine.runs.pause(context.caller, id))
 
 
 @router.post("/v1/runs/{id:uuid}/resume")
-async def resume_run(visit: Operator, id: UUID) -> Run:
+async def resume_run(context: Operator, id: UUID) -> Run:
     """Let it go on."""
-    return Run.model_validate(await visit.engine.runs.resume(visit.caller, id))
+    return Run.model_validate(await context.engine.runs.resume(context.caller, id))
 
 
 @router.post("/v1/runs/{id:uuid}/cancel")
-async def cancel_run(visit: Operator, id: UUID) -> Run:
+async def cancel_run(context: Operator, id: UUID) -> Run:
     """Skip whatever has not been called for."""
-    return Run.model_validate(await visit.engine.runs.cancel(visit.caller, id))
+    return Run.model_validate(await context.engine.runs.cancel(context.caller, id))
 
 
 @router.post(
@@ -167,7 +167,7 @@ async def cancel_run(visit: Operator, id: UUID) -> Run:
     openapi_extra=takes(GivenRetry),
 )
 async def retry_run(
-    visit: Operator,
+    context: Operator,
     id: UUID,
     body: Annotated[GivenRetry, Depends(body_of(GivenRetry, required=False))],
     response: Response,
@@ -175,10 +175,10 @@ async def retry_run(
     """Try again what failed, and nothing else, in a new run; a dry run only says what it would send."""
     where = _where(body.where)
     if body.dry_run:
-        plan, run, duplicate = await visit.engine.runs.plan_retry(visit.workspace, id, where), None, False
+        plan, run, duplicate = await context.engine.runs.plan_retry(context.workspace, id, where), None, False
     else:
-        run, plan, duplicate = await visit.engine.runs.retry(
-            visit.caller, id, where, idempotency_key=body.idempotency_key
+        run, plan, duplicate = await context.engine.runs.retry(
+            context.caller, id, where, idempotency_key=body.idempotency_key
         )
         response.status_code = 200 if duplicate else 201
     return Retry(
@@ -193,10 +193,10 @@ async def retry_run(
 
 @router.post("/v1/runs/{id:uuid}/resolve", openapi_extra=takes(GivenResolutions))
 async def resolve_run(
-    visit: Operator, id: UUID, body: Annotated[GivenResolutions, Depends(body_of(GivenResolutions))]
+    context: Operator, id: UUID, body: Annotated[GivenResolutions, Depends(body_of(GivenResolutions))]
 ) -> Resolved:
     """End the doubt about every item of a run that is in doubt, or about those named."""
-    done = await visit.engine.runs.resolve(visit.caller, id, Resolution(body.outcome), body.note, body.item_ids)
+    done = await context.engine.runs.resolve(context.caller, id, Resolution(body.outcome), body.note, body.item_ids)
     return Resolved.model_validate(done)
 
 
@@ -215,38 +215,38 @@ def items_of(
 
 @router.get("/v1/outbox", tags=["Outbox"])
 async def list_outbox(
-    visit: WorkReader,
+    context: WorkReader,
     created: CreatedIn,
     where: Annotated[OutboxFilter, Depends(items_of)],
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> List[Item]:
     """Every intended provider action, newest first."""
-    page = await visit.engine.outbox.list(visit.workspace, where, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.outbox.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/contacts/{id:path}/items", tags=["Contacts"])
 async def list_contact_items(
-    visit: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+    context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
 ) -> List[Item]:
     """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-    page = await visit.engine.outbox.of_contact(visit.workspace, id, limit=limit, created=created, cursor=cursor)
+    page = await context.engine.outbox.of_contact(context.workspace, id, limit=limit, created=created, cursor=cursor)
     return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/outbox/{id:uuid}", tags=["Outbox"])
-async def get_item(visit: WorkReader, id: UUID) -> ItemDetail:
+async def get_item(context: WorkReader, id: UUID) -> ItemDetail:
     """One item with what was sent, what went wrong with it, and what people did about it."""
-    return show_item(await visit.engine.outbox.get(visit.workspace, id))
+    return show_item(await context.engine.outbox.get(context.workspace, id))
 
 
 @router.post("/v1/outbox/{id:uuid}/resolve", tags=["Outbox"], openapi_extra=takes(GivenResolution))
 async def resolve_item(
-    visit: Operator, id: UUID, body: Annotated[GivenResolution, Depends(body_of(GivenResolution))]
+    context: Operator, id: UUID, body: Annotated[GivenResolution, Depends(body_of(GivenResolution))]
 ) -> ItemDetail:
     """End the doubt about an item: it was sent, is to be sent again, or failed."""
-    return show_item(await visit.engine.outbox.resolve(visit.caller, id, Resolution(body.outcome), body.note))
+    return show_item(await context.engine.outbox.resolve(context.caller, id, Resolution(body.outcome), body.note))
 
 
 def _where(given: GivenRetryFilter | None) -> RetryFilter:
@@ -259,19 +259,21 @@ def _stream(pieces: AsyncIterator[str], media_type: str) -> StreamingResponse:
     return StreamingResponse(pieces, media_type=media_type, headers=STREAM_HEADERS)
 
 
-async def _lines(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[list[TraceLine]]:
+async def _lines(
+    request: Request, context: RequestContext, id: UUID, where: TraceFilter
+) -> AsyncIterator[list[TraceLine]]:
     """Each piece begins the deadline anew; a key that is revoked meanwhile reads no further."""
-    async for lines in visit.engine.runs.trace(visit.workspace, id, where):
-        if await visit.is_over():
+    async for lines in context.engine.runs.trace(context.workspace, id, where):
+        if await context.is_over():
             return
         give_time(request.scope)
         yield [TraceLine.model_validate(line) for line in lines]
 
 
-async def _json(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+async def _json(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
     yield '{"data":['
     first = True
-    async for lines in _lines(request, visit, id, where):
+    async for lines in _lines(request, context, id, where):
         text = ",".join(line.model_dump_json(by_alias=True) for line in lines)
         if text:
             yield text if first else f",{text}"
@@ -279,15 +281,15 @@ async def _json(request: Request, visit: Visit, id: UUID, where: TraceFilter) ->
     yield "]}"
 
 
-async def _ndjson(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
-    async for lines in _lines(request, visit, id, where):
+async def _ndjson(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+    async for lines in _lines(request, context, id, where):
         yield "".join(f"{line.model_dump_json(by_alias=True)}\n" for line in lines)
 
 
-async def _csv(request: Request, visit: Visit, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+async def _csv(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
     yield csv_header()
-    async for lines in visit.engine.runs.trace(visit.workspace, id, where):
-        if await visit.is_over():
+    async for lines in context.engine.runs.trace(context.workspace, id, where):
+        if await context.is_over():
             return
         give_time(request.scope)
         yield csv_lines(lines)

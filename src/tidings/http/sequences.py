@@ -51,19 +51,19 @@ def problems_of_draft(raw: Mapping[str, Any]) -> Iterable[Problem]:
 
 @router.post("/v1/sequences", status_code=201, openapi_extra=takes(GivenSequence))
 async def create_sequence(
-    visit: Definer,
+    context: Definer,
     body: Annotated[GivenSequence, Depends(body_of(GivenSequence, look=problems_of_draft))],
     response: Response,
 ) -> Sequence:
     """Make a sequence: a draft that nobody can be enrolled into until it is published."""
-    made = await visit.engine.sequences.create(visit.caller, body.name, body.settings(), body.steps)
+    made = await context.engine.sequences.create(context.caller, body.name, body.settings(), body.steps)
     response.headers["Location"] = f"/v1/sequences/{made.id}"
     return show(made)
 
 
 @router.get("/v1/sequences")
 async def list_sequences(
-    visit: DefinitionReader,
+    context: DefinitionReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -71,27 +71,27 @@ async def list_sequences(
     status: SequenceStatus | None = None,
 ) -> List[Sequence]:
     """The sequences of the workspace, newest first."""
-    page = await visit.engine.sequences.list(
-        visit.workspace, name=name, status=status, limit=limit, created=created, cursor=cursor
+    page = await context.engine.sequences.list(
+        context.workspace, name=name, status=status, limit=limit, created=created, cursor=cursor
     )
     return List(data=[show(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/sequences/{id:uuid}")
 async def get_sequence(
-    visit: DefinitionReader,
+    context: DefinitionReader,
     id: UUID,
     in_flight: Annotated[
         bool, Query(alias="inFlight", description="Count who is on the way; without, the answer is faster.")
     ] = True,
 ) -> Sequence:
     """One sequence: its draft, what is published, and who is on the way to which step."""
-    return show(await visit.engine.sequences.get(visit.workspace, id, in_flight=in_flight))
+    return show(await context.engine.sequences.get(context.workspace, id, in_flight=in_flight))
 
 
 @router.patch("/v1/sequences/{id:uuid}", openapi_extra=takes(ChangedSequence))
 async def update_sequence(
-    visit: Definer,
+    context: Definer,
     id: UUID,
     body: Annotated[ChangedSequence, Depends(body_of(ChangedSequence))],
     request: Request,
@@ -101,8 +101,8 @@ async def update_sequence(
     A changed draft is published over contacts on the way only with `inFlight`: `leave` lets them finish their version,
     `move` takes each to the same step of the new one, its time computed anew. Moving is safe to ask for again.
     """
-    changed = await visit.engine.sequences.update(
-        visit.caller,
+    changed = await context.engine.sequences.update(
+        context.caller,
         id,
         name=body.name,
         settings=body.settings(),
@@ -114,15 +114,15 @@ async def update_sequence(
 
 
 @router.delete("/v1/sequences/{id:uuid}", status_code=204)
-async def delete_sequence(visit: Definer, id: UUID) -> None:
+async def delete_sequence(context: Definer, id: UUID) -> None:
     """Delete a sequence; refused while somebody is on the way through it."""
-    await visit.engine.sequences.delete(visit.caller, id)
+    await context.engine.sequences.delete(context.caller, id)
 
 
 @router.get("/v1/sequences/{id:uuid}/versions")
-async def list_sequence_versions(visit: DefinitionReader, id: UUID) -> Everything[PublishedVersion]:
+async def list_sequence_versions(context: DefinitionReader, id: UUID) -> Everything[PublishedVersion]:
     """Everything that was ever published, newest first."""
-    found = await visit.engine.sequences.versions(visit.workspace, id)
+    found = await context.engine.sequences.versions(context.workspace, id)
     versions = [
         Published(one.number, settings_in(one.definition), steps_in(one.definition), one.created_at) for one in found
     ]
@@ -130,18 +130,18 @@ async def list_sequence_versions(visit: DefinitionReader, id: UUID) -> Everythin
 
 
 @router.post("/v1/sequences/{id:uuid}/steps", status_code=201, openapi_extra=takes(GivenStep))
-async def add_step(visit: Definer, id: UUID, given: Given) -> Step:
+async def add_step(context: Definer, id: UUID, given: Given) -> Step:
     """Write a step into the draft; without `stepOrder` it comes last."""
-    return show_step(await visit.engine.sequences.add_step(visit.caller, id, given), id)
+    return show_step(await context.engine.sequences.add_step(context.caller, id, given), id)
 
 
 @router.patch("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", openapi_extra=takes(ChangedStep))
-async def update_step(visit: Definer, id: UUID, step_id: StepId, given: Given) -> Step:
+async def update_step(context: Definer, id: UUID, step_id: StepId, given: Given) -> Step:
     """Change a step in the draft; what is published stays as it is until the draft is published."""
-    return show_step(await visit.engine.sequences.update_step(visit.caller, id, step_id, given), id)
+    return show_step(await context.engine.sequences.update_step(context.caller, id, step_id, given), id)
 
 
 @router.delete("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", status_code=204)
-async def delete_step(visit: Definer, id: UUID, step_id: StepId) -> None:
+async def delete_step(context: Definer, id: UUID, step_id: StepId) -> None:
     """Take a step out of the draft; versions that were published keep it."""
-    await visit.engine.sequences.delete_step(visit.caller, id, step_id)
+    await context.engine.sequences.delete_step(context.caller, id, step_id)

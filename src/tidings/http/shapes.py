@@ -12,7 +12,6 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
-from tidings.domain.words import ShownStatus
 from tidings.resources.access import ShownKey
 from tidings.resources.shown import ShownWorkflow
 
@@ -43,31 +42,6 @@ EXAMPLE_DEFINITION: Json = {
     "edges": [{"from": "hello", "to": "wait"}, {"from": "wait", "to": "nudge"}],
 }
 EXAMPLE_WORKFLOW: Json = {"name": "welcome", **EXAMPLE_DEFINITION}
-EXAMPLE_EXECUTION: Json = {
-    "id": ID,
-    "status": "processing",
-    "workflowId": ID,
-    "workflowName": "welcome",
-    "workflowVersion": 1,
-    "cursor": "wait",
-    "currentStep": 1,
-    "totalSteps": 3,
-    "availableAt": AT,
-    "attempts": 1,
-    "inputPayload": {"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"},
-    "vars": {"hello": {"messageId": "m-1", "status": "sent", "at": AT}},
-    "errorMessage": None,
-    "errorStep": None,
-    "retryCount": 0,
-    "triggeredBy": "api",
-    "idempotencyKey": "signup-1",
-    "contactId": None,
-    "contact": None,
-    "createdAt": AT,
-    "startedAt": AT,
-    "completedAt": None,
-    "waiting": None,
-}
 
 
 def example(value: Json) -> ConfigDict:
@@ -116,29 +90,6 @@ class ProblemPlace(Shape):
 
     place: str
     message: str
-
-
-class Problem(Shape):
-    """What is wrong with a request (RFC 9457)."""
-
-    model_config = example(
-        {
-            "type": "urn:tidings:problem:definition_invalid",
-            "title": "Something given is wrong",
-            "status": 422,
-            "code": "definition_invalid",
-            "detail": "edges[0].to: there is no node 'nugde'",
-            "errors": [{"place": "edges[0].to", "message": "there is no node 'nugde'"}],
-            "requestId": "9f2c4e1ab03d77aa",
-        }
-    )
-    type: str
-    title: str
-    status: int
-    code: str = Field(description="Stable: programs may rely on it.")
-    detail: str
-    errors: list[ProblemPlace]
-    request_id: str | None
 
 
 class GivenDefinition(BaseModel):
@@ -231,42 +182,6 @@ class Validated(Shape):
     errors: list[ProblemPlace]
 
 
-class Execution(Shape):
-    """One walk through one version of a workflow."""
-
-    model_config = example(EXAMPLE_EXECUTION)
-    id: UUID
-    status: ShownStatus
-    workflow_id: UUID
-    workflow_name: str
-    workflow_version: int
-    cursor: str | None
-    current_step: int = Field(description="How many nodes it has passed, so from 0; at the end, the last.")
-    total_steps: int
-    available_at: datetime | None
-    attempts: int
-    input_payload: Json
-    vars: Json
-    error_message: str | None
-    error_step: str | None
-    retry_count: int
-    triggered_by: str | None
-    idempotency_key: str
-    contact_id: UUID | None
-    contact: ContactName | None = Field(description="What the contact is called; null once it was deleted.")
-    created_at: datetime
-    started_at: datetime | None
-    completed_at: datetime | None
-    waiting: Waiting
-
-
-class StartedExecution(Execution):
-    """The execution of a trigger, and whether it was there before."""
-
-    model_config = example({**EXAMPLE_EXECUTION, "duplicate": False})
-    duplicate: bool
-
-
 class GivenTrigger(Given):
     """Start one execution; without a key each call starts its own."""
 
@@ -296,19 +211,6 @@ class GivenTriggers(Given):
     triggers: list[GivenNamedTrigger] = Field(min_length=1, max_length=10_000)
 
 
-class StartedOne(Shape):
-    """One of many that were started."""
-
-    id: UUID
-    duplicate: bool
-
-
-class StartedMany(Shape):
-    """One answer for each trigger, in their order."""
-
-    data: list[StartedOne]
-
-
 class Attempt(Shape):
     """A call that did not succeed."""
 
@@ -334,17 +236,6 @@ class GivenReplay(Given):
     model_config = example({"where": {"workflow": "welcome", "error": "timeout"}, "dryRun": True})
     where: GivenFilter
     dry_run: bool = False
-
-
-class Replay(Shape):
-    """What was, or would be, started again."""
-
-    model_config = example({"count": 2, "executions": [ID], "byError": {"timed out": 2}, "refused": 0, "dryRun": True})
-    count: int
-    executions: list[UUID] = Field(description="The first hundred.")
-    by_error: dict[str, int]
-    refused: int = Field(description="Left alone: what they tried may have arrived, or somebody works on them.")
-    dry_run: bool
 
 
 class GivenKey(Given):

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from tidings.domain.errors import SimulationUnavailable
 from tidings.domain.simulation import Scenario
-from tidings.http.access import ContactKeeper, Visit, api_of
+from tidings.http.access import ContactKeeper, RequestContext, api_of
 from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
 from tidings.http.openapi import takes
@@ -40,21 +40,21 @@ Simulator = Annotated[Simulates, Depends(simulator_of)]
 
 @router.post("/v1/workflows/{id:uuid}/simulate", openapi_extra=takes(GivenWorkflowSimulation))
 async def simulate_workflow(
-    visit: ContactKeeper,
+    context: ContactKeeper,
     id: UUID,
     simulator: Simulator,
     body: Annotated[GivenWorkflowSimulation, Depends(body_of(GivenWorkflowSimulation))],
     request: Request,
 ) -> Simulation:
     """Run the workflow's next days with the real engine on a scratch database; one simulation at a time."""
-    scenario = msgspec.structs.replace(await scenario_of(visit, body), data=tuple(body.data), results=body.results)
-    found = await simulator.workflow(visit.engine, visit.workspace, id, scenario, body.definition, _still(request))
+    scenario = msgspec.structs.replace(await scenario_of(context, body), data=tuple(body.data), results=body.results)
+    found = await simulator.workflow(context.engine, context.workspace, id, scenario, body.definition, _still(request))
     return show(found)
 
 
 @router.post("/v1/sequences/{id:uuid}/simulate", openapi_extra=takes(GivenSequenceSimulation))
 async def simulate_sequence(
-    visit: ContactKeeper,
+    context: ContactKeeper,
     id: UUID,
     simulator: Simulator,
     body: Annotated[GivenSequenceSimulation, Depends(body_of(GivenSequenceSimulation))],
@@ -62,10 +62,10 @@ async def simulate_sequence(
 ) -> Simulation:
     """Run a sequence's next days for contacts enrolled now: its draft, unless `published` is true."""
     found = await simulator.sequence(
-        visit.engine,
-        visit.workspace,
+        context.engine,
+        context.workspace,
         id,
-        await scenario_of(visit, body),
+        await scenario_of(context, body),
         published=body.published,
         still=_still(request),
     )
@@ -74,20 +74,20 @@ async def simulate_sequence(
 
 @router.post("/v1/campaigns/{id:uuid}/simulate", openapi_extra=takes(GivenCampaignSimulation))
 async def simulate_campaign(
-    visit: ContactKeeper,
+    context: ContactKeeper,
     id: UUID,
     simulator: Simulator,
     body: Annotated[GivenCampaignSimulation, Depends(body_of(GivenCampaignSimulation))],
     request: Request,
 ) -> Simulation:
     """Run a campaign's next days as if it were deployed, to its own audience or to `contacts`."""
-    scenario = msgspec.structs.replace(await scenario_of(visit, body), scheduled_for=body.scheduled_for)
-    return show(await simulator.campaign(visit.engine, visit.workspace, id, scenario, _still(request)))
+    scenario = msgspec.structs.replace(await scenario_of(context, body), scheduled_for=body.scheduled_for)
+    return show(await simulator.campaign(context.engine, context.workspace, id, scenario, _still(request)))
 
 
-async def scenario_of(visit: Visit, body: GivenSimulation) -> Scenario:
+async def scenario_of(context: RequestContext, body: GivenSimulation) -> Scenario:
     """What is asked, with its audience read and its contacts found."""
-    contacts, messages_of = await read_crowd(visit.engine.kernel, visit.workspace, body.contacts, body.messages_of)
+    contacts, messages_of = await read_crowd(context.engine.kernel, context.workspace, body.contacts, body.messages_of)
     return Scenario(
         days=body.days,
         contacts=contacts,

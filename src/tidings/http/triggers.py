@@ -1,12 +1,9 @@
 """Start executions. The hot way in: plain handlers, decoded by hand, described for OpenAPI in openapi.py."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
-import msgspec
-from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,16 +12,16 @@ from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.json_text import spelled_twice
 from tidings.domain.messages import did_you_mean
 from tidings.domain.roles import Permission
-from tidings.http.access import Visit, let_in
+from tidings.http.access import RequestContext, let_in
+from tidings.http.answers import answer
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.executions import id_or_name
-from tidings.http.shapes import ContactName
-from tidings.resources.shown import BulkTrigger, ShownExecution, Triggered
+from tidings.resources.shown import BulkTrigger
+from tidings.views.pages import Everything
 
 MOST_TRIGGERS = 10_000
 MOST_PROBLEMS = 100
 LONGEST_TOLD = 100
-_NAMES = [(field.name, to_camel(field.name)) for field in fields(ShownExecution)]
 _SPELLINGS = {
     "workflow": "workflow",
     "idempotencyKey": "key",
@@ -37,23 +34,23 @@ _SPELLINGS = {
 
 async def trigger_workflow(request: Request) -> Response:
     """POST /v1/workflows/{id}/triggers."""
-    visit = await let_in(request, Permission.OPERATE)
+    context = await let_in(request, Permission.OPERATE)
     workflow: UUID = request.path_params["id"]
-    return await _start(visit, _one_wish(await read_object(request), workflow))
+    return await _start(context, _one_wish(await read_object(request), workflow))
 
 
 async def trigger_named(request: Request) -> Response:
     """POST /v1/triggers."""
-    visit = await let_in(request, Permission.OPERATE)
-    return await _start(visit, _one_wish(await read_object(request), None))
+    context = await let_in(request, Permission.OPERATE)
+    return await _start(context, _one_wish(await read_object(request), None))
 
 
 async def trigger_bulk(request: Request) -> Response:
     """POST /v1/triggers/bulk."""
-    visit = await let_in(request, Permission.OPERATE)
+    context = await let_in(request, Permission.OPERATE)
     wishes = _read_wishes(await read_object(request, LARGEST_BULK_BODY))
-    started = await visit.engine.executions.trigger_many(visit.caller, wishes)
-    return _json({"data": [{"id": one.id, "duplicate": one.duplicate} for one in started]}, 200)
+    started = await context.engine.executions.trigger_many(context.caller, wishes)
+    return answer(Everything(started))
 
 
 ROUTES = [
@@ -63,12 +60,11 @@ ROUTES = [
 ]
 
 
-async def _start(visit: Visit, wish: BulkTrigger) -> Response:
-    return _answer(
-        await visit.engine.executions.trigger(
-            visit.caller, wish.workflow, wish.data, wish.idempotency_key, contact_id=wish.contact_id
-        )
+async def _start(context: RequestContext, wish: BulkTrigger) -> Response:
+    started = await context.engine.executions.trigger(
+        context.caller, wish.workflow, wish.data, wish.idempotency_key, contact_id=wish.contact_id
     )
+    return answer(started, 200 if started.duplicate else 201, {"Location": f"/v1/executions/{started.id}"})
 
 
 def _one_wish(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
@@ -127,19 +123,3 @@ def _read_contact(given: object, place: str, problems: list[Problem]) -> str | N
         return given
     problems.append(Problem(f"{place}contactId", "must be the id or the externalId of a contact, as a string"))
     return None
-
-
-def _answer(triggered: Triggered) -> Response:
-    execution = triggered.execution
-    body = {camel: getattr(execution, name) for name, camel in _NAMES}
-    body["contact"] = (
-        ContactName.model_validate(execution.contact).model_dump(by_alias=True) if execution.contact else None
-    )
-    body["duplicate"] = triggered.duplicate
-    response = _json(body, 200 if triggered.duplicate else 201)
-    response.headers["Location"] = f"/v1/executions/{execution.id}"
-    return response
-
-
-def _json(body: object, status: int) -> Response:
-    return Response(msgspec.json.encode(body), status, media_type="application/json")

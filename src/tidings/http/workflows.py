@@ -53,13 +53,13 @@ def problems_of_definition(raw: Mapping[str, Any]) -> Sequence[Problem]:
 
 @router.post("/v1/workflows", status_code=201, openapi_extra=takes(GivenWorkflow))
 async def create_workflow(
-    visit: Definer,
+    context: Definer,
     body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow, look=problems_of_definition))],
     response: Response,
 ) -> Workflow:
     """Make a workflow; every problem of its definition is reported at once."""
-    made = await visit.engine.workflows.create(
-        visit.caller, body.name, definition_of(body), description=body.description, active=body.active
+    made = await context.engine.workflows.create(
+        context.caller, body.name, definition_of(body), description=body.description, active=body.active
     )
     response.headers["Location"] = f"/v1/workflows/{made.id}"
     return show_workflow(made)
@@ -67,7 +67,7 @@ async def create_workflow(
 
 @router.get("/v1/workflows")
 async def list_workflows(
-    visit: DefinitionReader,
+    context: DefinitionReader,
     created: CreatedIn,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -75,67 +75,67 @@ async def list_workflows(
     active: bool | None = None,
 ) -> List[Workflow]:
     """The workflows of the workspace."""
-    page = await visit.engine.workflows.list(
-        visit.workspace, name=name, active=active, limit=limit, created=created, cursor=cursor
+    page = await context.engine.workflows.list(
+        context.workspace, name=name, active=active, limit=limit, created=created, cursor=cursor
     )
     return List(data=[show_workflow(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/v1/workflows/validate", openapi_extra=takes(GivenDefinition))
 async def validate_workflow(
-    visit: Definer, body: Annotated[GivenDefinition, Depends(body_of(GivenDefinition))]
+    context: Definer, body: Annotated[GivenDefinition, Depends(body_of(GivenDefinition))]
 ) -> Validated:
     """Say everything that is wrong with a definition, each with its place; stores nothing."""
     definition = definition_of(body)
     if body.definition is None:
         definition = {name: value for name, value in definition.items() if name not in {"name", "active"}}
-    problems = visit.engine.workflows.validate(definition)
+    problems = context.engine.workflows.validate(definition)
     return Validated(valid=not problems, errors=[ProblemPlace.model_validate(one) for one in problems])
 
 
 @router.get("/v1/workflows/{id:uuid}")
-async def get_workflow(visit: DefinitionReader, id: UUID) -> Workflow:
+async def get_workflow(context: DefinitionReader, id: UUID) -> Workflow:
     """One workflow with the definition of its newest version."""
-    return show_workflow(await visit.engine.workflows.get(visit.workspace, id))
+    return show_workflow(await context.engine.workflows.get(context.workspace, id))
 
 
 @router.put("/v1/workflows/{id:uuid}", openapi_extra=takes(ChangedWorkflow))
 async def update_workflow(
-    visit: Definer,
+    context: Definer,
     id: UUID,
     body: Annotated[ChangedWorkflow, Depends(body_of(ChangedWorkflow, look=problems_of_definition))],
 ) -> Workflow:
     """Change a workflow; another definition is a new version, and what was started goes on with its own."""
-    workflows = visit.engine.workflows
+    workflows = context.engine.workflows
     changed = await workflows.update(
-        visit.caller, id, definition_of(body), name=body.name, description=body.description
+        context.caller, id, definition_of(body), name=body.name, description=body.description
     )
     if body.active is not None and body.active != changed.active:
         switch = workflows.activate if body.active else workflows.deactivate
-        changed = await switch(visit.caller, id)
+        changed = await switch(context.caller, id)
     return show_workflow(changed)
 
 
 @router.delete("/v1/workflows/{id:uuid}", status_code=204)
-async def delete_workflow(visit: Definer, id: UUID) -> None:
+async def delete_workflow(context: Definer, id: UUID) -> None:
     """Delete a workflow; refused while it is active and has executions."""
-    await visit.engine.workflows.delete(visit.caller, id)
+    await context.engine.workflows.delete(context.caller, id)
 
 
 @router.post("/v1/workflows/{id:uuid}/activate")
-async def activate_workflow(visit: Definer, id: UUID) -> Workflow:
+async def activate_workflow(context: Definer, id: UUID) -> Workflow:
     """Let it be triggered."""
-    return show_workflow(await visit.engine.workflows.activate(visit.caller, id))
+    return show_workflow(await context.engine.workflows.activate(context.caller, id))
 
 
 @router.post("/v1/workflows/{id:uuid}/deactivate")
-async def deactivate_workflow(visit: Definer, id: UUID) -> Workflow:
+async def deactivate_workflow(context: Definer, id: UUID) -> Workflow:
     """Let it be triggered no more; what was started goes on."""
-    return show_workflow(await visit.engine.workflows.deactivate(visit.caller, id))
+    return show_workflow(await context.engine.workflows.deactivate(context.caller, id))
 
 
 @router.get("/v1/workflows/{id:uuid}/versions")
-async def list_versions(visit: DefinitionReader, id: UUID) -> Everything[Version]:
+async def list_versions(context: DefinitionReader, id: UUID) -> Everything[Version]:
     """Every version there ever was."""
-    found = await visit.engine.workflows.versions(visit.workspace, id)
+    found = await context.engine.workflows.versions(context.workspace, id)
     return Everything(data=[Version.model_validate(one) for one in found])

@@ -17,7 +17,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, FieldsInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.names import problem_of_name
-from tidings.domain.paging import ANY_TIME, Created, Page, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, Created, Span, check_limit, newest_first, page_of
 from tidings.domain.roles import Role
 from tidings.domain.timing import problem_of_moment
 from tidings.kernel.kernel import Kernel
@@ -26,6 +26,7 @@ from tidings.resources.names import name_subjects
 from tidings.storage import access
 from tidings.storage.access import AuditLine, ShownKey
 from tidings.storage.database import Tx
+from tidings.views.pages import Page
 
 __all__ = ["Access", "AuditLine", "Identity", "NewKey", "ShownKey"]
 

@@ -8,15 +8,16 @@ from tidings.domain.errors import ChannelNotReady, InputInvalid, NotFound, Probl
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
-from tidings.resources.shown import BulkResult, BulkTrigger
+from tidings.resources.shown import BulkTrigger
+from tidings.views.executions import StartedOne
 
 MOST_TRIGGERS = 10_000
 
 
 async def trigger_many(
     kernel: Kernel, caller: Caller, triggers: Sequence[BulkTrigger], triggered_by: str
-) -> list[BulkResult]:
-    """Start them in one transaction per workflow and shard; give the answers in the order of the wishes."""
+) -> list[StartedOne]:
+    """Start them in one transaction per workflow and shard; return the answers in the order of the wishes."""
     if len(triggers) > MOST_TRIGGERS:
         raise InputInvalid(f"{len(triggers)} triggers are more than the {MOST_TRIGGERS} of one call; split them")
     groups = _by_workflow(triggers)
@@ -39,10 +40,12 @@ async def trigger_many(
         raise ChannelNotReady(dict.fromkeys(channel for one in not_ready.values() for channel in one.channels))
     if problems:
         raise TriggersInvalid([problems[place] for place in sorted(problems)[:MOST_PROBLEMS]])
-    results: dict[int, BulkResult] = {}
+    results: dict[int, StartedOne] = {}
     for workflow, places in groups.items():
         started = await trigger.store_triggers(kernel, caller.workspace, checked[workflow], triggered_by=triggered_by)
-        results |= {place: BulkResult(one.id, one.duplicate) for place, one in zip(places, started, strict=True)}
+        results |= {
+            place: StartedOne(id=one.id, duplicate=one.duplicate) for place, one in zip(places, started, strict=True)
+        }
     return [results[place] for place in range(len(triggers))]
 
 

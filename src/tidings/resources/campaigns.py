@@ -10,13 +10,15 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
+from msgspec import convert
+
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import Campaign, read_campaign
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
 from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
@@ -36,7 +38,8 @@ from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
-from tidings.storage.names import ContactName
+from tidings.views.contacts import ContactName
+from tidings.views.pages import Page
 
 __all__ = ["Campaigns", "Preview", "Previews", "ShownCampaign"]
 
@@ -375,7 +378,7 @@ class Campaigns:
 
 
 def _name_of(person: Person) -> ContactName:
-    return ContactName(*(person.data[name] for name in ("externalId", "name", "email")))
+    return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 
 def _fields(rendered: Rendered | RenderFailed) -> tuple[Mapping[str, str], str | None]:

@@ -19,7 +19,7 @@ import msgspec
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
 from tidings.domain.people.contact import (
     LONGEST_EXTERNAL_ID,
     LONGEST_TEXT,
@@ -40,6 +40,7 @@ from tidings.resources.contact_store import Change, Share, Upserted, change_shar
 from tidings.storage import contacts
 from tidings.storage.contacts import ShownContact
 from tidings.storage.database import Tx
+from tidings.views.pages import Page
 
 __all__ = ["Change", "ContactFilter", "Contacts", "Import", "ImportReport", "Rejected", "ShownContact", "Upserted"]
 

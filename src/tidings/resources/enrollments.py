@@ -21,7 +21,6 @@ from tidings.domain.paging import (
     EVERYTHING,
     LARGEST_LIMIT,
     Created,
-    Page,
     Span,
     check_limit,
     newest_first,
@@ -29,6 +28,7 @@ from tidings.domain.paging import (
 )
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import ContactReference
+from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, SequenceStatus
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -45,7 +45,6 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.shown_enrollments import (
     Enrolled,
     EnrollmentFilter,
-    EnrollmentStatus,
     ShownEnrollment,
     StepLog,
     Why,
@@ -55,6 +54,7 @@ from tidings.storage import enrollments
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
 from tidings.storage.enrollments import StepItem, StepTally, StoredEnrollment
+from tidings.views.pages import Page
 
 __all__ = ["Enrolled", "EnrollmentFilter", "EnrollmentStatus", "Enrollments", "ShownEnrollment", "StepLog", "Why"]
 

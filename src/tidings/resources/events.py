@@ -20,7 +20,7 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.flow.retry import RULE
 from tidings.domain.messages import did_you_mean
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.rules.event import Event, differences, read_event, read_stored
 from tidings.domain.rules.routing import check_event, template_of
@@ -33,10 +33,12 @@ from tidings.kernel.start.event import Decided, find_taken, plan_event, take_eve
 from tidings.kernel.start.event_drafts import Draft
 from tidings.kernel.start.event_people import find_people, meet_people
 from tidings.kernel.start.ruling import Ruling, find_fallback_triggers, find_ruling
-from tidings.resources.names import ContactName, name_contacts
+from tidings.resources.names import name_contacts
 from tidings.storage import events, outbox, resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
+from tidings.views.contacts import ContactName
+from tidings.views.pages import Page
 
 __all__ = ["Events", "ShownDecision", "ShownEvent", "ShownEventItem"]
 

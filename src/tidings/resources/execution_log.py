@@ -5,21 +5,22 @@ node could do anything, the execution itself says.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tidings.domain.flow.graph import Graph
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.flow.node_result import PARTIAL
+from tidings.domain.flow.readiness import is_printing
 from tidings.resources.node_context import bounded_context, results_before
-from tidings.resources.shown import LogItem, LogLine
 from tidings.storage.executions import FoundExecution, LoggedItem, LoggedNode
-from tidings.storage.observe import ShownAttempt
+from tidings.views.executions import Attempt, LogItem, LogLine
 
 Json = Mapping[str, object]
-Attempts = Mapping[UUID, Sequence[ShownAttempt]]
+Attempts = Mapping[UUID, Sequence[Attempt]]
 
 
 def log_lines(
@@ -118,13 +119,14 @@ def _rank(status: str) -> tuple[bool, bool, str]:
     return status not in SUCCESSES, status != "in_doubt", status
 
 
-def _item(item: LoggedItem, failed: Sequence[ShownAttempt]) -> LogItem:
+def _item(item: LoggedItem, failed: Sequence[Attempt]) -> LogItem:
     # An item that was never called for was over the moment it was written.
     started_at = item.first_marked_at or (item.finalized_at and item.created_at)
     return LogItem(
         id=item.id,
         channel=item.channel,
         provider=item.provider,
+        printed=is_printing(item.provider),
         recipient=item.recipient,
         status="in_doubt" if item.in_doubt else item.status,
         attempts=item.attempts,

@@ -6,31 +6,20 @@ whose it is, and how it is shown.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from heapq import merge
 from uuid import UUID
+
+from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.flow.graph import Branch, Delay, Function, Graph, Node, Send
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
-from tidings.domain.paging import (
-    ANY_TIME,
-    DEFAULT_LIMIT,
-    EVERYTHING,
-    Created,
-    Page,
-    Span,
-    check_limit,
-    newest_first,
-    page_of,
-)
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, Span, newest_first
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import is_wait_of_step
-from tidings.domain.words import ShownStatus
 from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage import resolve
@@ -40,30 +29,26 @@ from tidings.kernel.start.check import Trigger, find_workflow
 from tidings.kernel.start.trigger_batch import Door, Intake
 from tidings.resources import bulk
 from tidings.resources.execution_log import log_lines
-from tidings.resources.names import ContactName, name_contacts
-from tidings.resources.shown import (
-    BulkResult,
-    BulkTrigger,
-    DeadLetterFilter,
-    LogLine,
-    Replay,
-    ShownExecution,
-    Triggered,
-)
+from tidings.resources.names import name_contacts
+from tidings.resources.pages import ListInShard, newest_in_all_shards
+from tidings.resources.shown import BulkTrigger, DeadLetterFilter
 from tidings.resources.waiting import why_executions_wait
 from tidings.storage import executions, load
 from tidings.storage.database import Tx
 from tidings.storage.executions import FoundExecution
+from tidings.views.contacts import ContactName
+from tidings.views.executions import Execution, LogLine, Replay, ShownStatus, StartedExecution, StartedOne
+from tidings.views.pages import Page
 
 REPLAY_BATCH = 100
 MOST_NAMED = 100
 """How many executions and errors of a replay are named; all are counted."""
 
 Json = Mapping[str, object]
-Results = list[BulkResult]
-Shown = list[ShownExecution]
 Lines = list[LogLine]
-FindInShard = Callable[..., Awaitable[list[FoundExecution]]]
+Shown = list[Execution]
+StartedMany = list[StartedOne]
+FindInShard = ListInShard[FoundExecution]
 
 
 class Executions:
@@ -83,7 +68,7 @@ class Executions:
         contact_id: ContactReference | None = None,
         triggered_by: str = "api",
         correlated: bool = False,
-    ) -> Triggered:
+    ) -> StartedExecution:
         """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one.
 
         A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
@@ -94,21 +79,22 @@ class Executions:
         found = await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
         # Without a look at who could do it, which a trigger has no time for.
-        return Triggered(_shown(found, contacts.get(found.contact_id)), started.duplicate)
+        shown = _shown(found, contacts.get(found.contact_id))
+        return StartedExecution(**asdict(shown), duplicate=started.duplicate)
 
     async def trigger_many(
         self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
-    ) -> Results:
+    ) -> StartedMany:
         """Start many, one transaction per workflow and shard; nothing is stored if anything is wrong with one."""
         return await bulk.trigger_many(self._kernel, caller, triggers, triggered_by)
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownExecution:
+    async def get(self, workspace: Workspace, id: UUID) -> Execution:
         """One execution, or NotFound."""
         [shown] = await self._shown(workspace, [await self._find(workspace, id)])
         return shown
 
-    async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[ShownExecution, Json]:
-        """One execution, and what 004 calls its context: the data, and what each node has given."""
+    async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[Execution, Json]:
+        """One execution, and its context: the data, and what each node has given."""
         execution = await self._find(workspace, id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
             graph = await self._graph(tx, execution.version_id)
@@ -125,7 +111,7 @@ class Executions:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownExecution]:
+    ) -> Page[Execution]:
         """Executions, newest first."""
         if contact_id is not None:
             of_contact = partial(
@@ -160,9 +146,7 @@ class Executions:
         kinds = {name: kind_of(node) for name, node in {**graph.nodes, **graph.doers}.items()}
         return log_lines(execution, graph, kinds, nodes, items, attempts)
 
-    async def changes(
-        self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5
-    ) -> AsyncIterator[ShownExecution]:
+    async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Execution]:
         """The execution now, again whenever it has changed, and a last time when it has ended."""
         shown = await self.get(workspace, id)
         yield shown
@@ -172,19 +156,19 @@ class Executions:
             if shown != last:
                 yield shown
 
-    async def cancel(self, caller: Caller, id: UUID) -> ShownExecution:
+    async def cancel(self, caller: Caller, id: UUID) -> Execution:
         """End an execution; what was not called for is skipped."""
         return await self._stop(caller, id, Stop.CANCEL)
 
-    async def pause(self, caller: Caller, id: UUID) -> ShownExecution:
+    async def pause(self, caller: Caller, id: UUID) -> Execution:
         """Let nothing more of an execution leave until it is resumed."""
         return await self._stop(caller, id, Stop.PAUSE)
 
-    async def resume(self, caller: Caller, id: UUID) -> ShownExecution:
+    async def resume(self, caller: Caller, id: UUID) -> Execution:
         """Let a paused execution go on."""
         return await self._stop(caller, id, None)
 
-    async def retry(self, caller: Caller, id: UUID) -> ShownExecution:
+    async def retry(self, caller: Caller, id: UUID) -> Execution:
         """Reopen a failed execution where it failed; what was sent, or may have been, is not sent again."""
         found = await self._find(caller.workspace, id)
         if found.status is not ShownStatus.FAILED:
@@ -204,7 +188,7 @@ class Executions:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownExecution]:
+    ) -> Page[Execution]:
         """Failed executions, newest first."""
         list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
         return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
@@ -222,44 +206,26 @@ class Executions:
                 errors.update(one.error or "" for one in batch if one.id in done)
                 reopened = sorted([*reopened, *done], reverse=True)[:MOST_NAMED]
                 count, refused = count + len(done), refused + len(replayed.refused)
-        return Replay(count, reopened, dict(errors.most_common(MOST_NAMED)), refused)
+        by_error = dict(errors.most_common(MOST_NAMED))
+        return Replay(count=count, executions=reopened, by_error=by_error, refused=refused, dry_run=dry_run)
 
     async def _find(self, workspace: Workspace, id: UUID) -> FoundExecution:
-        find = partial(
-            executions.show_executions,
-            shard=self._kernel.shard_of(id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            ids=[id],
-        )
+        shard = self._kernel.shard_of(id)
+        find = partial(executions.show_executions, shard=shard, workspace=workspace, ids=[id])
         found = await self._kernel.db.persist(find, alone=True)
         if not found:
             raise NotFound(f"there is no execution {id}")
         return found[0]
 
-    async def _page(
-        self, workspace: Workspace, list_in_shard: FindInShard, limit: int, span: Span
-    ) -> Page[ShownExecution]:
-        """One query in each shard, merged by id."""
-        check_limit(limit)
-        find = partial(
-            list_in_shard,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            span=span,
-            limit=limit + 1,
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = list(merge(*shards, key=lambda one: one.id, reverse=True))
-        return page_of(await self._shown(workspace, found[: limit + 1]), limit, lambda one: one.id)
+    async def _page(self, workspace: Workspace, list_in_shard: FindInShard, limit: int, span: Span) -> Page[Execution]:
+        page = await newest_in_all_shards(self._kernel, workspace, list_in_shard, span=span, limit=limit)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def _shown(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
         """Executions with their contacts' names, and with why they wait if nobody can go on with them."""
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
         reasons = await why_executions_wait(self._kernel, workspace, found)
-        return [replace(_shown(one, contacts.get(one.contact_id)), waiting=reasons.get(one.id)) for one in found]
+        return [_shown(one, contacts.get(one.contact_id), reasons.get(one.id)) for one in found]
 
     async def _batches(
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
@@ -267,14 +233,7 @@ class Executions:
         """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
         span = EVERYTHING
         while True:
-            find = partial(
-                list_in_shard,
-                shard=shard,
-                tenant=workspace.tenant,
-                workspace=workspace.name,
-                span=span,
-                limit=REPLAY_BATCH,
-            )
+            find = partial(list_in_shard, shard=shard, workspace=workspace, span=span, limit=REPLAY_BATCH)
             batch = await self._kernel.db.persist(find, alone=True)
             if not batch:
                 return
@@ -302,9 +261,8 @@ class Executions:
             return graph_of(self._kernel, version_id, definitions[version_id])
         return self._kernel.graphs[version_id]
 
-    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownExecution:
-        await self._find(caller.workspace, id)
-        await resolve.stop_execution(self._kernel, id, stop, caller.actor)
+    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
+        await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
 
 
@@ -319,10 +277,10 @@ def kind_of(node: Node) -> str:
             return "branch"
 
 
-def _shown(found: FoundExecution, contact: ContactName | None) -> ShownExecution:
+def _shown(found: FoundExecution, contact: ContactName | None, waiting: str | None = None) -> Execution:
     last = max(found.total_steps - 1, 0)
     passed = sum(not is_wait_of_step(node) for node in found.vars.keys() - {found.error_node})
-    return ShownExecution(
+    return Execution(
         id=found.id,
         status=found.status,
         workflow_id=found.workflow_id,
@@ -345,4 +303,5 @@ def _shown(found: FoundExecution, contact: ContactName | None) -> ShownExecution
         created_at=found.created_at,
         started_at=found.started_at,
         completed_at=found.ended_at,
+        waiting=waiting,
     )

@@ -16,9 +16,9 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import names
 from tidings.storage.access import AuditLine
 from tidings.storage.items import ShownItem
-from tidings.storage.names import ContactName
+from tidings.views.contacts import ContactName
 
-__all__ = ["ContactName", "name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
+__all__ = ["name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
 
 Name = TypeVar("Name")
 Names = Mapping[UUID, str]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from tidings.domain.flow.graph import Form, Graph
-from tidings.resources.shown import LogContext
+from tidings.views.executions import LogContext
 
 LARGEST_CONTEXT = 65_536
 """Bytes of JSON that a line of the log shows of a context; the largest values are left out, and named."""
@@ -39,7 +39,7 @@ def bounded_context(data: Json, results: Json) -> LogContext:
         part: {name: value for name, value in values.items() if (part, name) not in dropped}
         for part, values in parts.items()
     }
-    return LogContext(kept["data"], kept["vars"], _named(dropped))
+    return LogContext(data=kept["data"], vars=kept["vars"], left_out=_named(dropped))
 
 
 def _largest(sizes: Mapping[Place, int]) -> list[Place]:

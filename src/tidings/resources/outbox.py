@@ -11,7 +11,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.resolve import Resolution, resolve_item
@@ -20,7 +20,9 @@ from tidings.resources.names import name_items
 from tidings.storage import items, observe
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
-from tidings.storage.observe import AuditEntry, ShownAttempt
+from tidings.storage.observe import AuditEntry
+from tidings.views.executions import Attempt
+from tidings.views.pages import Page
 
 __all__ = ["ItemDetail", "Outbox", "OutboxFilter", "Resolution", "ShownItem"]
 
@@ -48,7 +50,7 @@ class ItemDetail:
     """One item with what was sent, what went wrong with it, and what people did about it."""
 
     item: ShownItem
-    failed_attempts: list[ShownAttempt]
+    failed_attempts: list[Attempt]
     history: list[AuditEntry]
 
 
@@ -133,8 +135,7 @@ class Outbox:
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
         """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""
-        await self.get(caller.workspace, id)
-        await resolve_item(self._kernel, id, outcome, note, caller.actor)
+        await resolve_item(self._kernel, caller, id, outcome, note)
         return await self.get(caller.workspace, id)
 
     async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> _ListInShard:

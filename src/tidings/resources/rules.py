@@ -15,7 +15,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.messages import did_you_mean, quoted
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.recipients import RULE_CHANNELS, Audience
 from tidings.domain.rules.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
@@ -24,6 +24,7 @@ from tidings.resources.readiness import with_readiness
 from tidings.storage import resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.rules import ShownRule
+from tidings.views.pages import Page
 
 __all__ = ["Change", "RuleFilter", "Rules", "ShownRule"]
 

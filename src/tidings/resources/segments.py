@@ -8,7 +8,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.names import problem_of_name
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -17,6 +17,7 @@ from tidings.resources.reach import AudienceCount, count_audience
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownSegment
 from tidings.storage.database import Tx
+from tidings.views.pages import Page
 
 __all__ = ["Segments", "ShownSegment", "together"]
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.sequences.change_version import step_of
 from tidings.domain.sequences.form import (
     MAX_STEPS,
@@ -44,6 +44,7 @@ from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.sequences import FoundSequence, LockedSequence
 from tidings.storage.workflows import ShownVersion
+from tidings.views.pages import Page
 
 __all__ = ["InFlight", "MoveCounts", "Published", "PublishedSequence", "Sequences", "ShownSequence", "Step"]
 
@@ -176,8 +177,7 @@ class Sequences:
         check_limit(limit)
         find = partial(
             sequences.list_sequences,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             name=name,
             status=status,
             span=newest_first(cursor, created),

@@ -14,7 +14,7 @@ from uuid import UUID
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import steps_in
 from tidings.kernel.graphs import graph_of
@@ -25,14 +25,15 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.shown_enrollments import LogStatus, StepLog
 from tidings.storage import enrollments, load
 from tidings.storage.enrollments import StepItem
-from tidings.storage.observe import ShownAttempt
+from tidings.views.executions import Attempt
+from tidings.views.pages import Page
 
 SNAPSHOT = ("body", "script", "html", "text")
 """Where a channel's payload has the text."""
 TITLES = ("subject", "title")
 CERTAIN = frozenset(["rejected", "retry_later"])
 """The outcomes of an attempt that is known to have come to nothing."""
-Attempts = Mapping[UUID, Sequence[ShownAttempt]]
+Attempts = Mapping[UUID, Sequence[Attempt]]
 Lines = list[StepLog]
 
 
@@ -128,7 +129,7 @@ class StepLogs:
         shares: dict[Shard, list[UUID]] = {}
         for item in items:
             shares.setdefault(self._kernel.shard_of(item.id), []).append(item.id)
-        failed: dict[UUID, Sequence[ShownAttempt]] = {}
+        failed: dict[UUID, Sequence[Attempt]] = {}
         for shard, ids in shares.items():
             read = partial(enrollments.list_failed_attempts, shard=shard, ids=ids)
             failed |= await self._kernel.db.persist(read, alone=True)
@@ -152,7 +153,7 @@ def step_logs(items: Sequence[StepItem], attempts: Attempts) -> list[StepLog]:
     return [line for item in items for line in _lines(item, attempts.get(item.id, ()))]
 
 
-def _lines(item: StepItem, failed: Sequence[ShownAttempt]) -> list[StepLog]:
+def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
     """The last attempt of an item that failed is what it has come to, and is told once; doubt is told by the item."""
     certain = [one for one in failed if one.outcome in CERTAIN]
     told = certain[:-1] if item.status is ItemStatus.FAILED else certain

@@ -11,7 +11,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Page, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.workflows.definition import parse_own_workflow
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -20,6 +20,7 @@ from tidings.resources.readiness import with_readiness
 from tidings.resources.shown import ShownVersion, ShownWorkflow
 from tidings.storage import resolve, workflows
 from tidings.storage.database import Tx
+from tidings.views.pages import Page
 
 __all__ = ["Change", "Workflows"]
 

@@ -73,8 +73,11 @@ class Tx:
         self._connection = connection
 
     async def fetch(self, statement: Statement, **values: object) -> Sequence[Row]:
-        """Run one named statement and give its rows."""
-        arguments = statement.arguments(values)
+        """Run one named statement and return its rows."""
+        return await self.fetch_ordered(statement, statement.arguments(values))
+
+    async def fetch_ordered(self, statement: Statement, arguments: Sequence[object]) -> Sequence[Row]:
+        """The same with the values of $1, $2, … in their order."""
         with _sorted_errors():
             try:
                 return await self._connection.fetch(statement.text, *arguments)

@@ -12,8 +12,8 @@ from tidings.domain.paging import Span
 from tidings.domain.words import ShownStatus
 from tidings.storage.database import Row, Tx
 from tidings.storage.load import frontier_from_json
-from tidings.storage.observe import ShownAttempt
 from tidings.storage.statements import load
+from tidings.views.executions import Attempt
 
 _SQL = load("enrollments")
 Json = Mapping[str, object]
@@ -190,14 +190,9 @@ async def list_step_items_of_step(
     return [_item(row) for row in rows]
 
 
-async def list_failed_attempts(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[ShownAttempt]]:
+@_SQL.statement
+async def list_failed_attempts(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[Attempt]]:
     """What went wrong with each of these items, in order."""
-    rows = await tx.fetch(_SQL["list_failed_attempts"], shard=shard, ids=ids)
-    found: dict[UUID, list[ShownAttempt]] = {}
-    for row in rows:
-        attempt = ShownAttempt(row["attempt"], row["outcome"], row["error"], row["started_at"], row["ended_at"])
-        found.setdefault(row["item_id"], []).append(attempt)
-    return found
 
 
 def _enrollment(row: Row) -> StoredEnrollment:

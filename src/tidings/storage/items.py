@@ -10,8 +10,8 @@ from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.flow.readiness import is_printing
 from tidings.domain.paging import Span
 from tidings.storage.database import Row, Tx
-from tidings.storage.names import ContactName
 from tidings.storage.statements import load
+from tidings.views.contacts import ContactName
 
 _SQL = load("items")
 

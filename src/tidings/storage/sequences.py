@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.flow.execution import Frontier
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
 from tidings.domain.sequences.change_version import Moved
@@ -93,21 +93,11 @@ async def find_sequence_named(tx: Tx, *, tenant: str, workspace: str, name: str)
     return row["id"] if row else None
 
 
+@_SQL.statement
 async def list_sequences(
-    tx: Tx, *, tenant: str, workspace: str, name: str | None, status: str | None, span: Span, limit: int
+    tx: Tx, *, workspace: Workspace, name: str | None, status: str | None, span: Span, limit: int
 ) -> list[UUID]:
     """The ids of sequences, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_sequences"],
-        tenant=tenant,
-        workspace=workspace,
-        name=name,
-        status=status,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [row["id"] for row in rows]
 
 
 async def list_steps(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, list[Step]]:

@@ -6,7 +6,7 @@ from uuid import UUID
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Outgoing, Walk
+from tidings.domain.simulation import SimulatedMessage, Walk
 from tidings.storage.contacts import ShownContact, shown_contact
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -29,13 +29,13 @@ async def sample_audience(
     return {row["draw"]: shown_contact(row) for row in rows}
 
 
-async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Outgoing]]:
+async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, SimulatedMessage]]:
     """Items after an id, each with its own."""
     rows = await tx.fetch(_SQL["list_outgoing"], shard=shard, after=after, limit=limit)
     return [
         (
             row["id"],
-            Outgoing(
+            SimulatedMessage(
                 owner=row["owner"],
                 contact_id=row["contact_id"],
                 step=row["step"],

@@ -1,14 +1,43 @@
-"""Loads the named statements of sql/*.sql and turns their named parameters into PostgreSQL's numbered ones."""
+"""The named statements of sql/*.sql, and the functions that run them.
 
+    _SQL = load("executions")
+
+    @_SQL.statement
+    async def show_executions(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[Found]:
+        \"\"\"Those of one shard and workspace that are there.\"\"\"
+
+runs the statement of the function's name with its arguments as `:shard`, `:ids` and so on, and makes the rows what it
+returns (rows.py). `workspace` is two parameters, `:tenant` and `:workspace`, and `span` is `:since` and `:before`. A
+function that has more to do than this takes `_SQL["name"]` and `tx.fetch`.
+"""
+
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib.resources import files
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.paging import Span
+from tidings.storage.rows import reader_of
+
+if TYPE_CHECKING:
+    from tidings.storage.database import Tx
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 # A colon that is not part of a cast, and not inside a quoted text or a comment.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
+_SEVERAL: Mapping[object, Mapping[str, str]] = {
+    Workspace: {"tenant": "tenant", "workspace": "name"},
+    Span: {"since": "since", "before": "before"},
+}
+"""Arguments that are several parameters of a statement: each with the attribute that it takes."""
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +55,62 @@ class Statement:
         return [values[name] for name in self.parameters]
 
 
-@cache
-def load(file: str) -> Mapping[str, Statement]:
+class Statements(dict[str, Statement]):
     """The statements of one file, by name."""
+
+    def statement(
+        self, function: Callable[Concatenate["Tx", Arguments], Coroutine[Any, Any, Returned]]
+    ) -> Callable[Concatenate["Tx", Arguments], Coroutine[Any, Any, Returned]]:
+        """Let a function, which is only its signature, run the statement of its name."""
+        statement, types = self[function.__name__], get_type_hints(function)
+        read, bind = reader_of(types.pop("return")), _binder(function, statement, types)
+
+        @wraps(function)
+        async def run(tx: "Tx", /, *_: Arguments.args, **given: Arguments.kwargs) -> Returned:
+            found: Returned = read(await tx.fetch_ordered(statement, bind(given)))
+            return found
+
+        return run
+
+
+@cache
+def load(file: str) -> Statements:
+    """The statements of one file."""
     source = files("tidings.storage").joinpath("sql", f"{file}.sql").read_text()
     pieces = _NAME.split(source)[1:]
-    return {name: _parse(name, body) for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
+    return Statements({name: _parse(name, body) for name, body in zip(pieces[::2], pieces[1::2], strict=True)})
+
+
+def _binder(
+    function: Callable[..., object], statement: Statement, types: Mapping[str, object]
+) -> Callable[[Mapping[str, object]], list[object]]:
+    """What puts a function's arguments in the order of the statement's parameters; wrong names are seen at once."""
+    takers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
+    _, *named = inspect.signature(function).parameters.values()
+    for one in named:
+        several = _SEVERAL.get(types[one.name])
+        for parameter, attribute in (several or {one.name: ""}).items():
+            takers[parameter] = _taker(one.name, attribute)
+    if takers.keys() != set(statement.parameters):
+        raise TypeError(f"{statement.name} takes {sorted(statement.parameters)}, not {sorted(takers)}")
+    defaults = {one.name: one.default for one in named if one.default is not one.empty}
+    names = {one.name for one in named}
+    ordered = [takers[name] for name in statement.parameters]
+
+    def bind(given: Mapping[str, object]) -> list[object]:
+        values = {**defaults, **given}
+        if values.keys() != names:
+            raise TypeError(f"{statement.name} is called with {sorted(names)}, not with {sorted(values)}")
+        return [take(values) for take in ordered]
+
+    return bind
+
+
+def _taker(name: str, attribute: str) -> Callable[[Mapping[str, Any]], object]:
+    if not attribute:
+        return lambda values: values[name]
+    take = attrgetter(attribute)
+    return lambda values: take(values[name])
 
 
 def _parse(name: str, body: str) -> Statement:

@@ -17,7 +17,7 @@ Item = Planned | Reserved
 Ask = Callable[[Item], Answer]
 
 
-class Check(Protocol):
+class GateCheck(Protocol):
     """One kind of reason."""
 
     async def prepare(self, items: Sequence[Item], now: datetime, /) -> Ask | None:
@@ -27,7 +27,7 @@ class Check(Protocol):
         """
 
 
-class Recheck(Check, Protocol):
+class Recheck(GateCheck, Protocol):
     """One whose answer grows old while a marked item waits for its call."""
 
     def is_old_for(self, item: Reserved) -> bool:

@@ -1,6 +1,6 @@
 """The gate: may this leave now? One question, asked before every mark, and again before a call that has waited.
 
-Reached from flow/windows.py, which does what it answers. Adding a reason is adding a Check to the list.
+Reached from windows.py, which does what it answers. Adding a reason is adding a GateCheck to the list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from tidings.domain.flow.item import Marked, Reserved
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.contact import Person
 from tidings.kernel.gate.answer import Later, Never, Now
-from tidings.kernel.gate.check import Check, Item, Recheck
+from tidings.kernel.gate.check import GateCheck, Item, Recheck
 from tidings.kernel.gate.consents import Consents
 from tidings.kernel.gate.lateness import Lateness
 from tidings.kernel.gate.paused_sequences import PausedSequences
@@ -42,7 +42,7 @@ class Gate:
         consents = Consents(kernel, people, now)
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
         # The first that speaks against an item answers: what ends it stands before what lets it wait.
-        self._checks: Sequence[Check] = (*self._rechecks, self.lateness, self.providers, self.paused)
+        self._checks: Sequence[GateCheck] = (*self._rechecks, self.lateness, self.providers, self.paused)
 
     async def ask(self, items: Sequence[Item], now: datetime) -> Mapping[UUID, Later | Never]:
         """What must not be marked now, and why; whatever is not named may be."""

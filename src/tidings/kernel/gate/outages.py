@@ -1,6 +1,6 @@
 """A provider that cannot be used is left alone by all workers, then tried with a few calls (rule 17).
 
-Reached from providers.py before marks, from flow/windows.py after calls, from finalize.py for what becomes of an item,
+Reached from providers.py before marks, from windows.py after calls, from finalize.py for what becomes of an item,
 and from jobs.py, which does not even read the items of a job that could send nothing. The rests grow in the database,
 so that they grow for all; an answer to any call that began after the last of them ends the outage for all.
 """

@@ -1,6 +1,6 @@
 """Which providers may be called now: those that do not rest, and of which this process has a share (rule 12).
 
-Reached from providers.py before anything is marked, and from flow/commit.py when a provider has asked for a rest.
+Reached from providers.py before anything is marked, and from commit.py when a provider has asked for a rest.
 """
 
 from collections.abc import Iterable

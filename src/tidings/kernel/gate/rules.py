@@ -1,6 +1,6 @@
 """Whether the rules that waiting items come from still stand: what was disabled or deleted meanwhile does not leave.
 
-Made by start/event.py from what it has just loaded.
+Made by event.py from what it has just loaded.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Which marks of one batch belong to owners that were asked to stop since, and so are to be taken back.
 
-process/stops.py knows who was asked. What is taken back waits for the next mark, which tells whether it may be called:
+stops.py knows who was asked. What is taken back waits for the next mark, which tells whether it may be called:
 so nothing here decides anything.
 """
 

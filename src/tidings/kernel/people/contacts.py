@@ -1,6 +1,6 @@
 """The contacts that work is for: what templates see of them, and what they allow (rule 14).
 
-Reached from case.py, jobs.py and gate/consents.py. A contact may be in any shard, so it is read in its own;
+Reached from case.py, jobs.py and consents.py. A contact may be in any shard, so it is read in its own;
 whatever names no contact costs nothing.
 """
 

@@ -1,6 +1,6 @@
 """Which providers rest, and which cannot be used, as this process knows: what it has read and what it has met itself.
 
-gate/rests.py and gate/outages.py read and write the database; kernel.py holds the one Rests of a process.
+kernel/gate/rests.py and kernel/gate/outages.py read and write the database; a Kernel holds the one Rests of a process.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,11 @@
 -- name: show_executions
 -- Executions of a workspace by id, as a person sees them; one that is tried again shows what went wrong the last time.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
        shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
        coalesce(e.error, f.error) as error, coalesce(e.error_node, f.node) as error_node, e.triggered_by,
        e.idempotency_key, e.contact_id, e.created_at, coalesce(e.started_at, q.started_at) as started_at,
-       e.ended_at, q.due_at, q.leased, q.stop
+       e.ended_at, q.due_at,
+       coalesce(q.leased, false) as leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -20,10 +21,11 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 
 -- name: list_executions
 -- One shard's executions, newest first; reads one index from its end.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
        shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
        e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
+       coalesce(q.leased, false) as leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -37,10 +39,11 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 
 -- name: list_live_executions
 -- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
        shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
        e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
+       coalesce(q.leased, false) as leased, q.stop
   from queue q
   join executions e on e.shard = :shard and e.id = q.id
   join workflow_versions v on v.id = e.version_id
@@ -56,10 +59,11 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 
 -- name: list_executions_of_contact
 -- One shard's executions for a contact, newest first; reads the index of contacts.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps,
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
        shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
        e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at, q.leased, q.stop
+       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
+       coalesce(q.leased, false) as leased, q.stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -73,7 +77,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.t
 
 -- name: list_failed_executions
 -- One shard's dead letters, newest first; reads the index of those that failed.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number, v.total_steps, e.status, e.cursor, e.input,
+select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps, e.status, e.cursor, e.input,
        e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at,
        e.ended_at, null::timestamptz as due_at, false as leased, null::text as stop
   from executions e
@@ -104,7 +108,7 @@ select node, status, saw, output, error, started_at, at, seen from execution_log
 
 -- name: list_execution_items
 -- Every item of an execution with what became of it.
-select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id, error,
+select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id as message_id, error,
        result, created_at, first_marked_at, finalized_at, seen
   from outbox
  where shard = :shard and execution_id = :execution_id

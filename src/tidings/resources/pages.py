@@ -1,0 +1,50 @@
+"""Long lists over all shards: one query in each, merged by id, newest first, and a page of what comes first."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from heapq import merge
+from operator import attrgetter
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.paging import Span, check_limit, page_of
+from tidings.kernel.kernel import Kernel
+from tidings.storage.database import Tx
+from tidings.views.pages import Page
+
+id_of = attrgetter("id")
+
+
+class HasId(Protocol):
+    """What stands in such a list."""
+
+    @property
+    def id(self) -> UUID:
+        """Made when it was, so the newest is the largest."""
+
+
+Found = TypeVar("Found", bound=HasId)
+Listed_co = TypeVar("Listed_co", bound=HasId, covariant=True)
+
+
+class ListInShard(Protocol[Listed_co]):
+    """A statement of storage whose other arguments are given: what one shard holds of a list, newest first."""
+
+    def __call__(
+        self, tx: Tx, /, *, shard: Shard, workspace: Workspace, span: Span, limit: int
+    ) -> Awaitable[Sequence[Listed_co]]:
+        """The first of the span, at most so many."""
+
+
+async def newest_in_all_shards(
+    kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
+) -> Page[Found]:
+    """A page of what all shards hold of a list; one more is looked for, to know whether there is a next."""
+    check_limit(limit)
+    find = partial(list_in_shard, workspace=workspace, span=span, limit=limit + 1)
+    shards = await asyncio.gather(
+        *(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in kernel.every_shard())
+    )
+    return page_of([*merge(*shards, key=id_of, reverse=True)][: limit + 1], limit, id_of)

@@ -1,0 +1,145 @@
+"""Executions, their log, and what is answered to whoever starts or replays them."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+from tidings.views.contacts import ContactName
+from tidings.views.view import Id, Json, Time, View, doc
+
+
+class ShownStatus(StrEnum):
+    """The states of an execution as people see them."""
+
+    ENQUEUED = "enqueued"
+    PROCESSING = "processing"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self in _ENDED
+
+
+_ENDED = frozenset({ShownStatus.COMPLETED, ShownStatus.FAILED, ShownStatus.CANCELLED})
+_AT = "2026-03-02T09:00:00Z"
+_SENT = {"hello": {"messageId": "m-1", "status": "sent", "at": _AT}}
+_ADA = {"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"}
+
+
+class Execution(View, frozen=True, kw_only=True):
+    """One walk through one version of a workflow."""
+
+    id: Id
+    status: Annotated[ShownStatus, doc(example="processing")]
+    workflow_id: Id
+    workflow_name: Annotated[str, doc(example="welcome")]
+    workflow_version: int
+    cursor: Annotated[str | None, doc("The node that is due first; at the end, the one that failed.", "wait")] = None
+    current_step: Annotated[int, doc("How many nodes it has passed, so from 0; at the end, the last.", 1)] = 0
+    total_steps: Annotated[int, doc(example=3)] = 0
+    available_at: Annotated[Time | None, doc("When it is due; null while it is worked on, or has ended.", _AT)] = None
+    attempts: Annotated[int, doc(example=1)] = 0
+    input_payload: Annotated[Json, doc(example=_ADA)] = {}
+    vars: Annotated[Json, doc(example=_SENT)] = {}
+    error_message: str | None = None
+    error_step: str | None = None
+    retry_count: Annotated[int, doc(example=0)] = 0
+    triggered_by: Annotated[str | None, doc(example="api")] = None
+    idempotency_key: Annotated[str, doc(example="signup-1")] = ""
+    contact_id: Annotated[Id | None, doc("Whom it is for, if for a contact.")] = None
+    contact: Annotated[ContactName | None, doc("What the contact is called; null once it was deleted.")] = None
+    created_at: Time
+    started_at: Annotated[Time | None, doc(example=_AT)] = None
+    completed_at: Time | None = None
+    waiting: Annotated[str | None, doc("Why nobody can do what comes next, if so: `no worker serves smtp`, say.")] = (
+        None
+    )
+
+    @property
+    def has_ended(self) -> bool:
+        """True once nothing more happens unless somebody asks for it."""
+        return self.status.has_ended
+
+
+class StartedExecution(Execution, frozen=True, kw_only=True):
+    """The execution of a trigger, and whether it was there before."""
+
+    duplicate: bool = False
+
+
+class StartedOne(View, frozen=True, kw_only=True):
+    """One of many that were started."""
+
+    id: Id
+    duplicate: bool = False
+
+
+class Attempt(View, frozen=True, kw_only=True):
+    """A call that did not succeed."""
+
+    attempt: int
+    outcome: str
+    error: str
+    started_at: Time
+    ended_at: Time
+
+
+class LogItem(View, frozen=True, kw_only=True):
+    """What became of one message or call of a node."""
+
+    id: Id
+    channel: str
+    provider: str
+    printed: Annotated[bool, doc("Whether it is only printed, not sent, because that was asked for.")] = False
+    recipient: str
+    status: Annotated[str, doc("The item's status, or `in_doubt`.")]
+    attempts: int = 0
+    saw: Annotated[Any, doc("What was rendered.")] = None
+    produced: Any = None
+    message_id: str | None = None
+    error: str | None = None
+    started_at: Time | None = None
+    ended_at: Time | None = None
+    duration_ms: float | None = None
+    failed_attempts: Sequence[Attempt] = ()
+
+
+class LogContext(View, frozen=True, kw_only=True):
+    """What there was when a node's turn came."""
+
+    data: Annotated[Json, doc("What the execution was given.")] = {}
+    vars: Annotated[Json, doc("What nodes before had produced, as `vars` in its templates had it.")] = {}
+    left_out: Annotated[
+        Sequence[str], doc("The places of the largest values, where all together are above 64 KiB.")
+    ] = ()
+
+
+class LogLine(View, frozen=True, kw_only=True):
+    """What one node saw, did and produced."""
+
+    node: Annotated[str, doc(example="hello")]
+    kind: Annotated[str, doc("The node's type: delay, branch, function, email, …", "email")]
+    status: Annotated[str, doc(example="sent")]
+    attempts: int = 0
+    started_at: Time | None = None
+    ended_at: Time | None = None
+    duration_ms: float | None = None
+    saw: Any = None
+    produced: Any = None
+    error: str | None = None
+    items: Sequence[LogItem] = ()
+    context: LogContext = LogContext()
+
+
+class Replay(View, frozen=True, kw_only=True):
+    """What was, or would be, started again."""
+
+    count: Annotated[int, doc(example=2)]
+    executions: Annotated[Sequence[Id], doc("The first hundred.")] = ()
+    by_error: Annotated[Mapping[str, int], doc(example={"timed out": 2})] = {}
+    refused: Annotated[int, doc("Left alone: what they tried may have arrived, or somebody works on them.", 0)] = 0
+    dry_run: bool = False

@@ -1,0 +1,28 @@
+"""What is wrong with a request."""
+
+from typing import Annotated
+
+from tidings.views.view import View, doc
+
+
+class ProblemPlace(View, frozen=True, kw_only=True):
+    """One thing that is wrong, and where."""
+
+    place: Annotated[str, doc(example="edges[0].to")] = ""
+    message: Annotated[str, doc(example="there is no node 'nugde'")] = ""
+
+    def __str__(self) -> str:
+        """As one line."""
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class Problem(View, frozen=True, kw_only=True):
+    """What is wrong with a request (RFC 9457)."""
+
+    type: Annotated[str, doc(example="urn:tidings:problem:definition_invalid")] = ""
+    title: Annotated[str, doc(example="Something given is wrong")] = ""
+    status: Annotated[int, doc(example=422)] = 0
+    code: Annotated[str, doc("Stable: programs may rely on it.", "definition_invalid")] = ""
+    detail: Annotated[str, doc(example="edges[0].to: there is no node 'nugde'")] = ""
+    errors: list[ProblemPlace] = []
+    request_id: Annotated[str | None, doc(example="9f2c4e1ab03d77aa")] = None

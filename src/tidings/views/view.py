@@ -1,0 +1,23 @@
+"""What all views are made of: the record itself, and the types and descriptions of its fields."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+
+class View(Struct, frozen=True, rename="camel"):
+    """A part of an answer: snake_case in Python, camelCase in JSON. Its own fields are `kw_only`."""
+
+
+def doc(description: str | None = None, example: object = None) -> Meta:
+    """What the API's description says of a field: what it means, and a value it may have."""
+    return Meta(description=description, examples=None if example is None else [example])
+
+
+Json = Mapping[str, Any]
+"""What users wrote, and what nodes produced: its names are its own."""
+Id = Annotated[UUID, doc(example="019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f")]
+Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
