@@ -1,4 +1,4 @@
-"""Keep the planner from taking a full queue for an empty one.
+"""Keep the planner from taking a full queue for an empty one: the fourth measure of storage/planner.py.
 
 Reached from claim.py, when a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
 that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To
