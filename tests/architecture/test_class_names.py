@@ -49,7 +49,6 @@ ALLOWED = [
     "ItemDetail",
     "Job",
     "Lack",
-    "Line",
     "MessageCounts",
     "Moved",
     "NewKey",
@@ -106,7 +105,6 @@ ALLOWED = [
     "_Duplicate",
     "_ListInShard",
     "_Versions",
-    "_Wish",
 ]
 """Names that more than one file gives to a class. No name joins this list; a name that is unique again leaves it."""
 

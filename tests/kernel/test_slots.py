@@ -107,17 +107,17 @@ async def test_room_is_promised_for_as_many_as_there_is_and_asking_for_more_is_r
 
 async def test_what_a_process_wishes_follows_what_it_did_of_late() -> None:
     slots = Slots(10)
-    at_first = slots.wish
+    at_first = slots.wanted
     slots.fade()
     for _ in range(4):
         slots.fade()
-    when_idle = slots.wish
+    when_idle = slots.wanted
     await _try(slots)
-    after_one_call = slots.wish
+    after_one_call = slots.wanted
     slots.resize(0)
     slots.room(Lane.CAMPAIGNS)
 
-    assert (at_first, when_idle, after_one_call, slots.wish) == (10, 0, 2, 10)
+    assert (at_first, when_idle, after_one_call, slots.wanted) == (10, 0, 2, 10)
 
 
 async def test_rule_12_no_more_calls_are_in_the_air_than_the_provider_takes(

@@ -43,7 +43,7 @@ from tidings.storage import runs, workers
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
 from tidings.storage.names import name_definitions
-from tidings.storage.observe import AuditEntry
+from tidings.storage.observe import AuditRecord
 from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
 from tidings.views.pages import Page
 
@@ -138,7 +138,7 @@ class Resolved:
 
 
 Shown = list[ShownRun]
-History = list[AuditEntry]
+History = list[AuditRecord]
 
 
 class _ListInShard(Protocol):

@@ -32,7 +32,7 @@ from tidings.domain.sequences.form import (
 )
 from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.manage.change_version import MoveCounts, move_enrollments
 from tidings.kernel.readiness import require_ready
 from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
@@ -110,8 +110,8 @@ class Sequences:
             await sequences.insert_sequence(tx, id=id, settings=read)
             for step in drafted:
                 await sequences.put_step(tx, sequence_id=id, step=step, now=now)
-            deed = Deed("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -224,8 +224,8 @@ class Sequences:
                 return
             if not await sequences.delete_sequence(tx, id=id, now=now):
                 raise NotFound(f"there is no sequence {id}")
-            deed = Deed("sequence", id, "deleted", {"name": shown.name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -266,8 +266,8 @@ class Sequences:
             if not await sequences.remove_step(tx, sequence_id=id, id=step_id):
                 raise NotFound(f"there is no step {step_id} in this sequence")
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deed = Deed("sequence", id, "step_deleted", {"stepId": str(step_id)}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "step_deleted", {"stepId": str(step_id)}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -303,8 +303,8 @@ class Sequences:
             step = step_of({one.id: one for one in steps})
             await sequences.put_step(tx, sequence_id=id, step=step, now=now)
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deed = Deed("sequence", id, event, {"stepId": step.id, "stepOrder": step.order}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, event, {"stepId": step.id, "stepOrder": step.order}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
             return step
 
         return await self._kernel.db.persist(write)
@@ -339,24 +339,24 @@ class Sequences:
         id, now = before.id, wish.now
         locked = await self._lock(tx, caller.workspace, id)
         await self._check_unchanged(tx, locked, before, wish)
-        deeds = []
+        lines = []
         if wish.name is not None and wish.name != locked.name:
             await workflows.rename_workflow(tx, id=id, name=wish.name, now=now)
-            deeds.append(Deed("sequence", id, "renamed", {"from": locked.name, "to": wish.name}, wish.entries[0]))
+            lines.append(AuditEntry("sequence", id, "renamed", {"from": locked.name, "to": wish.name}, wish.entries[0]))
         if wish.settings != locked.settings:
             await sequences.change_settings(tx, id=id, settings=wish.settings)
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deeds.append(Deed("sequence", id, "updated", wish.settings.to_json(), wish.entries[1]))
+            lines.append(AuditEntry("sequence", id, "updated", wish.settings.to_json(), wish.entries[1]))
         version = await define.latest_version(tx, workflow_id=id)
         if wish.publish:
             version, is_fresh = await freeze(tx, id, wish.publish)
             if is_fresh:
                 await define.touch_workflow(tx, workflow_id=id, now=now)
                 detail = {"version": version.number, "steps": len(wish.steps)}
-                deeds.append(Deed("sequence", id, "published", detail, wish.entries[2]))
+                lines.append(AuditEntry("sequence", id, "published", detail, wish.entries[2]))
         if wish.pause is not None and await sequences.pause_sequence(tx, id=id, paused=wish.pause, now=now):
-            deeds.append(Deed("sequence", id, "paused" if wish.pause else "resumed", {}, wish.entries[3]))
-        await write_audit(self._kernel, tx, caller, deeds, now)
+            lines.append(AuditEntry("sequence", id, "paused" if wish.pause else "resumed", {}, wish.entries[3]))
+        await write_audit(self._kernel, tx, caller, lines, now)
         return version
 
     async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: ShownSequence, wish: _Wish) -> None:
@@ -376,8 +376,8 @@ class Sequences:
             "completed": counts.completed,
             "left": counts.left,
         }
-        deed = Deed("sequence", id, "moved", detail, entry)
-        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [deed], now), alone=True)
+        audit_entry = AuditEntry("sequence", id, "moved", detail, entry)
+        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [audit_entry], now), alone=True)
         return counts
 
     async def _lock(self, tx: Tx, workspace: Workspace, id: UUID) -> LockedSequence:

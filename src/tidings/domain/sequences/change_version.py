@@ -16,7 +16,7 @@ from tidings.domain.sequences.step_time import due_of
 from tidings.domain.timing import parse_time
 
 
-class Line(msgspec.Struct, frozen=True):
+class VersionSteps(msgspec.Struct, frozen=True):
     """One version of a sequence: its steps in their order, and the graph they became."""
 
     steps: Mapping[str, Step]
@@ -52,7 +52,7 @@ def step_of(node: str) -> str:
     return node.removeprefix(WAIT)
 
 
-def move(standing: Standing, old: Line, new: Line, now: datetime) -> Moved | Left:
+def move(standing: Standing, old: VersionSteps, new: VersionSteps, now: datetime) -> Moved | Left:
     """Decide about one enrollment."""
     if not standing.frontier.ready or any(node not in new.graph.nodes for node in standing.open_nodes):
         return Left()
@@ -69,7 +69,7 @@ def move(standing: Standing, old: Line, new: Line, now: datetime) -> Moved | Lef
     return Moved(_at(new.graph, Ready(wait, due_at), retries), wait, due_at)
 
 
-def _next(gone: Step, passed: Collection[str], new: Line) -> str | None:
+def _next(gone: Step, passed: Collection[str], new: VersionSteps) -> str | None:
     """The first step from the gone one's place on that was not passed before."""
     return next((id for id, step in new.steps.items() if step.order >= gone.order and id not in passed), None)
 
@@ -79,7 +79,7 @@ def _at(graph: Graph, ready: Ready, retries: int) -> Frontier:
     return Frontier((ready,), frozenset(range(graph.order[ready.node])), frozenset(), retries)
 
 
-def _due_at(standing: Standing, new: Line, wait: str, now: datetime) -> datetime:
+def _due_at(standing: Standing, new: VersionSteps, wait: str, now: datetime) -> datetime:
     """Its time anew; the plan is made now, so what is past is due now and not late."""
     node = new.graph.nodes[wait]
     if not isinstance(node, Delay) or node.schedule is None:

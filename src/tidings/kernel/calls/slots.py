@@ -88,7 +88,7 @@ class Slots:
                     queue.popleft().answer(False)
 
     @property
-    def wish(self) -> int:
+    def wanted(self) -> int:
         """How many calls this process would have in the air if it could; nothing when it has been idle for a while."""
         return self.concurrency if self.is_short else min(self.concurrency, 2 * self._peak)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.domain.sequences.change_version import Left, Line, Moved, Standing, move
+from tidings.domain.sequences.change_version import Left, Moved, Standing, VersionSteps, move
 from tidings.domain.sequences.form import steps_in
 from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
@@ -47,7 +47,7 @@ class _Work:
     shard: Shard
     workflow_id: UUID
     to: Version
-    lines: dict[UUID, Line]
+    lines: dict[UUID, VersionSteps]
     now: datetime
 
 
@@ -109,6 +109,6 @@ async def _load_lines(work: _Work, tx: Tx, behind: Sequence[EnrollmentBehind]) -
             work.lines[id] = _line(work.kernel, version)
 
 
-def _line(kernel: Kernel, version: Version) -> Line:
+def _line(kernel: Kernel, version: Version) -> VersionSteps:
     steps = {step.id: step for step in steps_in(version.definition)}
-    return Line(steps, graph_of(kernel, version.id, version.definition))
+    return VersionSteps(steps, graph_of(kernel, version.id, version.definition))

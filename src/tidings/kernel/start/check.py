@@ -41,7 +41,7 @@ MOST_PROBLEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """One wish to start a workflow."""
+    """One request to start a workflow."""
 
     idempotency_key: str
     data: Mapping[str, object] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Checked:
     """Triggers that may be started, by their keys, and the executions of those that were started before."""
 
     workflow: FoundWorkflow
-    wishes: Sequence[Trigger]
+    requests: Sequence[Trigger]
     fresh: Mapping[str, Trigger]
     known: Mapping[str, UUID]
     contacts: Found

@@ -88,7 +88,7 @@ async def store_triggers(
     for shard, share in zip(shares, stored, strict=True):
         started |= share
         kernel.notifier.tell(shard, lane)
-    return _in_order(checked.wishes, started)
+    return _in_order(checked.requests, started)
 
 
 def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:
