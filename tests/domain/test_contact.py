@@ -7,17 +7,11 @@ from uuid import UUID
 import pytest
 
 from tests.conftest import ManualClock
+from tidings.domain.channels import Channel
 from tidings.domain.errors import Problem
 from tidings.domain.flow.ids import Bucket, Workspace, bucket_of_id, make_id
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.contact import (
-    ContactChange,
-    addresses_of,
-    contact_bucket,
-    read_contact,
-    refusal,
-    suppression_hash,
-)
+from tidings.domain.people.contact import addresses_of, contact_bucket, read_contact, refusal, suppression_hash
+from tidings.domain.people.contact_fields import ContactChange
 
 WORKSPACE = Workspace("acme", "main")
 
@@ -181,7 +175,7 @@ def test_a_channel_is_refused_by_suppression_and_by_withdrawn_consent(
 
 def test_a_problem_of_one_contact_needs_no_prefix() -> None:
     assert read_contact({"email": "x"})[1] == [
-        Problem("email", "'x' is no e-mail address: write it like ada@example.com")
+        Problem("email", "'x' is not an e-mail address: write it like ada@example.com")
     ]
 
 

@@ -11,18 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.domain.channels import CONTENT_FIELDS, Channel
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
-from tidings.domain.flow.item import Channel
-from tidings.domain.workflows.definition import (
-    CONTENT_FIELDS,
-    MAX_EDGES,
-    MAX_NODES,
-    check_content,
-    parse_own_workflow,
-    parse_workflow,
-)
+from tidings.domain.workflows.definition import MAX_EDGES, MAX_NODES, check_content, parse_own_workflow, parse_workflow
 from tidings.domain.workflows.definition_reader import MOST_PROBLEMS
 
 Raw = dict[str, Any]
@@ -674,7 +667,7 @@ def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None
     *told, rest = refused.value.problems
     assert len(told) == MOST_PROBLEMS
     # Each has two ends that are nowhere; all but the first are the same edge again.
-    assert rest == Problem("", f"and {3 * 5_000 - 1 - MOST_PROBLEMS} problems more")
+    assert rest == Problem("", f"and {3 * 5_000 - 1 - MOST_PROBLEMS} more problems")
 
 
 def test_a_shape_is_not_looked_at_when_edges_are_wrong_however_much_else_is() -> None:

@@ -50,6 +50,9 @@ class Says:
     def __init__(self, answer: Callable[[Item], Answer] | None) -> None:
         self.answer, self.asked = answer, 0
 
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        return self.answer is not None
+
     async def prepare(self, items: Sequence[Item], _now: object) -> Ask | None:
         self.asked = len(items)
         return self.answer
@@ -77,6 +80,14 @@ async def test_the_first_check_that_speaks_against_an_item_answers_for_it(gate: 
 
     assert await gate.ask([first, second], clock.time) == {first.id: never, second.id: later}
     assert quiet.asked == 2
+
+
+async def test_a_check_that_concerns_nothing_of_a_batch_is_not_asked_any_more(gate: Gate, clock: ManualClock) -> None:
+    quiet, later = Says(None), Later(clock.time, "busy")
+    with_checks(gate, quiet, Says(lambda _: later)).watch([reserved(1)])
+
+    assert await gate.ask([reserved(1)], clock.time) == {UUID(int=1): later}
+    assert quiet.asked == 0
 
 
 async def test_a_provider_s_rest_lets_its_items_wait_until_then_and_no_others(

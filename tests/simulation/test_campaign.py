@@ -122,7 +122,7 @@ async def test_the_calendar_the_skipped_and_a_contact_s_message_are_told(
     ]
     assert {(one.step, one.reason, one.count) for one in found.skipped_because} == {
         ("message", "suppressed: bounced", 1),
-        ("message", "the contact has no email", 1),
+        ("message", "the contact has no e-mail address", 1),
     }
     [message] = found.messages
     assert (message.at, message.payload["body"]) == (at, f"Dear Ada, this is {campaign}")
@@ -149,7 +149,7 @@ async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engin
         *(("a", "Come in"), ("a", "We are open"), ("b", "We are open")),
     ]
     assert [(one.step, one.label) for one in found.findings.steps] == [("post", "post")]
-    with pytest.raises(ScenarioInvalid, match="for nobody in particular"):
+    with pytest.raises(ScenarioInvalid, match="a social campaign has no contacts"):
         await run(engine, campaign, stage, contacts=Audience(all=True))
 
 

@@ -16,8 +16,8 @@ from tidings.cli.output import in_words, print_content, print_fields, print_line
 
 if TYPE_CHECKING:
     from tidings.resources.campaigns import Previews, ShownCampaign
-    from tidings.resources.reach import AudienceCount
     from tidings.resources.runs import ShownRun
+    from tidings.views.campaigns import AudienceCount
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 
@@ -164,7 +164,9 @@ async def send_test(
 
 def _say_deployed(done: "tuple[ShownRun, bool]") -> None:
     run, duplicate = done
-    words = "is deployed; follow it with 'tidings runs watch'"
+    words = f"is deployed; follow it with 'tidings runs watch {run.id}'"
+    if run.completed_at:
+        words = f"is deployed, {run.status_text}"
     if duplicate:
         words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
     print_line(f"{run.id}  {words}")

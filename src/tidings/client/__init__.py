@@ -12,25 +12,19 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 from tidings.client.answers import (
     ApiKey,
     Applied,
-    Contact,
     Decision,
     Event,
     EventItem,
-    Imported,
-    Lack,
     NewKey,
     Provider,
-    RejectedLine,
     Rule,
     Triggered,
-    UpsertedContact,
     Version,
     Worker,
     WorkerShare,
     Workflow,
 )
 from tidings.client.campaign_answers import (
-    AudienceCount,
     Campaign,
     Counts,
     Deployed,
@@ -40,7 +34,6 @@ from tidings.client.campaign_answers import (
     Resolved,
     Retry,
     Run,
-    Segment,
     TraceLine,
 )
 from tidings.client.client import Client
@@ -56,9 +49,12 @@ from tidings.client.errors import (
 )
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
-from tidings.views.contacts import ContactName
+from tidings.views.campaigns import AudienceCount
+from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.lacks import Lack
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.segments import Segment
 
 __all__ = [
     "ApiError",

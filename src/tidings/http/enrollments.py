@@ -8,7 +8,7 @@ from fastapi import Depends, Query, Request, Response
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.messages import quoted
 from tidings.domain.people.audience import read_audience
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -90,7 +90,7 @@ async def batch_enroll(
 
 
 def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
-    """Take out of a body what is no part of the audience: whether to count only, and whom to enroll anew."""
+    """Take out of a body what is not part of the audience: whether to count only, and whom to enroll anew."""
     found = {
         "dryRun": given.pop("dryRun", given.pop("dry_run", None)),
         "includeCancelled": given.pop("includeCancelled", given.pop("include_cancelled", None)),

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.http.campaign_shapes import (
     ChangedCampaign,
     ChangedSegment,

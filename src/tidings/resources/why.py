@@ -8,7 +8,7 @@ from uuid import UUID
 from tidings.domain.content.lacks import attributes_in, hint_of, lacking
 from tidings.domain.flow.graph import Delay, Graph, OffsetFrom, Send
 from tidings.domain.flow.item import ItemStatus
-from tidings.domain.people.contact import Person, addresses_of, lack_of
+from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of
 from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, Step
 from tidings.domain.sequences.step_time import due_of, zone_of
@@ -22,7 +22,7 @@ class Case:
     """What is known of a contact in a sequence."""
 
     graph: Graph
-    person: Person
+    person: LoadedContact
     enrollment: ShownEnrollment | None
     items: Sequence[StepItem]
 
@@ -44,7 +44,7 @@ def reason_of(case: Case) -> str:
     enrollment = case.enrollment
     if enrollment is None:
         return "the contact was deleted" if case.person.is_deleted else "the contact was never enrolled"
-    since = f"the contact was enrolled at {enrollment.enrolled_at.isoformat()}"
+    since = f"the contact was enrolled at {enrollment.enrolled_at:%Y-%m-%d %H:%M:%S}Z"
     match enrollment.status:
         case EnrollmentStatus.COMPLETED:
             return f"{since} and went through every step" + (f"; {enrollment.reason}" if enrollment.reason else "")

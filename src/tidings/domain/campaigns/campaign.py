@@ -1,6 +1,6 @@
 """A campaign as it is given: what is said over which channel, to whom, when and how fast; every problem with its place.
 
-A field that is left out stays as it is, one that is null goes back to what it is without being given. Pure:
+A field that is left out stays as it is, one that is null goes back to its default. Pure:
 resources/campaigns.py stores what is read here, and kernel/campaigns/start_run.py starts it.
 """
 
@@ -11,31 +11,20 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.content.template import has_path, required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.item import Channel
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import Audience, read_audience
+from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_too_deep, unstorable_places
 from tidings.domain.timing import parse_duration
-from tidings.domain.workflows.definition import CONTENT_FIELDS, check_content
+from tidings.domain.workflows.definition import check_content
 
-CHANNELS = (Channel.EMAIL, Channel.SMS, Channel.WHATSAPP, Channel.PUSH, Channel.VOICE, Channel.SOCIAL)
-JOB_TYPES: Mapping[Channel, str] = {channel: f"{channel}_send_batch" for channel in CHANNELS} | {
-    Channel.VOICE: "voice_call_batch",
-    Channel.SOCIAL: "social_post_batch",
-}
 CONTACT_ZONE = "contact"
 """A campaign's hour is each contact's own, unless it names a zone."""
-CONTACT_FIELDS = frozenset(
-    [
-        *("id", "externalId", "name", "email", "phone", "whatsapp", "pushTokens", "company", "status"),
-        *("timeZone", "locale", "tags", "attributes"),
-    ]
-)
-"""What templates see of a contact; what is under attributes is the user's own."""
 LARGEST_DATA = 32_768
 FASTEST_RATE = 1_000_000
 MOST_POSTS = 100
@@ -50,7 +39,7 @@ class Campaign(msgspec.Struct, frozen=True):
     name: str
     channel: Channel
     content: Json
-    audience: Audience | None  # None for social: a post is for nobody in particular
+    audience: Audience | None  # None for social: a post has no contacts
     data: Json = {}
     send_hour: int | None = None
     time_zone: str = CONTACT_ZONE
@@ -59,12 +48,12 @@ class Campaign(msgspec.Struct, frozen=True):
 
     @property
     def templates(self) -> Mapping[str, str]:
-        """The texts of a message, as they are rendered for each contact."""
-        return {name: self.content[name] for name in CONTENT_FIELDS[self.channel] if name in self.content}
+        """The templates of a message, rendered for each contact."""
+        return {name: self.content[name] for name in self.channel.content_fields if name in self.content}
 
     @property
     def content_version(self) -> str | None:
-        """The version that the content itself names: a voice script's."""
+        """The version that the content itself names: a script's."""
         version = self.content.get("version")
         return None if version is None else str(version)
 
@@ -129,9 +118,9 @@ def at_hour(base: datetime, hour: int, zone: str) -> datetime:
 
 
 def spread(ordinal: int, shard: int, shards: int, rate_per_minute: int) -> timedelta:
-    """When a run of this rate calls for its so-manieth item (0 is the first) of one shard, in whole seconds.
+    """When a run of this rate calls for its nth item (0 is the first) of one shard, in whole seconds.
 
-    Each shard has every so-manieth place of the run, so none has to know how far the others are.
+    The shards take the places of the run in turn, so none has to know how far the others are.
     """
     return timedelta(seconds=(ordinal * shards + shard) * 60 // rate_per_minute)
 
@@ -162,7 +151,7 @@ def _given(raw: Mapping[object, object]) -> tuple[dict[str, tuple[str, object]],
                 known = ", ".join(
                     one for one in SPELLINGS if "_" not in one and one not in ("timezone", "ratePerMinute")
                 )
-                problems.append(Problem(str(spelled)[:100], f"is no field of a campaign: use {known}"))
+                problems.append(Problem(str(spelled)[:100], f"is not a field of a campaign: use {known}"))
         elif name in given:
             problems.append(Problem(str(spelled), f"is given twice, the other time as {given[name][0]}"))
         else:
@@ -174,8 +163,10 @@ def _channel(
     given: Mapping[str, tuple[str, object]], before: Campaign | None, problems: list[Problem]
 ) -> Channel | None:
     value = given["channel"][1] if "channel" in given else before.channel if before else None
-    if value not in [*CHANNELS]:
-        problems.append(Problem("channel", f"{unfit(value, 'is no channel')}: use one of {', '.join(CHANNELS)}"))
+    if value not in [*MESSAGE_CHANNELS]:
+        problems.append(
+            Problem("channel", f"{unfit(value, 'is not a channel')}: use one of {', '.join(MESSAGE_CHANNELS)}")
+        )
         return None
     channel = Channel(str(value))
     if before and channel is not before.channel and "content" not in given:
@@ -184,7 +175,7 @@ def _channel(
 
 
 def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: Campaign | None) -> list[Problem]:
-    """What else is wrong, as far as it can be told while nobody knows the channel."""
+    """What else is wrong, as far as it can be told without the channel."""
     problems = [] if before or "content" in given else [Problem("content", "is missing: say what the message says")]
     audience = given["audience"][1] if "audience" in given else None
     if audience is not None:
@@ -198,17 +189,17 @@ def _read_content(
     channel: Channel, given: Mapping[str, tuple[str, object]], before: Campaign | None, found: dict[str, Any]
 ) -> list[Problem]:
     if "content" not in given:
-        return [] if before else [Problem("content", f"is missing: {_WANTED[channel]}")]
+        return [] if before else [Problem("content", f"is missing: {channel.traits.wanted}")]
     content = given["content"][1]
     if not isinstance(content, Mapping):
-        return [Problem("content", f"{quoted(content)} is not an object: {_WANTED[channel]}")]
+        return [Problem("content", f"{quoted(content)} is not an object: {channel.traits.wanted}")]
     problems = [Problem(f"content.{place}", UNSTORABLE) for place in unstorable_places(content)]
     if channel is Channel.SOCIAL:
         found["content"], wrong = _posts(content)
         return problems + wrong
-    known = {*CONTENT_FIELDS[channel], *(["version"] if channel is Channel.VOICE else [])}
+    known = {*channel.content_fields, *(["version"] if channel.traits.has_version else [])}
     problems += [
-        Problem(f"content.{name}", f"is no part of the content for {channel}: use {', '.join(sorted(known))}")
+        Problem(f"content.{name}", f"is not part of the content for {channel}: use {', '.join(sorted(known))}")
         for name in content
         if name not in known
     ]
@@ -238,7 +229,7 @@ def _read_people(channel: Channel, given: Mapping[str, tuple[str, object]], foun
 def _posts(content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
     posts = content.get("posts")
     problems = [
-        Problem(f"content.{name}", "is no part of a social campaign: use posts") for name in content if name != "posts"
+        Problem(f"content.{name}", "is not part of a social campaign: use posts") for name in content if name != "posts"
     ]
     if not isinstance(posts, Sequence) or isinstance(posts, str) or not 1 <= len(posts) <= MOST_POSTS:
         return {}, [*problems, Problem("content.posts", f"must be a list of 1 to {MOST_POSTS} posts")]
@@ -257,7 +248,7 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
     if not isinstance(post, Mapping):
         return {}, [Problem(place, "must be an object with a body and the accounts to post to")]
     problems = [
-        Problem(f"{place}.{name}", "is no part of a post: use id, body and accounts")
+        Problem(f"{place}.{name}", "is not part of a post: use id, body and accounts")
         for name in post
         if name not in ("id", "body", "accounts")
     ]
@@ -277,12 +268,12 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
 
 
 def _unknown_variables(campaign: Campaign) -> list[Problem]:
-    """Variables that every message would print and that nothing gives: a slip that a million people would see."""
+    """Variables that every message would print and that nothing provides: a slip that a million people would see."""
     sources = {f"content.{name}": source for name, source in campaign.templates.items()}
     if campaign.channel is Channel.SOCIAL:
         sources = {f"content.posts[{at}].body": one["body"] for at, one in enumerate(campaign.content["posts"])}
     return [
-        Problem(place, f"prints {{{{ {path} }}}}, which nothing gives: {_given_by(campaign, path)}")
+        Problem(place, f"prints {{{{ {path} }}}}, which nothing provides: {_given_by(campaign, path)}")
         for place, source in sources.items()
         for path in sorted(required_variables(source) | {one.name for one in walk_variables(source)})
         if not _is_given(campaign, path)
@@ -292,7 +283,7 @@ def _unknown_variables(campaign: Campaign) -> list[Problem]:
 def _is_given(campaign: Campaign, path: str) -> bool:
     root, _, rest = path.partition(".")
     if root == "contact" and campaign.channel is not Channel.SOCIAL:
-        return not rest or rest.partition(".")[0] in CONTACT_FIELDS
+        return not rest or rest.partition(".")[0] in TEMPLATE_FIELDS
     if root == "campaign":
         return rest in ("", "id", "name")
     return has_path(campaign.data, path)
@@ -300,7 +291,7 @@ def _is_given(campaign: Campaign, path: str) -> bool:
 
 def _given_by(campaign: Campaign, path: str) -> str:
     if path.startswith("contact.") and campaign.channel is not Channel.SOCIAL:
-        return f"a contact has {', '.join(sorted(CONTACT_FIELDS))}, and what is your own under contact.attributes"
+        return f"a contact has {', '.join(sorted(TEMPLATE_FIELDS))}, and what is your own under contact.attributes"
     return "name what is about the person as contact.…, put what is the same for all into data, or add a default"
 
 
@@ -316,7 +307,7 @@ def _data(value: object) -> Json:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise ValueError("must be an object")
     if taken := sorted({"contact", "campaign"} & value.keys()):
-        raise ValueError(f"has {' and '.join(taken)}, which templates are given; use another name")
+        raise ValueError(f"has {' and '.join(taken)}, which templates see already; use another name")
     if is_too_deep(value):
         raise ValueError(TOO_DEEP)
     if wrong := next(unstorable_places(value), None):
@@ -351,18 +342,10 @@ def _max_lateness(value: object) -> Json:
         return {"max_lateness": None}
     span = parse_duration(value, or_seconds=True)
     if not span:
-        raise ValueError(f"{quoted(value)} is no time at all: write how late it may be, such as PT2H")
+        raise ValueError(f"{quoted(value)} is not a duration: write how late it may be, such as PT2H")
     return {"max_lateness": span}
 
 
-_WANTED: Mapping[Channel, str] = {
-    Channel.EMAIL: "give subject, and body or html",
-    Channel.SMS: "give body",
-    Channel.WHATSAPP: "give body",
-    Channel.PUSH: "give title and body",
-    Channel.VOICE: "give script, and perhaps its version",
-    Channel.SOCIAL: "give posts, each with a body and accounts",
-}
 _FIELDS: Mapping[str, Callable[[object], Json]] = {
     "name": _name,
     "data": _data,

@@ -1,4 +1,4 @@
-"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing (000).
+"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing.
 
 Pure, so that explaining an event and sending one are the same decision. kernel/start/event.py renders and stores.
 """
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RULE_CHANNELS, Addressee, Audience, Unreachable, resolve_recipients
+from tidings.domain.people.recipients import Addressee, Audience, Unreachable, resolve_recipients
 from tidings.domain.rules.event import Event
 from tidings.domain.rules.rule import TIME, Rule, RuleKey, Step
 from tidings.domain.timing import parse_time
@@ -39,8 +39,9 @@ class Route:
 def decide_route(
     key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None, refusal: str | None = None
 ) -> Route:
-    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+    """Decide what becomes of one channel and audience, by its rule and its fallback.
 
+    `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
     `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
     """
     if rule and not rule.enabled:
@@ -63,7 +64,7 @@ def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[R
     A trigger that no rule and no fallback knows has none.
     """
     known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
-    channels = [channel for channel in RULE_CHANNELS if any(key.channel is channel for key in known)]
+    channels = [channel for channel in CONTACT_CHANNELS if any(key.channel is channel for key in known)]
     audiences = [audience for audience in Audience if any(key.audience is audience for key in known)]
     return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
 
@@ -86,7 +87,7 @@ def intents_of(event: Event, rule: Rule) -> list[Intent]:
 
 
 def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
-    """Recipients that are no addresses: whoever sends the event must mend it."""
+    """Recipients that are not addresses: the sender of the event must correct them."""
     found = {
         one.place: one.reason
         for intent in intents
@@ -145,7 +146,7 @@ class Timing:
 
 
 def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
-    """When a step is due: after its delay, or so long before a time; ValueError if that is no time.
+    """When a step is due: after its delay, or so long before a time; ValueError if that is not a time.
 
     A reminder whose moment has passed when the event comes is not sent late: it would say something that is not so.
     """
@@ -163,7 +164,7 @@ def fallback_name(key: RuleKey) -> str:
 
 
 def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
-    """What a fallback is told: the whole event, and what it stands in for."""
+    """The payload of a fallback: the whole event, and what it stands in for."""
     missing: dict[str, object] = dict.fromkeys(Audience)
     return {
         "trigger": key.trigger,
@@ -177,5 +178,5 @@ def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
 
 
 def template_of(channel: Channel) -> str:
-    """000's name for what sends an item of this kind."""
+    """The name that the view `notification_outbox` has for what sends an item of this channel."""
     return f"{channel}_send"

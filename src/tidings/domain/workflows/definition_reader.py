@@ -8,35 +8,24 @@ from enum import StrEnum
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
+from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, Channel
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Neither, Op
 from tidings.domain.flow.graph import OnFailure
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
 from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
-CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
-    Channel.EMAIL: ("subject", "body", "html"),
-    Channel.SMS: ("body",),
-    Channel.WHATSAPP: ("body",),
-    Channel.PUSH: ("title", "body"),
-    Channel.VOICE: ("script",),
-    Channel.SOCIAL: ("body",),
-}
-"""The templates each channel takes."""
-
-HTML_FIELDS = frozenset({"html"})
 MAX_CONDITIONS = 100
 MAX_DEPTH = 20
 MAX_TEXTS = 1_000
 LONGEST_KEY = 1_000
 MOST_PROBLEMS = 1_000
-"""How many are told; the rest are counted."""
+"""How many problems are reported; the rest are counted."""
 
 Raw = Mapping[str, object]
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -46,8 +35,8 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 class Reader:
     """Keeps the problems of what it reads.
 
-    What `is_stored` was let in before, perhaps by an older release, and must be read for as long as something runs by
-    it: checks that came later are for what is given now.
+    What `is_stored` was accepted before, perhaps by an older release, and must be readable while anything runs by it:
+    newer checks are for new definitions only.
     """
 
     def __init__(self, *, is_stored: bool = False) -> None:
@@ -65,7 +54,7 @@ class Reader:
     def raise_if_any(self) -> None:
         """Raise DefinitionInvalid with all of them."""
         if self.found > MOST_PROBLEMS:
-            raise DefinitionInvalid([*self.problems, Problem("", f"and {self.found - MOST_PROBLEMS} problems more")])
+            raise DefinitionInvalid([*self.problems, Problem("", f"and {self.found - MOST_PROBLEMS} more problems")])
         if self.problems:
             raise DefinitionInvalid(self.problems)
 
@@ -74,7 +63,7 @@ class Reader:
         return raw.get(name, raw.get(snake_case(name), default))
 
     def known_fields(self, raw: Raw, known: Sequence[str], place: str) -> None:
-        """Refuse fields nobody reads, most of which are slips of the pen, and one field in two spellings."""
+        """Refuse unknown fields, most of which are typing errors, and one field in two spellings."""
         allowed = {*known, *map(snake_case, known)}
         for name in raw:
             if name not in allowed:
@@ -84,13 +73,13 @@ class Reader:
             self.once(raw, known, place)
 
     def once(self, raw: Raw, known: Sequence[str], place: str) -> None:
-        """Refuse one field in two spellings: nobody could say which of them holds."""
+        """Refuse one field in two spellings: it is not clear which of them holds."""
         for name in known:
             if snake_case(name) != name and name in raw and snake_case(name) in raw:
                 self.add(below(place, snake_case(name)), f"is given twice, the other time as {name}; give it once")
 
     def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
-        """A short text that names something."""
+        """A short string that names something."""
         given = raw.get(field, default)
         if given is None:
             self.add(below(place, field), f"is missing: use a string of 1 to {LONGEST_NAME} characters")
@@ -149,22 +138,23 @@ class Reader:
         """The content of a message."""
         allowed = CONTENT_FIELDS[channel]
         found = {name: raw[name] for name in allowed if raw.get(name) is not None}
-        if channel is Channel.EMAIL and not self.is_stored and not found.get("subject"):
-            self.add(f"{place}.subject", "an email needs a subject")
-        if not found.keys() - {"subject", "title"}:
-            wanted = " or ".join(name for name in allowed if name not in {"subject", "title"})
+        subject = channel.traits.subject
+        if channel.traits.needs_subject and not self.is_stored and not found.get(str(subject)):
+            self.add(f"{place}.{subject}", f"an {channel} needs a {subject}")
+        if not found.keys() - FIRST_FIELDS:
+            wanted = " or ".join(name for name in allowed if name not in FIRST_FIELDS)
             self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
         for name, source in found.items():
             if not isinstance(source, str):
                 self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
             else:
                 self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
-                if channel is Channel.EMAIL and name == "subject":
+                if channel.traits.needs_subject and name == subject:
                     self.check_subject(source, f"{place}.{name}")
         return {name: str(source) for name, source in found.items()}
 
     def payload(self, raw: object, place: str) -> Mapping[str, object]:
-        """What a function gets: any JSON object, each text in it a template."""
+        """What a function gets: any JSON object, each string in it a template."""
         where = f"{place}.payload"
         if raw is None:
             return {}
@@ -210,7 +200,7 @@ class Reader:
         return found is not None and len(found.parts) == 1 and not (found.parts[0][0] + found.tail).strip()
 
     def milliseconds(self, raw: object, place: str) -> timedelta:
-        """A wait as 001 writes it."""
+        """A wait in milliseconds."""
         if not is_number(raw) or not raw >= 0:
             self.add(f"{place}.delayMs", f"{quoted(raw)} is not a wait: use a number of milliseconds from 0 on")
             return timedelta()
@@ -334,7 +324,7 @@ def below(place: str, name: str) -> str:
 
 
 def _texts(raw: object, steps: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], str] | None]:
-    """Every text in a payload with the steps to it; None where it is too deep, or a name too long."""
+    """Every string in a payload with the steps to it; None where it is too deep, or a name too long."""
     if isinstance(raw, str):
         yield steps, raw
         return

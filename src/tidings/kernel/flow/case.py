@@ -18,7 +18,7 @@ from tidings.domain.flow.lateness import Appointment
 from tidings.domain.flow.outgoing import Outgoing, TimeLimit
 from tidings.domain.flow.queue import Claimed
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
-from tidings.domain.people.contact import CONTACT, DELETED, Person
+from tidings.domain.people.contact import CONTACT, DELETED, LoadedContact
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.report import report_of
 from tidings.kernel.graphs import load_graphs
@@ -39,7 +39,7 @@ class Case:
     at: str | None = None  # the node it stands at, once plan() has decided
     walked: Collection[str] = ()  # the nodes it had passed by then
     walked_at: datetime | None = None
-    person: Person | None = None  # whom it walks for, as far as that is a contact
+    person: LoadedContact | None = None  # whom it walks for, as far as that is a contact
     appointment: Appointment | None = None  # when that node was to send, if it may not be late
     provider: str | None = None  # of what that node does, if it is to be planned
     not_before: datetime | None = None  # nobody is set up to do what its node does: when to look again

@@ -64,9 +64,9 @@ class Delivery:
         self.stirred = asyncio.Event()  # there may be something to write
 
     @property
-    def providers(self) -> Iterable[str]:
-        """The providers that anything was ready for."""
-        return self._queues
+    def ready(self) -> Iterable[Outgoing]:
+        """What is marked and not yet called."""
+        return [outgoing for queue in self._queues.values() for _, outgoing in queue.ready]
 
     def queue(self, provider: str) -> ProviderQueue:
         """The batch's way to a provider that this worker has."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.channels import HTML_FIELDS
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.execution import Deliver, Execution, Plan
 from tidings.domain.flow.graph import ON_ERROR, Doer, Send
@@ -15,7 +16,6 @@ from tidings.domain.flow.ids import bucket_of_id
 from tidings.domain.flow.item import ItemId, OwnerId, Payload, Planned
 from tidings.domain.flow.keys import workflow_key
 from tidings.domain.flow.lateness import appointment_of
-from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case

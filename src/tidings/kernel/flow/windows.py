@@ -91,7 +91,10 @@ class Windows:
     async def run(self, outgoing: Iterable[Outgoing]) -> None:
         """Call for what was taken, and for everything else that may be called."""
         self.waiting.extend(outgoing)
-        self.longest_call = self._longest_call({*self.delivery.providers, *(one.item.provider for one in self.waiting)})
+        items = [one.item for one in (*self.delivery.ready, *self.waiting)]
+        self.gate.watch(items)
+        providers = [self.kernel.providers.get(name) for name in {item.provider for item in items}]
+        self.longest_call = max([one.call_deadline for one in providers if one], default=timedelta())
         self._call_ready()
         delivery = self.delivery
         while self.waiting or delivery.callers or delivery.answered or delivery.unstarted:
@@ -134,10 +137,6 @@ class Windows:
             needed = self.longest_call + 2 * self.kernel.limits.lease_margin
             await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
 
-    def _longest_call(self, names: Iterable[str]) -> timedelta:
-        known = [self.kernel.providers[name].call_deadline for name in names if name in self.kernel.providers]
-        return max(known, default=timedelta())
-
     async def _ask(self, now: datetime) -> Mapping[UUID, Later | Never]:
         """Ask the gate about what waits; settle what must never leave."""
         answers = await self.gate.ask([one.item for one in self.waiting], now)
@@ -176,7 +175,7 @@ class Windows:
             item = one.item
             if not self.keeper.holds(item.owner):
                 continue
-            answer = answers.get(item.id)
+            answer = answers.get(item.id) if answers else None
             if answer is None:
                 willing[item.provider].append(one)
             elif isinstance(answer, Later):

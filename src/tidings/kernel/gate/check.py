@@ -20,6 +20,9 @@ Ask = Callable[[Item], Answer]
 class GateCheck(Protocol):
     """One kind of reason."""
 
+    def concerns(self, items: Sequence[Item], /) -> bool:
+        """Whether this can ever speak against one of these; asked once for a batch, so that most cost it nothing."""
+
     async def prepare(self, items: Sequence[Item], now: datetime, /) -> Ask | None:
         """Read what is too old, for all items at once, and return what answers for each.
 

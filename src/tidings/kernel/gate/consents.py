@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.flow.item import Reserved
-from tidings.domain.people.contact import Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.kernel.gate.answer import NOW, Answer, Never
 from tidings.kernel.gate.check import FRESH, Ask, Item
 from tidings.kernel.kernel import Kernel
@@ -17,8 +17,12 @@ NOT_THERE = "there is no such contact"
 class Consents:
     """What contacts allow, never older than two seconds when a mark is made or a call starts."""
 
-    def __init__(self, kernel: Kernel, known: Mapping[UUID, Person], read_at: datetime) -> None:
+    def __init__(self, kernel: Kernel, known: Mapping[UUID, LoadedContact], read_at: datetime) -> None:
         self._kernel, self._known, self._read_at = kernel, known, read_at
+
+    def concerns(self, items: Sequence[Item]) -> bool:
+        """Whether any of the items is for a contact."""
+        return any(item.contact_id is not None for item in items)
 
     async def prepare(self, items: Sequence[Item], _now: datetime) -> Ask | None:
         """Read about those whom the items are for, unless that was done a moment ago."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tidings.domain.flow.item import Marked, Reserved
 from tidings.domain.flow.queue import Lane
-from tidings.domain.people.contact import Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.kernel.gate.answer import Later, Never, Now
 from tidings.kernel.gate.check import GateCheck, Item, Recheck
 from tidings.kernel.gate.consents import Consents
@@ -28,7 +28,7 @@ class Gate:
         self,
         kernel: Kernel,
         lane: Lane,
-        people: Mapping[UUID, Person],
+        people: Mapping[UUID, LoadedContact],
         now: datetime,
         *,
         rules: RulesOfItems | None = None,
@@ -43,6 +43,11 @@ class Gate:
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
         # The first that speaks against an item answers: what ends it stands before what lets it wait.
         self._checks: Sequence[GateCheck] = (*self._rechecks, self.lateness, self.providers, self.paused)
+
+    def watch(self, items: Sequence[Item]) -> None:
+        """Ask from now on only what can speak against these, which are all that the batch will mark."""
+        self._checks = [check for check in self._checks if check.concerns(items)]
+        self._rechecks = [check for check in self._rechecks if check.concerns(items)]
 
     async def ask(self, items: Sequence[Item], now: datetime) -> Mapping[UUID, Later | Never]:
         """What must not be marked now, and why; whatever is not named may be."""

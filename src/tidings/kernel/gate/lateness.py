@@ -16,6 +16,10 @@ class Lateness:
     def __init__(self) -> None:
         self.appointments: dict[UUID, Appointment] = {}  # by item
 
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        """Whether any of the batch's items may be too late."""
+        return bool(self.appointments)
+
     async def prepare(self, _items: Sequence[Item], now: datetime) -> Ask | None:
         """Ask only where something may be too late; what may have arrived already is not judged."""
         if not self.appointments:

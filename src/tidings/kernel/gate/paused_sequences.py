@@ -34,6 +34,10 @@ class PausedSequences:
         await self._refresh(now)
         return {owner for owner, version in version_of.items() if version in self._paused}
 
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        """Whether any of the batch's owners is an enrollment."""
+        return bool(self._version_of)
+
     async def prepare(self, _items: Sequence[Item], now: datetime) -> Ask | None:
         """Read what is paused, unless that was done a moment ago."""
         await self._refresh(now)

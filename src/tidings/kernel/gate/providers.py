@@ -22,6 +22,10 @@ class Providers:
         self.outages = Outages(kernel, lane)
         self.is_calling: Callable[[str], bool] = lambda _: False
 
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        """Always: every item has a provider."""
+        return True
+
     async def prepare(self, items: Sequence[Item], now: datetime) -> Ask | None:
         """Learn which providers rest or cannot be used, and take on the trial of one whose rest is over."""
         names = {item.provider for item in items}

@@ -25,6 +25,10 @@ class RulesOfItems:
     rule_of: Mapping[UUID, UUID] = field(default_factory=dict)  # by item
     enabled: Mapping[UUID, bool | None] = field(default_factory=dict)  # by rule; None where there is none any more
 
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        """Whether any of the batch's items comes from a rule."""
+        return bool(self.rule_of)
+
     async def prepare(self, items: Sequence[Item], _now: datetime) -> Ask | None:
         """Read the rules of these items again, unless that was done a moment ago."""
         if not self.rule_of or not any(item.id in self.rule_of for item in items):

@@ -11,19 +11,19 @@ from functools import partial
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.people.contact import Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.kernel.kernel import Kernel
 from tidings.storage import people
 
-Read = Callable[..., Awaitable[Mapping[UUID, Person]]]
+Read = Callable[..., Awaitable[Mapping[UUID, LoadedContact]]]
 
 
-async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, LoadedContact]:
     """Contacts by id as they are now, deleted ones too; one statement for each shard that they are in."""
     return await _read(kernel, ids, people.load_people)
 
 
-async def read_consents(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def read_consents(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, LoadedContact]:
     """What contacts allow now, by id, deleted ones too; without what templates would see of them."""
     return await _read(kernel, ids, people.read_consents)
 
@@ -33,7 +33,7 @@ async def find_deleted(kernel: Kernel, ids: Iterable[UUID]) -> list[UUID]:
     return [id for id, person in (await read_consents(kernel, ids)).items() if person.is_deleted]
 
 
-async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID, Person]:
+async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID, LoadedContact]:
     shares = _in_their_shards(kernel, ids)
     found = await asyncio.gather(
         *(kernel.db.persist(partial(read, shard=shard, ids=share), alone=True) for shard, share in shares.items())
