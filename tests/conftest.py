@@ -17,8 +17,8 @@ from tests.warm import Warm
 from tidings import embedded
 from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database

@@ -28,7 +28,7 @@ from tidings.kernel.manage.resolve import Resolution
 from tidings.kernel.start import define, trigger
 from tidings.kernel.start.check import Trigger
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.start.trigger_batch import Door, Intake
+from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
 from tidings.resources.access import Access
 from tidings.resources.campaigns import Campaigns
 from tidings.resources.contacts import Contacts
@@ -57,9 +57,9 @@ class Engine:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.intake = Intake(kernel)
+        self.trigger_batches = TriggerBatches(kernel)
         self.workflows = Workflows(kernel)
-        self.executions = Executions(kernel, self.intake)
+        self.executions = Executions(kernel, self.trigger_batches)
         self.contacts = Contacts(kernel)
         self.sequences = Sequences(kernel)
         self.enrollments = Enrollments(kernel, self.sequences)
@@ -83,8 +83,8 @@ class Engine:
         self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
     ) -> Started:
         """Start one execution; the same key again gives the same execution."""
-        door = Door(workspace, workflow, Lane.TRANSACTIONAL, None)
-        return await self.intake.start(door, Trigger(idempotency_key, data))
+        key = BatchKey(workspace, workflow, Lane.TRANSACTIONAL, None)
+        return await self.trigger_batches.start(key, Trigger(idempotency_key, data))
 
     async def trigger_many(
         self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = DEFAULT

@@ -21,8 +21,8 @@ from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey, check_trigger
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.start.ruling import declare_fallbacks
 from tidings.providers.console import ConsoleProvider

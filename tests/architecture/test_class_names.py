@@ -39,7 +39,6 @@ ALLOWED = [
     "Item",
     "ItemDetail",
     "Job",
-    "Line",
     "NewKey",
     "NotFound",
     "Outbox",

@@ -20,18 +20,19 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Unknown
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.engine import Deployment, Engine, Recipient, Resolution
+from tidings.kernel.calls.provider_queue import Ready
 from tidings.kernel.calls.slots import SHORTEST_REST, Slots
 from tidings.kernel.flow import executions
-from tidings.kernel.flow.deliver import Flight
-from tidings.kernel.flow.lease_keeper import Keeper
-from tidings.kernel.flow.mark import Window, commit_window
-from tidings.kernel.flow.plan import Case, load_cases, plan
+from tidings.kernel.flow.case import Case, load_cases
+from tidings.kernel.flow.commit import Window, commit_window
+from tidings.kernel.flow.mark import marked_on_arrival
+from tidings.kernel.flow.plan import plan
 from tidings.kernel.flow.reserve import reserve
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import database_time
 from tidings.storage.database import Database, Tx
 from tidings.storage.load import load_runs
-from tidings.storage.outbox import Unstarted, unmark_items
+from tidings.storage.outbox import unmark_items
 
 PARTING_SECONDS = 0.3
 FAREWELL = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
@@ -127,23 +128,22 @@ def test_calls_that_hang_together_are_one_reason_to_rest() -> None:
 
 async def mark_and_leave(
     engine: Engine, on_doubt: str = "continue", then: Sequence[Mapping[str, object]] = ()
-) -> tuple[UUID, Unstarted]:
+) -> tuple[UUID, Ready]:
     """Start an execution and be the worker that marks its first item and then calls nobody; gives both."""
     id = await start(engine, {**email(), "onDoubt": on_doubt}, *then)
     kernel, shard = engine.kernel, engine.kernel.shard_of(id)
     now = await kernel.clock.now()
     cases = await load_cases(kernel, shard, await engine.claim(shard, Lane.TRANSACTIONAL), now)
-    with Flight(kernel, shard, Lane.TRANSACTIONAL, Keeper(kernel, shard, [cases[id].hand.lease])) as flight:
-        await reserve(kernel, shard, cases, await plan(kernel, cases.values(), now), flight, now)
-        [(marked, _)] = flight.lines["fake"].ready
-    return id, Unstarted(marked, doubtful=False)
+    planned = await plan(kernel, cases.values(), now)
+    [(item, outgoing)] = (await reserve(kernel, shard, cases, planned, [True] * len(planned), now)).marked
+    return id, (marked_on_arrival(item), outgoing)
 
 
-async def take_back(engine: Engine, mark: Unstarted) -> None:
+async def take_back(engine: Engine, mark: Ready) -> None:
     """Be that worker once more, long after its lease: it knows that it never called."""
     now = await engine.kernel.clock.now()
     window = Window(unstarted=[mark])
-    await commit_window(engine.kernel, engine.kernel.shard_of(mark.item.id), window, now)
+    await commit_window(engine.kernel, engine.kernel.shard_of(mark[0].id), Lane.TRANSACTIONAL, window, now)
 
 
 async def test_a_worker_from_before_an_execution_ended_has_no_hold_on_it_once_it_is_reopened(
@@ -153,11 +153,11 @@ async def test_a_worker_from_before_an_execution_ended_has_no_hold_on_it_once_it
     id, old = await mark_and_leave(engine)
     clock.advance(minutes=6)
     await engine.work_everything()
-    await engine.outbox.resolve(TESTER, old.item.id, Resolution.RESEND, "it did not arrive")
+    await engine.outbox.resolve(TESTER, old[0].id, Resolution.RESEND, "it did not arrive")
 
     [new] = await engine.claim(engine.kernel.shard_of(id), Lane.TRANSACTIONAL)
 
-    assert new.fence > old.item.fence
+    assert new.fence > old[0].fence
 
 
 async def test_a_mark_taken_back_late_ends_the_doubt_it_caused(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.flow.condition import Compare, Either, Every, Never, Op, holds
+from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op, holds
 
 CONTEXT = {
     "plan": "pro",
@@ -72,11 +72,11 @@ def test_an_operator_says(path: str, op: str, value: object, expected: bool) -> 
 def test_all_any_and_not_combine() -> None:
     yes, no = compare("plan", "equals", "pro"), compare("plan", "equals", "free")
 
-    assert holds(Every((yes, Never(no))), CONTEXT)
+    assert holds(Every((yes, Neither(no))), CONTEXT)
     assert not holds(Every((yes, no)), CONTEXT)
     assert holds(Either((no, yes)), CONTEXT)
     assert not holds(Either((no, no)), CONTEXT)
-    assert not holds(Never(yes), CONTEXT)
+    assert not holds(Neither(yes), CONTEXT)
 
 
 _JSON: st.SearchStrategy[Any] = st.recursive(
@@ -91,4 +91,4 @@ def test_no_data_makes_a_condition_raise(context: dict[str, Any], op: Op, value:
     condition = Compare(("a", "b"), op, value)
 
     assert holds(condition, context) in {True, False}
-    assert holds(Never(condition), context) is not holds(condition, context)
+    assert holds(Neither(condition), context) is not holds(condition, context)

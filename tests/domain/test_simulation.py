@@ -8,7 +8,7 @@ import pytest
 
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.domain.simulation import Outgoing, Scenario, Walk, problems_of, simulation_of
+from tidings.domain.simulation import Scenario, SimulatedItem, Walk, problems_of, simulation_of
 from tidings.views.simulations import SimulatedHour, SimulatedReason, SimulatedSpan, Simulation
 
 ADA, BEN, OWNER = UUID(int=1), UUID(int=2), UUID(int=9)
@@ -22,8 +22,8 @@ def outgoing(
     at: datetime = MORNING,
     contact: UUID | None = ADA,
     reason: str | None = None,
-) -> Outgoing:
-    return Outgoing(
+) -> SimulatedItem:
+    return SimulatedItem(
         id=UUID(int=3),
         owner=OWNER,
         contact_id=contact,
@@ -40,7 +40,7 @@ def outgoing(
 def found_by(
     scenario: Scenario,
     labels: Mapping[str, str],
-    sent: Sequence[Outgoing],
+    sent: Sequence[SimulatedItem],
     walks: Sequence[Walk],
     words: Mapping[str, str] | None = None,
 ) -> Simulation:

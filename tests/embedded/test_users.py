@@ -17,7 +17,7 @@ from tidings.domain.errors import EmbeddedServerFailed
 from tidings.embedded import ensure_running, find_running, status
 from tidings.embedded.placement import find_site
 from tidings.embedded.processes import is_held
-from tidings.embedded.supervision import Held
+from tidings.embedded.supervision import HeldServer
 from tidings.embedded.users import depart
 
 USER = """
@@ -86,7 +86,7 @@ async def test_users_that_come_while_the_last_one_leaves_find_a_server_each_time
     for _ in range(3):
         async with user(made_dir, "start"):
             assert (await status(made_dir)).running
-        held = Held(made_dir, None)
+        held = HeldServer(made_dir, None)
         await held.start()
         assert await find_running(made_dir)
         assert is_held(find_site(made_dir).keeper)
@@ -96,7 +96,7 @@ async def test_users_that_come_while_the_last_one_leaves_find_a_server_each_time
 
 
 async def test_a_user_leaves_a_server_that_others_use_and_stops_one_that_nobody_does(made_dir: Path) -> None:
-    held = Held(made_dir, None)
+    held = HeldServer(made_dir, None)
     async with user(made_dir, "start"):
         await held.start()
         await held.leave()
@@ -125,7 +125,7 @@ async def test_a_port_that_users_know_is_not_replaced_when_another_program_takes
 
 
 async def test_a_server_whose_files_are_gone_is_not_made_anew_behind_its_users(made_dir: Path) -> None:
-    held = Held(made_dir, None)
+    held = HeldServer(made_dir, None)
     site = find_site(made_dir)
     away = site.home / "away"
     site.data.rename(away)

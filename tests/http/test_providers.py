@@ -15,8 +15,8 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Unavailable
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.calls.presence import services_of
 from tidings.kernel.kernel import Limits
+from tidings.kernel.presence import services_of
 from tidings.providers.fake import FakeProvider
 from tidings.storage.workers import ListedWorker, beat_worker
 

@@ -36,9 +36,9 @@ from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.flow.queue import Kind, Lane
 from tidings.engine import Engine
 from tidings.kernel.flow.claim import claim_due
-from tidings.kernel.flow.claim_floor import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.kernel import Limits
 from tidings.kernel.manage.resolve import Resolution
+from tidings.kernel.process.claim_floor import BEGINNING, LOOK_EVERYWHERE, SLACK
 from tidings.kernel.wake import as_payload, from_payload
 from tidings.providers.fake import FakeProvider
 from tidings.storage import claim as storage_claim
@@ -409,17 +409,17 @@ async def test_a_row_that_appears_late_behind_the_horizon_is_found_by_the_next_l
 async def test_a_claim_begins_where_everything_before_was_taken_and_sometimes_at_the_beginning(
     engine: Engine, clock: ManualClock
 ) -> None:
-    place, horizon = (Shard(0), Lane.TRANSACTIONAL), engine.kernel.horizon
-    assert horizon.to_claim(place, clock.time) == BEGINNING
+    place, floor = (Shard(0), Lane.TRANSACTIONAL), engine.kernel.claim_floor
+    assert floor.to_claim(place, clock.time) == BEGINNING
     await start_many(engine, 3, same_shard=True)
 
     await engine.claim(*place, limit=2)
-    assert horizon.to_claim(place, clock.time) == clock.time - SLACK
+    assert floor.to_claim(place, clock.time) == clock.time - SLACK
     clock.advance(seconds=1)
     await engine.claim(*place, limit=2)
-    assert horizon.to_claim(place, clock.time) == clock.time - SLACK
-    assert horizon.to_claim(place, clock.time + LOOK_EVERYWHERE) == BEGINNING
-    assert horizon.to_claim(place, clock.time - LOOK_EVERYWHERE) == BEGINNING
+    assert floor.to_claim(place, clock.time) == clock.time - SLACK
+    assert floor.to_claim(place, clock.time + LOOK_EVERYWHERE) == BEGINNING
+    assert floor.to_claim(place, clock.time - LOOK_EVERYWHERE) == BEGINNING
 
 
 async def test_what_crashed_is_taken_without_a_pause_although_a_claim_beside_it_found_nothing(

@@ -19,8 +19,8 @@ from tidings.domain.flow.provider import Blind, Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import know_routes
-from tidings.kernel.flow.deliver import Flight
+from tidings.kernel.flow.deliver import Delivery
+from tidings.kernel.readiness import know_routes
 from tidings.providers.fake import FakeProvider
 
 
@@ -283,13 +283,13 @@ async def test_a_message_that_has_begun_is_finished_when_the_time_is_over(
 async def test_no_call_begins_when_the_time_was_over_before_its_turn_came(
     engine: Engine, provider: FakeProvider, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = Flight.board
+    add = Delivery.add
 
     def slowly(*given: Any) -> None:
         clock.advance(seconds=2)
-        board(*given)
+        add(*given)
 
-    monkeypatch.setattr(Flight, "board", slowly)
+    monkeypatch.setattr(Delivery, "add", slowly)
     shown = await run_steps(engine, step("a"), timeout_seconds=1)
 
     assert (shown.status, provider.calls) == (ExecutionStatus.FAILED, [])

@@ -15,7 +15,7 @@ from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.queue import Kind
 from tidings.engine import Engine
-from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 
@@ -56,7 +56,7 @@ async def test_a_renewal_that_fails_is_said_and_tried_again(
     worker = await make_worker(SHORT)
     id = await start(worker)
     leases = await claim(worker)
-    keeper = Keeper(worker.kernel, worker.kernel.shard_of(id), leases)
+    keeper = LeaseKeeper(worker.kernel, worker.kernel.shard_of(id), leases)
     tries = 0
 
     async def fail(*_: object) -> None:
@@ -78,7 +78,7 @@ async def test_a_lease_that_somebody_else_has_by_now_is_let_go(
     worker = await make_worker(Limits())
     id = await start(worker)
     [lease] = await claim(worker)
-    keeper = Keeper(worker.kernel, worker.kernel.shard_of(id), [lease])
+    keeper = LeaseKeeper(worker.kernel, worker.kernel.shard_of(id), [lease])
     held = keeper.holds(id)
     await sql.execute("update queue set fence = fence + 1")
     clock.advance(seconds=250)
@@ -91,7 +91,7 @@ async def test_a_lease_that_somebody_else_has_by_now_is_let_go(
 async def test_a_lease_that_was_let_go_is_not_called_lost(engine: Engine, clock: ManualClock, sql: Sql) -> None:
     id = await start(engine)
     leases = await claim(engine)
-    keeper = Keeper(engine.kernel, engine.kernel.shard_of(id), leases)
+    keeper = LeaseKeeper(engine.kernel, engine.kernel.shard_of(id), leases)
     await sql.execute("update queue set fence = fence + 1, leased = false")  # our own release
     clock.advance(seconds=250)
     keeper.is_releasing = True
@@ -106,7 +106,7 @@ async def test_a_lease_that_was_let_go_is_not_called_lost(engine: Engine, clock:
 async def test_a_lease_is_not_renewed_before_it_needs_to_be(engine: Engine, clock: ManualClock, sql: Sql) -> None:
     id = await start(engine)
     [lease] = await claim(engine)
-    keeper = Keeper(engine.kernel, engine.kernel.shard_of(id), [lease])
+    keeper = LeaseKeeper(engine.kernel, engine.kernel.shard_of(id), [lease])
     before = await _due(sql)
     clock.advance(seconds=100)
 

@@ -29,11 +29,13 @@ from tests.kernel.scenes import (
 from tests.stored import TESTER
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.outcome import RetryLater
+from tidings.domain.flow.outgoing import Outgoing
+from tidings.domain.flow.retry import GRAPH
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.load import load_execution_items
-from tidings.storage.outbox import Wanted, mark_items, settle_unmarked_items
+from tidings.storage.outbox import mark_items, settle_unmarked_items
 
 SOURCE = Path(tidings.__file__).parent
 
@@ -203,8 +205,8 @@ async def test_rule_6_a_mark_freezes_the_payload_and_gives_the_frozen_one_back(
     async with db.autocommit() as tx:
         [loaded] = await load_execution_items(tx, shard=shard, ids=[id], nodes=["hello"])
         assert loaded.open is not None
-        wanted = Wanted(loaded.open, lease.fence, {"body": "something else"})
-        marked = await mark_items(tx, shard=shard, wanted=[wanted], now=clock.time)
+        outgoing = Outgoing(loaded.open, lease.fence, {"body": "something else"}, GRAPH)
+        marked = await mark_items(tx, shard=shard, outgoing=[outgoing], now=clock.time)
 
     assert list(marked.values()) == [provider.calls[0].payload]
 

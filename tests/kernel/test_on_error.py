@@ -139,7 +139,7 @@ async def test_a_worker_that_dies_while_it_tells_leaves_one_item_that_another_go
         raise KeyboardInterrupt
 
     place = (
-        "tidings.kernel.flow.executions.reserve" if moment == "reserve" else "tidings.kernel.flow.deliver.Flight.fly"
+        "tidings.kernel.flow.executions.reserve" if moment == "reserve" else "tidings.kernel.flow.windows.Windows.run"
     )
     monkeypatch.setattr(place, dies)
     with pytest.raises(KeyboardInterrupt):

@@ -33,8 +33,8 @@ from tidings.domain.flow.provider import Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE, REFUSED, UNREACHED
 from tidings.engine import Engine
-from tidings.kernel.calls.limits import read_rests
-from tidings.kernel.calls.outages import TRIALS
+from tidings.kernel.gate.outages import TRIALS
+from tidings.kernel.gate.rests import read_rests
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 
@@ -498,12 +498,12 @@ async def test_rule_17_a_process_takes_what_was_under_way_for_the_same_trouble_a
     engine: Engine, clock: ManualClock
 ) -> None:
     """Without asking the database, which would say the same: a call more would have been made meanwhile."""
-    pauses, begun, rest = engine.kernel.pauses, clock.time, timedelta(seconds=5)
+    rests, begun, rest = engine.kernel.rests, clock.time, timedelta(seconds=5)
     met, after = begun + timedelta(seconds=1), begun + timedelta(seconds=2)
 
-    assert pauses.begin_outage("fake", "no route", begun, met, rest)
-    assert not pauses.begin_outage("fake", "no route", begun, after, rest)
-    assert pauses.answered("fake", begun) is None
-    assert pauses.outage("fake")
-    assert pauses.answered("fake", after) == after
-    assert pauses.outage("fake") is None
+    assert rests.begin_outage("fake", "no route", begun, met, rest)
+    assert not rests.begin_outage("fake", "no route", begun, after, rest)
+    assert rests.answered("fake", begun) is None
+    assert rests.outage("fake")
+    assert rests.answered("fake", after) == after
+    assert rests.outage("fake") is None

@@ -32,8 +32,10 @@ from tidings.domain.flow.outcome import Accepted, RetryLater
 from tidings.domain.flow.provider import Keyed
 from tidings.domain.people.contact import LoadedContact
 from tidings.engine import Engine, Trigger
+from tidings.kernel.gate.answer import NOW, Never
+from tidings.kernel.gate.consents import Consents
 from tidings.kernel.kernel import Limits
-from tidings.kernel.people.contacts import Consents, load_people
+from tidings.kernel.people.contacts import load_people
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database, Tx
 
@@ -400,12 +402,14 @@ async def test_what_people_allow_is_read_anew_after_two_seconds(engine: Engine, 
 
     await change(engine, ada, suppressions=UNSUBSCRIBED)
     clock.advance(seconds=2)
-    await consents.refresh([item])
-    at_two = consents.refusal(item)
+    at_two = await consents.prepare([item], clock.time)
+    assert at_two
+    assert at_two(item) is NOW
     clock.advance(seconds=0.001)
-    await consents.refresh([item])
+    later = await consents.prepare([item], clock.time)
 
-    assert (at_two, consents.refusal(item)) == (None, "suppressed: unsubscribed")
+    assert later
+    assert later(item) == Never("suppressed: unsubscribed")
 
 
 def _planned(contact_id: UUID) -> Planned:

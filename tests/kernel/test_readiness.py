@@ -16,9 +16,9 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Deployment, Engine, Recipient
-from tidings.kernel.calls.presence import services_of
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.presence import services_of
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage import workers

@@ -13,8 +13,8 @@ from tests.kernel.scenes import Sql, deploy, email, frozen_in_call, plan_runs, r
 from tidings.domain.flow.outcome import Accepted, RetryLater, Unknown
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.calls.limits import announce
 from tidings.kernel.calls.slots import LONGEST_REST, UNKNOWNS_BEFORE_REST, Rest, Slots
+from tidings.kernel.gate.rests import announce
 from tidings.kernel.kernel import Limits
 from tidings.providers.fake import FakeProvider
 
@@ -107,17 +107,17 @@ async def test_room_is_promised_for_as_many_as_there_is_and_asking_for_more_is_r
 
 async def test_what_a_process_wishes_follows_what_it_did_of_late() -> None:
     slots = Slots(10)
-    at_first = slots.wish
+    at_first = slots.wanted
     slots.fade()
     for _ in range(4):
         slots.fade()
-    when_idle = slots.wish
+    when_idle = slots.wanted
     await _try(slots)
-    after_one_call = slots.wish
+    after_one_call = slots.wanted
     slots.resize(0)
     slots.room(Lane.CAMPAIGNS)
 
-    assert (at_first, when_idle, after_one_call, slots.wish) == (10, 0, 2, 10)
+    assert (at_first, when_idle, after_one_call, slots.wanted) == (10, 0, 2, 10)
 
 
 async def test_rule_12_no_more_calls_are_in_the_air_than_the_provider_takes(
@@ -242,7 +242,7 @@ async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(
     await work(engine)
 
     assert await sql.fetchval("select paused_until from provider_pauses") == clock.time + timedelta(seconds=60)
-    assert engine.kernel.pauses.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
+    assert engine.kernel.rests.until(provider.name, clock.time) == clock.time + timedelta(seconds=60)
 
 
 @pytest.mark.parametrize("seconds", [(60, 5), (5, 60)])
@@ -265,11 +265,11 @@ async def test_rule_12_a_shorter_rest_ends_no_longer_one_here_or_for_the_others(
 ) -> None:
     for minutes in (1, 5, 2):
         rest = Rest(clock.time + timedelta(minutes=minutes), "429")
-        engine.kernel.pauses.extend({"fake": rest})
+        engine.kernel.rests.extend({"fake": rest})
         await announce(engine.kernel, "fake", rest)
 
     longest = clock.time + timedelta(minutes=5)
-    assert engine.kernel.pauses.until("fake", clock.time) == longest
+    assert engine.kernel.rests.until("fake", clock.time) == longest
     assert await row(sql, "select paused_until from provider_pauses") == (longest,)
 
 

@@ -1,4 +1,4 @@
-"""What the code itself decides, asked with the model's words: the doubt, the fact, the hand and the move are the real.
+"""What the code itself decides, asked with the model's words: doubt, fact, what is held and the move are the real ones.
 
 Each function lifts the model's values to the code's types at a fixed time, calls the code, and lowers what it says.
 They depend on few values, so each question is asked once and remembered.
@@ -19,14 +19,16 @@ from tidings.domain.flow.graph import Graph, Send
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.domain.flow.retry import RetryPolicy
-from tidings.kernel.calls.slots import Pauses
 from tidings.kernel.flow import finalize, release
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.case import Case
+from tidings.kernel.flow.deliver import Answered
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.marking import make_marked
-from tidings.kernel.flow.plan import Case
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.process.rests import Rests
 from tidings.storage.finalize import Fact as RealFact
 from tidings.storage.load import LoadedExecution, LoadedItem
 
@@ -77,41 +79,41 @@ def verdict_on(setting: Setting, known: Item) -> Stage:
 @cache
 def orphaned(known: Item) -> Item:
     """kernel/flow/held.py: a mark was found without an answer."""
-    hand, id = _hand_of(known)
-    hand.orphan(id)
-    return _known(hand, id, known)
+    held, id = _held_of(known)
+    held.orphan(id)
+    return _known(held, id, known)
 
 
 @cache
 def doubted(known: Item, retry: Time) -> Item:
     """kernel/flow/held.py: in doubt, and looked at again by then."""
-    hand, id = _hand_of(known)
-    hand.doubt(id, TIMES[retry])
-    return _known(hand, id, known)
+    held, id = _held_of(known)
+    held.doubt(id, TIMES[retry])
+    return _known(held, id, known)
 
 
 @cache
 def cleared(known: Item) -> Item:
     """kernel/flow/held.py: proven never to have arrived."""
-    hand, id = _hand_of(known)
-    hand.clear(id)
-    return _known(hand, id, known)
+    held, id = _held_of(known)
+    held.clear(id)
+    return _known(held, id, known)
 
 
 @cache
 def settled(known: Item, status: Status) -> Item:
     """kernel/flow/held.py: skipped or failed without a call."""
-    hand, id = _hand_of(known)
-    hand.settle(id, ItemStatus(status), "settled")
-    return _known(hand, id, known)
+    held, id = _held_of(known)
+    held.settle(id, ItemStatus(status), "settled")
+    return _known(held, id, known)
 
 
 @cache
 def learned(setting: Setting, hold: Hold, fence: int) -> Item:
     """kernel/flow/held.py: what became of a call."""
-    hand, id = _hand_of(hold.known)
-    hand.learn(_real_fact(setting, hold, fence))
-    return _known(hand, id, hold.known)
+    held, id = _held_of(hold.known)
+    held.learn(_real_fact(setting, hold, fence))
+    return _known(held, id, hold.known)
 
 
 def releasing(setting: Setting, worker: Worker) -> Worker:
@@ -126,17 +128,17 @@ def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int
     """kernel/flow/release.py: where the owner goes from here, by domain/flow/execution.py."""
     lease = Claimed(OWNER, Kind.EXECUTION, Fence(1), crashes, Stop.CANCEL if stop else None, NOW)
     graph = _graph(setting)
-    hand = Hand(lease, lambda _: _retry(setting))
+    held = Held(lease, lambda _: _retry(setting))
     for place, hold in enumerate(holds):
-        hand.take(_lifted(hold.known, place))
+        held.take(_lifted(hold.known, place))
         if hold.stage == "postponed":
-            hand.postponed[UUID(int=place)] = NOW + timedelta(seconds=1)
+            held.postponed[UUID(int=place)] = NOW + timedelta(seconds=1)
     frontier = Frontier() if ended else begin(graph, BEFORE)
     status = ExecutionStatus.COMPLETED if ended else ExecutionStatus.ENQUEUED
     execution = Execution(OWNER, status, frontier, {}, BEFORE)
     loaded = LoadedExecution(execution, Workspace(), OWNER, BEFORE, BEFORE if ended else None)
     with capture_logs():
-        move = release._move(_kernel(setting), Case(hand, loaded, graph), NOW)
+        move = release._move(_kernel(setting), Case(held, loaded, graph), NOW)
     return Move(_time(move.due_at), move.ended_at is not None)
 
 
@@ -150,7 +152,7 @@ def _kernel(setting: Setting) -> Kernel:
     """As much of a kernel as pure decisions look at."""
     provider = SimpleNamespace(provider_class=setting.provider)
     limits = Limits(doubt_policy=setting.policy, crashes=setting.crash_limit)
-    return cast(Kernel, SimpleNamespace(providers={"p": provider}, limits=limits, pauses=Pauses(), spread=lambda: 0.5))
+    return cast(Kernel, SimpleNamespace(providers={"p": provider}, limits=limits, rests=Rests(), spread=lambda: 0.5))
 
 
 @cache
@@ -166,10 +168,10 @@ def _retry(setting: Setting) -> RetryPolicy:
 
 def _real_fact(setting: Setting, hold: Hold, fence: int) -> RealFact:
     with capture_logs():  # what it says to people is of no interest here
-        return finalize.fact_of(_kernel(setting), _landed(setting, hold, fence))
+        return finalize.fact_of(_kernel(setting), _answered(setting, hold, fence), Lane.TRANSACTIONAL)
 
 
-def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
+def _answered(setting: Setting, hold: Hold, fence: int) -> Answered:
     item = _reserved(hold.known, 0)
     marked = make_marked(
         item.id,
@@ -184,16 +186,15 @@ def _landed(setting: Setting, hold: Hold, fence: int) -> finalize.Landed:
         item.key,
         item.workspace,
     )
-    return finalize.Landed(
-        Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), item, _retry(setting), Lane.TRANSACTIONAL
-    )
+    outgoing = Outgoing(item, Fence(fence), {}, _retry(setting))
+    return Answered(Delivered(marked, OUTCOMES[hold.heard], BEFORE, NOW), outgoing)
 
 
-def _hand_of(known: Item) -> tuple[Hand, UUID]:
-    hand = Hand(Claimed(OWNER, Kind.EXECUTION, Fence(1), 0, None, NOW), lambda _: RetryPolicy(1, timedelta(1)))
+def _held_of(known: Item) -> tuple[Held, UUID]:
+    held = Held(Claimed(OWNER, Kind.EXECUTION, Fence(1), 0, None, NOW), lambda _: RetryPolicy(1, timedelta(1)))
     loaded = _lifted(known, 0)
-    hand.take(loaded)
-    return hand, loaded.id
+    held.take(loaded)
+    return held, loaded.id
 
 
 def _lifted(known: Item, place: int) -> LoadedItem:
@@ -224,8 +225,8 @@ def _reserved(known: Item, place: int) -> Reserved:
     )
 
 
-def _known(hand: Hand, id: UUID, known: Item) -> Item:
-    state, item = hand.states[id], hand.open.get(id)
+def _known(held: Held, id: UUID, known: Item) -> Item:
+    state, item = held.states[id], held.open.get(id)
     return known._replace(
         status=_status(state.status),
         in_doubt=state.in_doubt,

@@ -146,7 +146,7 @@ def _held(worker: Worker, state: State, place: int) -> tuple[Hold, Item]:
 
 
 def wish_of(worker: Worker, hold: Hold) -> Wish:
-    """As Wanted in storage/outbox.py puts it."""
+    """As mark_items in storage/outbox.py puts it of an Outgoing."""
     return Wish(worker.fence, hold.known.marked_attempt + 1, hold.known.attempts + 1, hold.known.in_doubt)
 
 

@@ -20,13 +20,13 @@ from tests.model.states import Fact, Item, Row, Status, Time
 from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id, make_id
 from tidings.domain.flow.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
+from tidings.domain.flow.retry import GRAPH
 from tidings.engine import Engine
-from tidings.kernel.flow.claim_floor import BEGINNING
+from tidings.kernel.process.claim_floor import BEGINNING
 from tidings.storage import claim, finalize, outbox, release, resolve
 from tidings.storage.database import Tx
-from tidings.storage.finalize import Lost
-from tidings.storage.outbox import Unstarted, Wanted
 from tidings.storage.release import MovedExecution
 from tidings.testing import marked_item
 
@@ -79,8 +79,9 @@ class Pair:
     def id(self, place: int) -> ItemId:
         return ItemId(make_id(bucket_of_id(self.owner), PAST, self.owner.int % 2**61 + place))
 
-    def lost(self, place: int, fence: int, attempt: int) -> Lost:
-        return Lost(self.id(place), OwnerId(self.owner), Fence(fence), attempt)
+    def outgoing(self, place: int, fence: int, *, attempt: int, attempts: int = 0, in_doubt: bool = False) -> Outgoing:
+        row = reserved_row(self, place, marked_attempt=attempt, attempts=attempts, in_doubt=in_doubt)
+        return Outgoing(row, Fence(fence), {}, GRAPH)
 
     async def real(self) -> tuple[Row | None, list[Item | None]]:
         """What the database has."""
@@ -158,7 +159,7 @@ async def reserved(pair: Pair) -> None:
     assert bool(found) is guards.reread_reserved(pair.row, pair.items[place], fence)
 
 
-def reserved_row(pair: Pair, place: int, *, marked_attempt: int, attempts: int) -> Reserved:
+def reserved_row(pair: Pair, place: int, *, marked_attempt: int, attempts: int, in_doubt: bool) -> Reserved:
     return Reserved(
         id=pair.id(place),
         owner=OwnerId(pair.owner),
@@ -174,7 +175,7 @@ def reserved_row(pair: Pair, place: int, *, marked_attempt: int, attempts: int) 
         retry_at=None,
         marked_at=None,
         first_marked_at=None,
-        in_doubt=False,
+        in_doubt=in_doubt,
         workspace=Workspace(),
     )
 
@@ -183,10 +184,9 @@ async def marked(pair: Pair, place: int, item: Item) -> None:
     again = item.in_doubt if pair.random.random() < 0.8 else not item.in_doubt
     read = pair.attempt(item)
     wish = Wish(pair.fence(), read + 1, item.attempts + 1, again)
-    row = reserved_row(pair, place, marked_attempt=read, attempts=item.attempts)
-    wanted = Wanted(row, Fence(wish.fence), {}, again)
+    outgoing = pair.outgoing(place, wish.fence, attempt=read, attempts=item.attempts, in_doubt=again)
     for _ in range(pair.random.choice([1, 2])):  # the second is what follows an unknown commit
-        done = await pair.commit(lambda tx: outbox.mark_items(tx, shard=pair.shard, wanted=[wanted], now=NOW))
+        done = await pair.commit(lambda tx: outbox.mark_items(tx, shard=pair.shard, outgoing=[outgoing], now=NOW))
         held = pair.items[place]
         assert held is not None
         assert bool(done) is guards.may_mark(pair.row, held, wish)
@@ -197,7 +197,8 @@ async def unmarked(pair: Pair, place: int, item: Item) -> None:
     fence = item.marked_fence if pair.random.random() < 0.8 else pair.fence()
     attempt, doubtful = pair.attempt(item), pair.random.random() < 0.5
     mark = replace(marked_item(attempt=attempt), id=pair.id(place), owner=OwnerId(pair.owner), fence=Fence(fence))
-    await pair.commit(lambda tx: outbox.unmark_items(tx, shard=pair.shard, items=[Unstarted(mark, doubtful)], now=NOW))
+    unstarted = mark, pair.outgoing(place, fence, attempt=attempt, in_doubt=doubtful)
+    await pair.commit(lambda tx: outbox.unmark_items(tx, shard=pair.shard, items=[unstarted], now=NOW))
     pair.row, pair.items[place] = guards.unmark(pair.row, item, fence, attempt, doubtful=doubtful)
 
 
@@ -222,23 +223,27 @@ async def told(pair: Pair, place: int, item: Item) -> None:
 
 async def doubted(pair: Pair, place: int, item: Item) -> None:
     fence, attempt = pair.fence(), pair.attempt(item)
-    lost = pair.lost(place, fence, attempt)
-    await pair.commit(lambda tx: finalize.doubt_items(tx, shard=pair.shard, items=[lost]))
+    lost = pair.outgoing(place, fence, attempt=attempt)
+    await pair.commit(lambda tx: finalize.doubt_items(tx, shard=pair.shard, items=[lost.item], fences=[lost.fence]))
     pair.items[place] = guards.doubt(pair.row, item, fence, attempt)
 
 
 async def cleared(pair: Pair, place: int, item: Item) -> None:
     fence, attempt = pair.fence(), pair.attempt(item)
-    lost = pair.lost(place, fence, attempt)
-    await pair.commit(lambda tx: finalize.clear_doubtful_items(tx, shard=pair.shard, items=[lost]))
+    lost = pair.outgoing(place, fence, attempt=attempt)
+    await pair.commit(
+        lambda tx: finalize.clear_doubtful_items(tx, shard=pair.shard, items=[lost.item], fences=[lost.fence])
+    )
     pair.items[place] = guards.clear(pair.row, item, fence, attempt)
 
 
 async def scheduled(pair: Pair, place: int, item: Item) -> None:
     fence, retry = pair.fence(), cast(Time, pair.random.choice(["none", "later"]))
-    lost = pair.lost(place, fence, item.marked_attempt)
+    lost = pair.outgoing(place, fence, attempt=item.marked_attempt)
     await pair.commit(
-        lambda tx: finalize.schedule_doubtful_items(tx, shard=pair.shard, items=[lost], retry_at=[TIMES[retry]])
+        lambda tx: finalize.schedule_doubtful_items(
+            tx, shard=pair.shard, items=[lost.item], fences=[lost.fence], retry_at=[TIMES[retry]]
+        )
     )
     pair.items[place] = guards.schedule(pair.row, item, fence, retry)
 

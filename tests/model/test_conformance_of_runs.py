@@ -28,7 +28,7 @@ from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
 from tidings.engine import Engine
-from tidings.kernel.flow.job_history import Change, entry_of
+from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.storage import load, release
 from tidings.storage.release import MovedJob, MovedRun
 

@@ -21,7 +21,7 @@ from tidings.domain.flow.outcome import Accepted, RetryLater, Unknown
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.kernel.flow import doubt, executions
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -78,11 +78,11 @@ async def test_an_unknown_answer_between_load_and_admit_stays_counted(
     face_doubt = doubt.face_doubt
 
     async def face_doubt_later(
-        kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime
+        kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime
     ) -> set[object]:
         answered.set()
         await until(lambda: is_unmarked(sql))
-        return set(await face_doubt(kernel, shard, lane, hands, now))
+        return set(await face_doubt(kernel, shard, lane, owners, now))
 
     async with frozen_in_call(slow, provider) as answered:
         clock.advance(minutes=10)

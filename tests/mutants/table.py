@@ -156,12 +156,14 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
         ("call-without-its-lease", "return owner in self._held and until", "return until"),
     ],
-    ("rule 5: windows", "kernel/flow/deliver.py", RULE_5): [
-        ("call-that-outlasts-its-lease", "self._may_call(line, item, now + line.call_deadline)", "True"),
-        ("call-while-draining", "not self.kernel.draining.is_set()\n            and not", "not"),
+    ("rule 5: windows", "kernel/flow/windows.py", RULE_5): [
+        ("call-that-outlasts-its-lease", " and self._may_call(item, now + longest)", ""),
+    ],
+    ("rule 5: windows", "kernel/gate/gate.py", RULE_5): [
+        ("call-while-draining", "self._draining.is_set()\n            or ", ""),
     ],
     ("rule 6: planned once", "kernel/flow/plan.py", kernel("reserve")): [
-        ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.hand.lease.fence, one.ordinal)"),
+        ("key-of-the-fence", "node.id, FIRST_VISIT, one.ordinal)", "node.id, case.held.lease.fence, one.ordinal)"),
         ("key-of-the-address", "node.id, FIRST_VISIT, one.ordinal)", "node.id, FIRST_VISIT, hash(one.address))"),
         ("key-without-the-node", "workflow_key(execution, node.id,", 'workflow_key(execution, "",'),
     ],
@@ -195,7 +197,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ),
     ],
     ("rule 7: poison", "kernel/flow/settle.py", kernel("claim", "rule_7_only_the_row_that_kills_workers_dies_of_it")): [
-        ("nobody-dies-of-crashes", "hand.lease.crashes >= kernel.limits.crashes", "hand.lease.crashes > 10**6"),
+        ("nobody-dies-of-crashes", "held.lease.crashes >= kernel.limits.crashes", "held.lease.crashes > 10**6"),
     ],
     ("rule 8: retries", "domain/flow/retry.py", domain("retry")): [
         ("one-attempt-more", "attempts >= policy.attempts", "attempts > policy.attempts"),
@@ -208,8 +210,8 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("absent-is-believed-at-once", "retry_at = now + settle", "retry_at = now"),
     ],
     ("rule 9: doubt", "kernel/flow/finalize.py", kernel("doubt")): [
-        ("refusal-ends-doubt", "_after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else", ""),
-        ("rejection-ends-doubt", "if landed.item.in_doubt and isinstance(", "if False and isinstance("),
+        ("refusal-ends-doubt", "if answered.outgoing.item.in_doubt:\n", "if False:\n"),
+        ("rejection-ends-doubt", "if answered.outgoing.item.in_doubt and isinstance(", "if False and isinstance("),
     ],
     ("rule 9: doubt", "kernel/flow/doubt.py", kernel("doubt")): [
         ("absent-is-believed-after-a-crash", "elif one.item.retry_at is None:", "elif False:"),
@@ -272,20 +274,22 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "minimum = 0",
         ),
         ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
+    ],
+    ("rule 12: slots", "kernel/process/rests.py", kernel("slots")): [
         ("rest-is-not-kept", "return rest.until if rest and rest.until > now else None", "return None"),
         ("rest-is-made-shorter", "elif known.until < rest.until:", "else:"),
     ],
     ("rule 12: slots", "kernel/flow/deliver.py", kernel("slots")): [
         (
             "last-rest-of-a-window-holds",
-            "max(asked, self.rests.get(line.name, asked), key=lambda one: one.until)",
+            "max(asked, self.rests.get(queue.name, asked), key=lambda one: one.until)",
             "asked",
         ),
     ],
     ("rule 12: slots", "storage/sql/finalize.sql", kernel("slots")): [
         ("stored-rest-is-made-shorter", " where provider_pauses.paused_until < excluded.paused_until", ""),
     ],
-    ("rule 17: not started", "kernel/calls/slots.py", kernel("outages")): [
+    ("rule 17: not started", "kernel/process/rests.py", kernel("outages")): [
         ("old-answer-ends-an-outage", "started_at is None or started_at <= known.rested_at:", "started_at is None:"),
         (
             "calls-in-the-air-are-new-trouble",
@@ -305,12 +309,12 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("death-does-not-spread", "settling.extend(graph.edges[edge].target for edge in sorted(fresh))", "pass"),
         ("node-before-its-time", "if ready.due_at > now:", "if False:"),
     ],
-    ("rule 14: suppression", "kernel/people/contacts.py", kernel("people")): [
+    ("rule 14: suppression", "kernel/gate/consents.py", kernel("people")): [
         ("refusal-is-ignored", "return person.refusal(item.channel) if person else NOT_THERE", "return None"),
         ("consent-is-never-read-again", "self._kernel.clock.carried() - self._read_at > FRESH", "False"),
     ],
-    ("rule 14: suppression", "kernel/flow/deliver.py", kernel("people")): [
-        ("call-on-old-consent", "            and not self.consents.are_old_for(parcel.wanted.item)\n", ""),
+    ("rule 14: suppression", "kernel/gate/gate.py", kernel("people")): [
+        ("call-on-old-consent", "if check.is_old_for(item):", "if False:"),
     ],
     (
         "rule 15: no network inside a transaction",

@@ -15,7 +15,7 @@ from tests.providers.items import marked, no, yes
 from tests.providers.scripted_smtp import CLOSE, HANG, Say, Script, ScriptedSmtp, scripted
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.kernel.calls.call import call_provider
-from tidings.kernel.calls.call_timer import Patience
+from tidings.kernel.calls.call_timer import CallTimer
 from tidings.providers.smtp import SmtpProvider
 
 READ_ONCE = ssl.create_default_context()
@@ -346,6 +346,6 @@ def test_garbage_never_raises_and_never_passes_for_a_yes(stage: str, noise: byte
 async def test_a_server_that_never_greets_is_unavailable_even_under_the_kernel_s_own_deadline() -> None:
     """When both deadlines were the same, the kernel's won, and it had to call the message doubtful."""
     async with scripted({"connect": HANG}) as smtp, provider_for(smtp, timedelta(seconds=1)) as provider:
-        outcome = await call_provider(provider, marked(), yes, Patience(provider.call_deadline.total_seconds()))
+        outcome = await call_provider(provider, marked(), yes, CallTimer(provider.call_deadline.total_seconds()))
 
     assert isinstance(outcome, Unavailable)

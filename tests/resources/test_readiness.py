@@ -13,8 +13,8 @@ from tests.resources.campaign_scenes import ANN, deploy, letter, make_contacts, 
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.storage.database import Database
 from tidings.views.sequences import SequenceStatus

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from tidings.domain.errors import StorageUnavailable
-from tidings.storage import database
+from tidings.storage import database, planner
 from tidings.storage.database import Database, TransientFailure, Tx, assert_no_transaction
 from tidings.storage.statements import Statement
 
@@ -225,11 +225,11 @@ async def test_a_connection_forgets_its_old_plans_before_it_is_used(
         return await execute(self, query)
 
     monkeypatch.setattr(database._Connection, "execute", recorded)
-    monkeypatch.setattr(database, "time", SimpleNamespace(monotonic=lambda: monotonic.now))
+    monkeypatch.setattr(planner, "time", SimpleNamespace(monotonic=lambda: monotonic.now))
     db = await Database.open(dsn, connections=1)
     discarded = []
 
-    for seconds in (0, database.REPLAN_SECONDS - 0.01, 0.01, 0, database.REPLAN_SECONDS):
+    for seconds in (0, planner.REPLAN_SECONDS - 0.01, 0.01, 0, planner.REPLAN_SECONDS):
         monotonic.now += seconds
         async with db.autocommit() as tx:
             await tx.fetch(ONE)

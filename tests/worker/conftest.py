@@ -11,8 +11,8 @@ import pytest
 
 from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
-from tidings.kernel.calls.readiness import declare_routes
 from tidings.kernel.kernel import Kernel, Limits
+from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider
 from tidings.storage.clock import DatabaseClock

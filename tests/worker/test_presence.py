@@ -11,7 +11,7 @@ from tests.worker.conftest import counted_statements, running, until
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.kernel.calls import presence
+from tidings.kernel import presence
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Renderer
 from tidings.providers.fake import FakeProvider

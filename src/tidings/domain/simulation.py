@@ -61,7 +61,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """When a campaign is deployed for; for the beginning unless given."""
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedItem(msgspec.Struct, frozen=True, kw_only=True):
     """One message, and what became of it."""
 
     id: UUID
@@ -115,7 +115,7 @@ def simulation_of(
     span: SimulatedSpan,
     scenario: Scenario,
     labels: Mapping[str, str],
-    outgoing: Sequence[Outgoing],
+    outgoing: Sequence[SimulatedItem],
     walks: Sequence[Walk],
     words: Mapping[str, str] | None = None,
     missing: Sequence[Lack] = (),
@@ -147,8 +147,8 @@ def _word_for(status: ItemStatus) -> str:
     return "waiting" if status is ItemStatus.QUEUED else str(status)
 
 
-def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[SimulatedStep]:
-    by_step: dict[tuple[str, Channel], list[Outgoing]] = {}
+def _steps(labels: Mapping[str, str], outgoing: Iterable[SimulatedItem]) -> list[SimulatedStep]:
+    by_step: dict[tuple[str, Channel], list[SimulatedItem]] = {}
     for one in outgoing:
         by_step.setdefault((one.step, one.channel), []).append(one)
     found, order = [], _order(labels)
@@ -169,7 +169,7 @@ def _steps(labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[Simu
     return found
 
 
-def _calendar(labels: Mapping[str, str], outgoing: Iterable[Outgoing], zone: ZoneInfo) -> list[SimulatedHour]:
+def _calendar(labels: Mapping[str, str], outgoing: Iterable[SimulatedItem], zone: ZoneInfo) -> list[SimulatedHour]:
     counts = Counter(
         (local.date(), local.hour, one.step, one.channel)
         for one in outgoing
@@ -191,7 +191,7 @@ def _reasons(pairs: Iterable[tuple[str, str]]) -> list[SimulatedReason]:
     ]
 
 
-def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk]) -> list[tuple[str, str]]:
+def _failed_without_a_message(outgoing: Iterable[SimulatedItem], walks: Iterable[Walk]) -> list[tuple[str, str]]:
     """Executions that failed at a node that sends nothing: a wait whose time cannot be read, say."""
     told = {(one.owner, one.step) for one in outgoing if one.status is ItemStatus.FAILED}
     return [
@@ -201,7 +201,9 @@ def _failed_without_a_message(outgoing: Iterable[Outgoing], walks: Iterable[Walk
     ]
 
 
-def _messages(scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[Outgoing]) -> list[SimulatedMessage]:
+def _messages(
+    scenario: Scenario, labels: Mapping[str, str], outgoing: Iterable[SimulatedItem]
+) -> list[SimulatedMessage]:
     wanted, order = set(scenario.messages_of), _order(labels)
     found = [one for one in outgoing if one.contact_id in wanted or one.contact_id is None]
     ordered = sorted(found, key=lambda one: (one.at, one.owner, order(one.step)))

@@ -29,7 +29,7 @@ STOP_SECONDS = 5.0
 """How long a command waits for the end of a server that it leaves; the keeper has all the time it takes."""
 
 
-class Held:
+class HeldServer:
     """A server as a command in the foreground holds it."""
 
     def __init__(self, data_dir: Path, bin_dir: Path | None) -> None:
@@ -130,9 +130,9 @@ async def _stop_if_free(site: Site) -> None:
 
 
 @asynccontextmanager
-async def held(data_dir: Path, bin_dir: Path | None = None) -> AsyncIterator[Held]:
+async def held(data_dir: Path, bin_dir: Path | None = None) -> AsyncIterator[HeldServer]:
     """Hold a server, started by the caller's word, for as long as the block; then leave it."""
-    server = Held(data_dir, bin_dir)
+    server = HeldServer(data_dir, bin_dir)
     try:
         yield server
     finally:
@@ -140,7 +140,7 @@ async def held(data_dir: Path, bin_dir: Path | None = None) -> AsyncIterator[Hel
 
 
 @asynccontextmanager
-async def supervised(data_dir: Path, bin_dir: Path | None = None) -> AsyncIterator[Held]:
+async def supervised(data_dir: Path, bin_dir: Path | None = None) -> AsyncIterator[HeldServer]:
     """Hold a server for `tidings up`, of which a data directory has one at a time."""
     async with _only_up(data_dir), held(data_dir, bin_dir) as server:
         yield server

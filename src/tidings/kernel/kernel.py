@@ -18,12 +18,13 @@ from tidings.domain.flow.readiness import FUNCTIONS
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.rules.rule import RuleKey
 from tidings.domain.workflows.requirements import Requirements
-from tidings.kernel.calls.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.calls.shares import Share, Shares
-from tidings.kernel.calls.slots import Pauses, Slots
-from tidings.kernel.flow.claim_floor import Horizon
-from tidings.kernel.flow.stops import Stops
+from tidings.kernel.calls.slots import Slots
 from tidings.kernel.planner import Statistics
+from tidings.kernel.process.claim_floor import ClaimFloor
+from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.rests import Rests
+from tidings.kernel.process.shares import Share, Shares
+from tidings.kernel.process.stops import Stops
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
@@ -75,12 +76,12 @@ class Kernel:
     vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
-    pauses: Pauses = field(default_factory=Pauses)
+    rests: Rests = field(default_factory=Rests)
     route_table: RouteTable = field(default_factory=RouteTable)
     roster: Roster = field(default_factory=Roster)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
-    horizon: Horizon = field(default_factory=Horizon)
-    statistics: Statistics = field(default_factory=Statistics)
+    claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
+    statistics: Statistics = field(init=False)
     stops: Stops = field(default_factory=Stops)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
@@ -93,6 +94,7 @@ class Kernel:
     def __post_init__(self) -> None:
         self.limits.require_lease_for(self.providers.values())
         object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
+        object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
         slots = {
             name: Slots(provider.concurrency, size=0 if name in shared else None)

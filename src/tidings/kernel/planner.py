@@ -1,4 +1,4 @@
-"""Keep the planner from taking a full queue for an empty one.
+"""Keep the planner from taking a full queue for an empty one: the fourth measure of storage/planner.py.
 
 Reached from claim.py, when a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
 that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To
@@ -7,17 +7,15 @@ of its rows with the whole shard: with ten thousand due in each of four, an item
 """
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
+from tidings.kernel.process.claim_floor import ClaimFloor
 from tidings.storage import statistics
-from tidings.storage.database import TransientFailure, Tx
-
-if TYPE_CHECKING:
-    from tidings.kernel.kernel import Kernel
+from tidings.storage.clock import Clock
+from tidings.storage.database import Database, TransientFailure, Tx
 
 log = structlog.get_logger()
 
@@ -34,51 +32,45 @@ LONG_REST = timedelta(minutes=1)
 
 
 class Statistics:
-    """When to look again at what the planner believes."""
+    """Looks at what the planner believes of the queue, and has it look again where it is wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, db: Database, clock: Clock, claim_floor: ClaimFloor, shards: int) -> None:
+        self._db, self._clock, self._claim_floor, self._shards = db, clock, claim_floor, shards
         self._look_at: datetime | None = None
 
-    def is_time(self, now: datetime) -> bool:
+    async def correct(self, shard: Shard, lane: Lane) -> None:
+        """After a full claim, at most once a second: correct what is believed if it is wrong about this shard."""
+        now = await self._clock.now()
+        if not self._is_time(now):
+            return
+        try:
+            async with self._db.autocommit() as tx:
+                believed = await statistics.believed_rows(tx)
+                if believed is not None and await self._is_wrong(tx, believed, shard, lane, now):
+                    await self._correct(tx, believed, now)
+        except TransientFailure as failure:
+            log.warning("queue_not_analyzed", reason=str(failure))  # what was claimed is done all the same
+            self._look_at = now + LONG_REST
+
+    def _is_time(self, now: datetime) -> bool:
         """Whether somebody should look now, who then is the only one for a while."""
         if self._look_at and now < self._look_at <= now + LONG_REST:
             return False
-        self.rest(now, LOOK_EVERY)
+        self._look_at = now + LOOK_EVERY
         return True
 
-    def rest(self, now: datetime, long: timedelta) -> None:
-        """Look no more for so long."""
-        self._look_at = now + long
+    async def _is_wrong(self, tx: Tx, believed: float, shard: Shard, lane: Lane, now: datetime) -> bool:
+        if believed >= ENOUGH * self._shards:
+            return False
+        most = max(FEW, round(WRONG_BY * believed / self._shards))
+        since = self._claim_floor.taken_until((shard, lane))
+        return await statistics.count_due(tx, shard=shard, lane=lane, since=since, now=now, most=most + 1) > most
 
-
-async def correct_statistics(kernel: "Kernel", shard: Shard, lane: Lane) -> None:
-    """After a full claim, at most once a second: have the planner look again where it is wrong about this shard."""
-    now = await kernel.clock.now()
-    if not kernel.statistics.is_time(now):
-        return
-    try:
-        async with kernel.db.autocommit() as tx:
-            believed = await statistics.believed_rows(tx)
-            if believed is not None and await _is_wrong(kernel, tx, believed, shard, lane, now):
-                await _correct(kernel, tx, believed, now)
-    except TransientFailure as failure:
-        log.warning("queue_not_analyzed", reason=str(failure))  # what was claimed is done all the same
-        kernel.statistics.rest(now, LONG_REST)
-
-
-async def _is_wrong(kernel: "Kernel", tx: Tx, believed: float, shard: Shard, lane: Lane, now: datetime) -> bool:
-    if believed >= ENOUGH * kernel.shards:
-        return False
-    most = max(FEW, round(WRONG_BY * believed / kernel.shards))
-    since = kernel.horizon.taken_until((shard, lane))
-    return await statistics.count_due(tx, shard=shard, lane=lane, since=since, now=now, most=most + 1) > most
-
-
-async def _correct(kernel: "Kernel", tx: Tx, believed: float, now: datetime) -> None:
-    await statistics.analyze_queue(tx)
-    after = await statistics.believed_rows(tx)
-    if after == believed:  # the role may not, or somebody else is at it
-        log.warning("queue_not_analyzed", believed=round(believed), reason="PostgreSQL skipped it")
-    else:
-        log.info("queue_analyzed", believed=round(believed), rows=round(after or 0))
-    kernel.statistics.rest(now, LONG_REST if after == believed else REST)
+    async def _correct(self, tx: Tx, believed: float, now: datetime) -> None:
+        await statistics.analyze_queue(tx)
+        after = await statistics.believed_rows(tx)
+        if after == believed:  # the role may not, or somebody else is at it
+            log.warning("queue_not_analyzed", believed=round(believed), reason="PostgreSQL skipped it")
+        else:
+            log.info("queue_analyzed", believed=round(believed), rows=round(after or 0))
+        self._look_at = now + (LONG_REST if after == believed else REST)

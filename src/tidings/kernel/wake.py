@@ -13,7 +13,7 @@ import structlog
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.kernel.flow.stops import Stops
+from tidings.kernel.process.stops import Stops
 from tidings.storage import wake
 from tidings.storage.database import Database, TransientFailure
 

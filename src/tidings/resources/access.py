@@ -21,7 +21,7 @@ from tidings.domain.paging import ANY_TIME, Created, Span, check_limit, newest_f
 from tidings.domain.roles import Role
 from tidings.domain.timing import problem_of_moment
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.names import name_subjects
 from tidings.storage import access
 from tidings.storage.access import AuditLine, ShownKey
@@ -218,8 +218,8 @@ class Access:
         await self._audit(tx, key.id, key, "created", actor, key.created_at)
 
     async def _audit(self, tx: Tx, entry: UUID, key: ShownKey, event: str, actor: str, now: datetime) -> None:
-        deed = Deed("api_key", key.id, event, {"name": key.name, "role": key.role}, entry)
-        await write_audit(self._kernel, tx, Caller(key.workspace, actor), [deed], now)
+        audit_entry = AuditEntry("api_key", key.id, event, {"name": key.name, "role": key.role}, entry)
+        await write_audit(self._kernel, tx, Caller(key.workspace, actor), [audit_entry], now)
 
     async def _note_use(self, key: ShownKey, now: datetime) -> None:
         before = now - USE_NOTED_EVERY

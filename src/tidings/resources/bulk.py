@@ -17,7 +17,7 @@ MOST_TRIGGERS = 10_000
 async def trigger_many(
     kernel: Kernel, caller: Caller, triggers: Sequence[BulkTrigger], triggered_by: str
 ) -> list[StartedOne]:
-    """Start them in one transaction per workflow and shard; return the answers in the order of the wishes."""
+    """Start them in one transaction per workflow and shard; return the answers in the order of the requests."""
     if len(triggers) > MOST_TRIGGERS:
         raise InputInvalid(f"{len(triggers)} triggers are more than the {MOST_TRIGGERS} of one call; split them")
     groups = _by_workflow(triggers)
@@ -27,13 +27,13 @@ async def trigger_many(
     for workflow, places in groups.items():
         if len(problems) >= MOST_PROBLEMS:
             break
-        wishes = [_with_key(triggers[place]) for place in places]
+        requests = [_with_key(triggers[place]) for place in places]
         try:
             found = await find_workflow(kernel, caller.workspace, workflow)
         except NotFound as error:
             problems |= {place: Problem(f"triggers[{place}].workflow", str(error)) for place in places[:MOST_PROBLEMS]}
             continue
-        checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, wishes)
+        checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, requests)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
         not_ready |= {places[at]: error for at, error in wrong.items() if isinstance(error, ChannelNotReady)}
     if not_ready and problems.keys() == not_ready.keys():  # nothing is wrong with what was given

@@ -24,7 +24,7 @@ from tidings.domain.people.contact import CONTACT, ContactReference, LoadedConta
 from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
@@ -84,8 +84,8 @@ class Campaigns:
                 campaign=campaign,
                 now=now,
             )
-            deed = Deed("campaign", id, "created", {"name": campaign.name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("campaign", id, "created", {"name": campaign.name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -115,8 +115,8 @@ class Campaigns:
             if not changed:
                 raise Conflict(f"campaign {id} was changed or deleted at the same moment; read it and try again")
             fields = sorted(given) if isinstance(given, Mapping) else []
-            deed = Deed("campaign", id, "updated", {"fields": fields}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("campaign", id, "updated", {"fields": fields}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -183,8 +183,8 @@ class Campaigns:
                 return
             if not await campaigns.delete_campaign(tx, id=id, tenant=tenant, workspace=workspace, now=now):
                 raise NotFound(f"there is no campaign {id}")
-            deed = Deed("campaign", id, "deleted", {"name": shown.name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("campaign", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -215,7 +215,7 @@ class Campaigns:
         if shown.channel is Channel.SOCIAL:
             raise InputInvalid("a post has no test: preview it, or deploy a campaign with an account for trying out")
         person = await self._somebody(caller.workspace, shown.campaign, contact_id)
-        wish = Deployment(
+        deployment = Deployment(
             campaign_id=id,
             idempotency_key=f"test:{id}:{uuid4()}",
             channel=shown.channel,
@@ -225,7 +225,7 @@ class Campaigns:
             data=_data(shown),
             is_test=True,
         )
-        return await deploy(self._kernel, caller, wish)
+        return await deploy(self._kernel, caller, deployment)
 
     async def deploy(
         self,

@@ -13,7 +13,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.erase import erase_everywhere
 from tidings.resources import suppressions
 from tidings.storage import contacts, resolve
@@ -58,7 +58,7 @@ async def _erase(kernel: Kernel, caller: Caller, id: UUID, now: datetime) -> Era
         await contacts.remove_contact_tags(
             tx, shard=shard, workspace=caller.workspace, tags=erased.tags, contact_ids=[id] * len(erased.tags)
         )
-        await write_audit(kernel, tx, caller, [Deed("contact", id, "deleted", {}, entry)], now)
+        await write_audit(kernel, tx, caller, [AuditEntry("contact", id, "deleted", {}, entry)], now)
         return erased
 
     return await kernel.db.persist(write)

@@ -23,7 +23,7 @@ from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID, LONGEST_TE
 from tidings.domain.people.contact_file import ContactFile
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact
 from tidings.resources import contact_store, suppressions
 from tidings.resources.contact_erasure import delete_contact
@@ -224,7 +224,7 @@ class Contacts:
         now: datetime,
         entry: UUID,
     ) -> None:
-        await write_audit(self._kernel, tx, caller, [Deed("contact", id, event, detail, entry)], now)
+        await write_audit(self._kernel, tx, caller, [AuditEntry("contact", id, event, detail, entry)], now)
 
     async def _audit_many(self, caller: Caller, event: str, counts: Mapping[str, int]) -> None:
         """One line for the whole call; its subject is an id of the call's own."""

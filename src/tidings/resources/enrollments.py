@@ -23,11 +23,11 @@ from tidings.domain.people.audience_filter import Where, both
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import states_of_enrollment
-from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contact, find_contacts, name_audience, no_contact
+from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start import enroll
 from tidings.kernel.start.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
 from tidings.resources import why
@@ -104,8 +104,10 @@ class Enrollments:
             raise EnrollmentInvalid([no_contact("contactId", contact_id)])  # deleted since it was found
         id = entered[contact]
         if done.new:
-            deed = Deed("enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact)})
-            await self._audit(caller, deed)
+            audit_entry = AuditEntry(
+                "enrollment", id, "enrolled", {"sequence": str(sequence_id), "contact": str(contact)}
+            )
+            await self._audit(caller, audit_entry)
             self._kernel.notifier.tell(shard, Lane.SEQUENCES)
         shown = await self.get(caller.workspace, id)
         return EnrolledContact(**fields_of(shown), duplicate=not done.new)
@@ -148,7 +150,7 @@ class Enrollments:
         done.not_found += len({one.message for one in named.unknown})
         if not dry_run:
             detail = {"audience": audience.shown(), **done.counts()}
-            await self._audit(caller, Deed("sequence", sequence_id, "batch_enrolled", detail))
+            await self._audit(caller, AuditEntry("sequence", sequence_id, "batch_enrolled", detail))
         return done
 
     async def get(self, workspace: Workspace, id: UUID) -> Enrollment:
@@ -203,11 +205,11 @@ class Enrollments:
         if before.status.has_ended and before.status is not status:
             raise Conflict(f"enrollment {id} has ended: it is {before.status}; enroll the contact anew")
         shard, now = self._kernel.shard_of(id), await self._kernel.clock.now()
-        deed = Deed("enrollment", id, EVENTS[stop], {}, self._kernel.new_id(bucket_of_id(id), now))
+        audit_entry = AuditEntry("enrollment", id, EVENTS[stop], {}, self._kernel.new_id(bucket_of_id(id), now))
 
         async def write(tx: Tx) -> None:
             if await stop_enrollments(tx, shard=shard, ids=[id], stop=stop, now=now):
-                await write_audit(self._kernel, tx, caller, [deed], now)
+                await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         if stop:
@@ -233,7 +235,7 @@ class Enrollments:
         )
         changed = await enroll.stop_chosen(self._kernel, sequence_id, choice, stop)
         detail = {"where": _given(where), "count": changed}
-        await self._audit(caller, Deed("sequence", sequence_id, f"enrollments_{EVENTS[stop]}", detail))
+        await self._audit(caller, AuditEntry("sequence", sequence_id, f"enrollments_{EVENTS[stop]}", detail))
         return changed
 
     async def why(self, workspace: Workspace, sequence_id: UUID, contact: ContactReference) -> Why:
@@ -321,9 +323,9 @@ class Enrollments:
             raise EnrollmentInvalid([no_contact(f"where.contactIds[{place}]", one) for place, one in unknown])
         return [found[one] for one in where.contact_ids]
 
-    async def _audit(self, caller: Caller, deed: Deed) -> None:
+    async def _audit(self, caller: Caller, audit_entry: AuditEntry) -> None:
         now = await self._kernel.clock.now()
-        lasting = changed(deed, entry=self._kernel.new_id(bucket_of_id(deed.id), now))
+        lasting = changed(audit_entry, line_id=self._kernel.new_id(bucket_of_id(audit_entry.id), now))
         await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [lasting], now), alone=True)
 
 

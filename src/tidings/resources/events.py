@@ -25,10 +25,10 @@ from tidings.domain.people.contact import ContactReference
 from tidings.domain.rules.event import Event, differences, read_event, read_stored
 from tidings.domain.rules.routing import check_event, template_of
 from tidings.domain.words import outbox_word
-from tidings.kernel.calls.readiness import live_staff
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact, find_contacts
+from tidings.kernel.readiness import live_staff
 from tidings.kernel.start.event import Decided, find_taken, plan_event, take_event
 from tidings.kernel.start.event_drafts import Draft
 from tidings.kernel.start.event_people import find_people, meet_people
@@ -238,7 +238,7 @@ class Events:
             )
             if not asked:
                 raise Conflict(f"nothing of event {stored.id} is left to cancel")
-            await write_audit(self._kernel, tx, caller, [Deed("event", stored.id, CANCELLED, {}, entry)], now)
+            await write_audit(self._kernel, tx, caller, [AuditEntry("event", stored.id, CANCELLED, {}, entry)], now)
 
         await self._kernel.db.persist(write)
         await self._kernel.notifier.tell_stopped([stored.job_id] if stored.job_id else [])

@@ -20,13 +20,13 @@ from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, Span, newest_first
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import is_wait_of_step
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage import resolve
 from tidings.kernel.manage.replay import replay_executions
 from tidings.kernel.people.references import find_contact
 from tidings.kernel.start.check import Trigger, find_workflow
-from tidings.kernel.start.trigger_batch import Door, Intake
+from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
 from tidings.resources import bulk
 from tidings.resources.execution_log import log_lines
 from tidings.resources.names import name_contacts
@@ -54,9 +54,9 @@ FindInShard = ListInShard[FoundExecution]
 class Executions:
     """The executions of every workspace; what is another's is not found."""
 
-    def __init__(self, kernel: Kernel, intake: Intake) -> None:
+    def __init__(self, kernel: Kernel, trigger_batches: TriggerBatches) -> None:
         self._kernel = kernel
-        self._intake = intake
+        self._trigger_batches = trigger_batches
 
     async def trigger(
         self,
@@ -73,9 +73,9 @@ class Executions:
 
         A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
         """
-        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
-        door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
-        started = await self._intake.start(door, wish)
+        trigger = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
+        key = BatchKey(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
+        started = await self._trigger_batches.start(key, trigger)
         found = await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
         # Without a look at who could do it, which a trigger has no time for.

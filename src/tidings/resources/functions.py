@@ -14,7 +14,7 @@ from tidings.domain.errors import ConfigInvalid, NotFound
 from tidings.domain.flow.ids import Workspace, make_id
 from tidings.domain.workflows.function import Endpoint, check_name
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import functions, resolve
 from tidings.storage.database import Tx
 from tidings.storage.directory import place_of
@@ -107,8 +107,8 @@ class Functions:
         detail: "dict[str, object]",
         now: datetime,
     ) -> None:
-        deed = Deed("function", subject_of(caller.workspace, name), event, detail, entry)
-        await write_audit(self._kernel, tx, caller, [deed], now)
+        audit_entry = AuditEntry("function", subject_of(caller.workspace, name), event, detail, entry)
+        await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
 
 def subject_of(workspace: Workspace, name: str) -> UUID:

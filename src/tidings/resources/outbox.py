@@ -20,7 +20,7 @@ from tidings.resources.names import name_items
 from tidings.storage import items, observe
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
-from tidings.storage.observe import AuditEntry
+from tidings.storage.observe import AuditRecord
 from tidings.views.executions import Attempt
 from tidings.views.pages import Page
 
@@ -51,7 +51,7 @@ class ItemDetail:
 
     item: ShownItem
     failed_attempts: list[Attempt]
-    history: list[AuditEntry]
+    history: list[AuditRecord]
 
 
 class _Owner(TypedDict):

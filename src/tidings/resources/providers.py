@@ -16,9 +16,9 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, is_printing
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.rules.routing import fallback_name
-from tidings.kernel.calls.readiness import live_workers
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.readiness import live_workers
 from tidings.storage import fallbacks, rests, routes, shares, workers
 from tidings.storage.database import Tx
 from tidings.storage.fallbacks import ListedFallback
@@ -133,8 +133,8 @@ class Providers:
         async def write(tx: Tx) -> None:
             if provider := await routes.remove_route(tx, channel=channel):
                 removed.append(provider)  # remembered past a commit whose answer is lost
-                deed = Deed("route", id, "removed", {"channel": channel, "provider": provider}, entry)
-                await write_audit(self._kernel, tx, caller, [deed], now)
+                audit_entry = AuditEntry("route", id, "removed", {"channel": channel, "provider": provider}, entry)
+                await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         self._kernel.route_table.forget()
@@ -153,8 +153,8 @@ class Providers:
 
         async def write(tx: Tx) -> None:
             if await fallbacks.remove_fallback(tx, key=found.key):
-                deed = Deed("route", id, "removed", {"fallback": name}, entry)
-                await write_audit(self._kernel, tx, caller, [deed], now)
+                audit_entry = AuditEntry("route", id, "removed", {"fallback": name}, entry)
+                await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tidings.domain.flow.ids import Workspace
-from tidings.kernel.calls.readiness import find_unrouted
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import find_unrouted
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.rules import ShownRule
 from tidings.storage.workflows import ShownWorkflow

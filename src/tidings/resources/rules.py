@@ -20,7 +20,7 @@ from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit,
 from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.readiness import with_readiness
 from tidings.storage import resolve, rules
 from tidings.storage.database import Tx
@@ -104,8 +104,8 @@ class Rules:
                 return  # done, by a commit whose answer was lost
             if not await rules.delete_rule(tx, tenant=here.tenant, workspace=here.name, id=id):
                 raise NotFound(f"there is no rule {id}")
-            deed = Deed("rule", id, "deleted", {"rule": str(shown.key)}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("rule", id, "deleted", {"rule": str(shown.key)}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -184,8 +184,8 @@ class Rules:
                 if must_be_new:
                     raise Conflict(f"there is a rule for {rule.key} already; change that one")
                 return before.id, "updated" if await self._change(tx, caller, before, rule, now) else "unchanged"
-            deed = Deed("rule", new_id, "created", {"rule": str(rule.key), "enabled": rule.enabled})
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("rule", new_id, "created", {"rule": str(rule.key), "enabled": rule.enabled})
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
             return new_id, "created"
 
         id, change = await self._kernel.db.persist(write)
@@ -205,8 +205,8 @@ class Rules:
             required=sorted(rule.required),
             now=now,
         )
-        deed = Deed("rule", before.id, "updated", {"rule": str(rule.key), "enabled": rule.enabled})
-        await write_audit(self._kernel, tx, caller, [deed], now)
+        audit_entry = AuditEntry("rule", before.id, "updated", {"rule": str(rule.key), "enabled": rule.enabled})
+        await write_audit(self._kernel, tx, caller, [audit_entry], now)
         return True
 
     def _stored_steps(self, rule: Rule, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:

@@ -107,7 +107,7 @@ async def start_retry(
         return found
 
     old = await kernel.db.persist(find, alone=True)
-    wish = Deployment(
+    deployment = Deployment(
         campaign_id=old.campaign_id,
         idempotency_key=idempotency_key or f"retry:{run_id}:{uuid4()}",
         channel=old.channel,
@@ -118,7 +118,7 @@ async def start_retry(
         data=old.data,
         is_test=old.is_test,
     )
-    return await deploy(kernel, caller, wish), plan
+    return await deploy(kernel, caller, deployment), plan
 
 
 def _why_nothing(run_id: UUID, plan: RetryPlan) -> str:

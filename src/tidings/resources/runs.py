@@ -31,10 +31,10 @@ from tidings.domain.paging import (
     oldest_first,
     page_of,
 )
-from tidings.kernel.calls.readiness import staff_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.observe import show_history
 from tidings.kernel.manage.resolve import Resolution, resolve_item, stop_run
+from tidings.kernel.readiness import staff_of
 from tidings.resources.outbox import Outbox, OutboxFilter
 from tidings.resources.run_retry import RetryFilter, RetryPlan, plan_retry, start_retry
 from tidings.resources.run_trace import TraceFilter, TraceLine, trace
@@ -43,7 +43,7 @@ from tidings.storage import runs, workers
 from tidings.storage.database import Tx
 from tidings.storage.items import ShownItem
 from tidings.storage.names import name_definitions
-from tidings.storage.observe import AuditEntry
+from tidings.storage.observe import AuditRecord
 from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
 from tidings.views.pages import Page
 
@@ -138,7 +138,7 @@ class Resolved:
 
 
 Shown = list[ShownRun]
-History = list[AuditEntry]
+History = list[AuditRecord]
 
 
 class _ListInShard(Protocol):

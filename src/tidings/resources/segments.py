@@ -11,7 +11,7 @@ from tidings.domain.names import problem_of_name
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import NamedAudience, name_audience
 from tidings.resources.reach import count_audience
 from tidings.storage import campaigns, resolve
@@ -48,7 +48,9 @@ class Segments:
                 audience=audience,
                 now=now,
             )
-            await write_audit(self._kernel, tx, caller, [Deed("segment", id, "created", {"name": name}, entry)], now)
+            await write_audit(
+                self._kernel, tx, caller, [AuditEntry("segment", id, "created", {"name": name}, entry)], now
+            )
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -69,8 +71,8 @@ class Segments:
                 now=now,
             )
             if changed:
-                deed = Deed("segment", id, "updated", {"fields": sorted(given)}, entry)
-                await write_audit(self._kernel, tx, caller, [deed], now)
+                audit_entry = AuditEntry("segment", id, "updated", {"fields": sorted(given)}, entry)
+                await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -122,8 +124,8 @@ class Segments:
                 raise Conflict(f"segment {shown.name!r} is the audience of {named}; give them another first")
             if not await campaigns.delete_segment(tx, id=id, workspace=workspace, now=now):
                 raise NotFound(f"there is no segment {id}")
-            deed = Deed("segment", id, "deleted", {"name": shown.name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("segment", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 

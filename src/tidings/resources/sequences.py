@@ -26,11 +26,11 @@ from tidings.domain.sequences.form import (
     read_steps,
     settings_in,
 )
-from tidings.kernel.calls.readiness import find_unrouted, require_ready
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.manage.change_version import move_enrollments
+from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
 from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
@@ -116,8 +116,8 @@ class Sequences:
             await sequences.insert_sequence(tx, id=id, settings=read.to_json())
             for step in drafted:
                 await sequences.put_step(tx, sequence_id=id, step=step, now=now)
-            deed = Deed("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
@@ -236,8 +236,8 @@ class Sequences:
                 return
             if not await sequences.delete_sequence(tx, id=id, now=now):
                 raise NotFound(f"there is no sequence {id}")
-            deed = Deed("sequence", id, "deleted", {"name": name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "deleted", {"name": name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -278,8 +278,8 @@ class Sequences:
             if not await sequences.remove_step(tx, sequence_id=id, id=step_id):
                 raise NotFound(f"there is no step {step_id} in this sequence")
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deed = Deed("sequence", id, "step_deleted", {"stepId": str(step_id)}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, "step_deleted", {"stepId": str(step_id)}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -313,8 +313,8 @@ class Sequences:
             step = written({one.id: one for one in steps})
             await sequences.put_step(tx, sequence_id=id, step=step, now=now)
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deed = Deed("sequence", id, event, {"stepId": step.id, "stepOrder": step.step_order}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("sequence", id, event, {"stepId": step.id, "stepOrder": step.step_order}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
             return step
 
         return show_step(await self._kernel.db.persist(write), id)
@@ -363,24 +363,28 @@ class Sequences:
         id, now = before.found.id, update.now
         locked = await self._lock(tx, caller.workspace, id)
         await self._check_unchanged(tx, locked, before, update)
-        deeds = []
+        audit_entries = []
         if update.name is not None and update.name != locked.name:
             await workflows.rename_workflow(tx, id=id, name=update.name, now=now)
-            deeds.append(Deed("sequence", id, "renamed", {"from": locked.name, "to": update.name}, update.entries[0]))
+            audit_entries.append(
+                AuditEntry("sequence", id, "renamed", {"from": locked.name, "to": update.name}, update.entries[0])
+            )
         if update.settings != locked.settings:
             await sequences.change_settings(tx, id=id, settings=update.settings.to_json())
             await define.touch_workflow(tx, workflow_id=id, now=now)
-            deeds.append(Deed("sequence", id, "updated", update.settings.to_json(), update.entries[1]))
+            audit_entries.append(AuditEntry("sequence", id, "updated", update.settings.to_json(), update.entries[1]))
         version = await define.latest_version(tx, workflow_id=id)
         if update.publish:
             version, is_fresh = await freeze(tx, id, update.publish)
             if is_fresh:
                 await define.touch_workflow(tx, workflow_id=id, now=now)
                 detail = {"version": version.number, "steps": len(update.steps)}
-                deeds.append(Deed("sequence", id, "published", detail, update.entries[2]))
+                audit_entries.append(AuditEntry("sequence", id, "published", detail, update.entries[2]))
         if update.pause is not None and await sequences.pause_sequence(tx, id=id, paused=update.pause, now=now):
-            deeds.append(Deed("sequence", id, "paused" if update.pause else "resumed", {}, update.entries[3]))
-        await write_audit(self._kernel, tx, caller, deeds, now)
+            audit_entries.append(
+                AuditEntry("sequence", id, "paused" if update.pause else "resumed", {}, update.entries[3])
+            )
+        await write_audit(self._kernel, tx, caller, audit_entries, now)
         return version
 
     async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: WrittenSequence, update: _Update) -> None:
@@ -394,8 +398,8 @@ class Sequences:
         counts = await move_enrollments(self._kernel, id, version, on_progress)
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
-        deed = Deed("sequence", id, "moved", {"version": version.number, **asdict(counts)}, entry)
-        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [deed], now), alone=True)
+        audit_entry = AuditEntry("sequence", id, "moved", {"version": version.number, **asdict(counts)}, entry)
+        await self._kernel.db.persist(lambda tx: write_audit(self._kernel, tx, caller, [audit_entry], now), alone=True)
         return counts
 
     async def _lock(self, tx: Tx, workspace: Workspace, id: UUID) -> LockedSequence:

@@ -15,7 +15,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first
 from tidings.domain.people.contact import ContactReference
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import find_contact
 from tidings.resources.by_shard import read_in_their_shards

@@ -16,10 +16,10 @@ from tidings.domain.flow.graph import Doer
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import NO_WORKER, Staff
-from tidings.kernel.calls.readiness import find_unrouted, live_staff, live_workers, staff_of
 from tidings.kernel.flow.claim import next_due
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import find_unrouted, live_staff, live_workers, staff_of
 from tidings.storage import executions, load, routes
 from tidings.storage.executions import FoundExecution
 from tidings.storage.workers import ListedWorker

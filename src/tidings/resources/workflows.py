@@ -14,7 +14,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.workflows.definition import parse_own_workflow
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
 from tidings.resources.readiness import with_readiness
 from tidings.resources.shown import ShownVersion, ShownWorkflow
@@ -131,8 +131,8 @@ class Workflows:
                 now=now,
             ):
                 raise Conflict(f"workflow {shown.name!r} is active and was triggered; deactivate it first")
-            deed = Deed("workflow", id, "deleted", {"name": shown.name}, entry)
-            await write_audit(self._kernel, tx, caller, [deed], now)
+            audit_entry = AuditEntry("workflow", id, "deleted", {"name": shown.name}, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
@@ -159,7 +159,7 @@ class Workflows:
         async def write(tx: Tx) -> None:
             if await workflows.activate_workflow(tx, tenant=tenant, workspace=workspace, id=id, active=active, now=now):
                 event = "activated" if active else "deactivated"
-                await write_audit(self._kernel, tx, caller, [Deed("workflow", id, event, {})], now)
+                await write_audit(self._kernel, tx, caller, [AuditEntry("workflow", id, event, {})], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)

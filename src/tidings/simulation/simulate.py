@@ -15,7 +15,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import ScenarioInvalid
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Outgoing, Scenario, Walk, problems_of, simulation_of
+from tidings.domain.simulation import Scenario, SimulatedItem, Walk, problems_of, simulation_of
 from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
@@ -28,7 +28,7 @@ from tidings.wiring import App
 
 READ_AT_ONCE = 5_000
 BEFORE_EVERY_ID = UUID(int=0)
-Found = TypeVar("Found", Outgoing, Walk)
+Found = TypeVar("Found", SimulatedItem, Walk)
 
 
 class Subject(Protocol):
@@ -148,7 +148,7 @@ def _answering(result: object) -> FunctionCallable:
     return answer
 
 
-def _named(one: Outgoing, steps: Mapping[str, str]) -> Outgoing:
+def _named(one: SimulatedItem, steps: Mapping[str, str]) -> SimulatedItem:
     return replace(one, step=steps.get(one.step, one.step))
 
 

@@ -14,6 +14,7 @@ from tidings.domain.errors import StorageUnavailable
 from tidings.storage.address import checked_address, malformed, without_password
 from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
 from tidings.storage.outage import BRIEF_SECONDS, Outage, is_hurried
+from tidings.storage.planner import PLANNER_SETTINGS, PlansAnew
 from tidings.storage.statements import Statement
 
 log = structlog.get_logger()
@@ -25,7 +26,6 @@ Row = asyncpg.Record
 # what a cluster reports as internal.
 _TRANSIENT_CLASSES = ("08", "25P03", "25P04", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
-REPLAN_SECONDS = 5.0
 TRANSACTION_SECONDS = 20
 """The longest a transaction of the kernel may take: none needs a second, but a frozen worker's would last for ever."""
 
@@ -50,20 +50,9 @@ def assert_no_transaction() -> None:
         raise AssertionError("a provider was about to be called inside a transaction")
 
 
-class _Connection(asyncpg.Connection):
-    _planned_at: float | None = None  # never a number to begin with: the monotonic clock of a young machine is near 0
-
+class _Connection(PlansAnew):
     def get_reset_query(self) -> str:
         return ""  # nothing here changes session state, and the reset is a round trip for each use
-
-    async def forget_old_plans(self) -> None:
-        """Before each use: a plan made when a table was small reads a whole shard once it is large."""
-        now = time.monotonic()
-        if self._planned_at is None:
-            self._planned_at = now  # a new connection has no plans
-        elif now - self._planned_at >= REPLAN_SECONDS:
-            await self.execute("discard plans")
-            self._planned_at = now
 
 
 class Tx:
@@ -207,15 +196,7 @@ SESSION_SETTINGS = {
     "timezone": "UTC",
     # A process frozen inside a transaction would keep its rows locked, and every claim would skip them, until it wakes.
     "idle_in_transaction_session_timeout": "10s",
-    # Every kernel statement joins a small batch to rows by their key. A plan made while the tables were empty would
-    # read them whole, and a prepared statement keeps its plan while they grow; with these there is one plan to find.
-    # Naming the batch a second time (`id = any(…)`) was tried and cost three times as much as the join; only mark_items
-    # does, where many items have one owner.
-    "enable_seqscan": "off",
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "random_page_cost": "1.1",
-    "jit": "off",
+    **PLANNER_SETTINGS,
     # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
     "citus.override_table_visibility": "off",
 }

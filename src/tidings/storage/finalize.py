@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import Fence, ItemId, ItemStatus, OwnerId
+from tidings.domain.flow.item import Fence, ItemId, ItemStatus, Reserved
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -41,15 +41,6 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     error: str
     started_at: datetime
     ended_at: datetime
-
-
-class Lost(msgspec.Struct, frozen=True):
-    """An open item whose mark was found after its worker was gone, or that is still in doubt."""
-
-    id: ItemId
-    owner: OwnerId
-    fence: Fence
-    attempt: int
 
 
 async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> int:
@@ -96,23 +87,30 @@ async def insert_attempts(tx: Tx, *, shard: Shard, attempts: Sequence[FailedAtte
     )
 
 
-async def doubt_items(tx: Tx, *, shard: Shard, items: Sequence[Lost]) -> set[UUID]:
-    """Put items in doubt whose mark a crash left behind."""
-    rows = await tx.fetch(_SQL["doubt_items"], shard=shard, **_columns(items))
+async def doubt_items(tx: Tx, *, shard: Shard, items: Sequence[Reserved], fences: Sequence[Fence]) -> set[UUID]:
+    """Put items in doubt whose mark a crash left behind; each under its owner's lease."""
+    rows = await tx.fetch(_SQL["doubt_items"], shard=shard, **_columns(items, fences))
     return {row["id"] for row in rows}
 
 
 async def schedule_doubtful_items(
-    tx: Tx, *, shard: Shard, items: Sequence[Lost], retry_at: Sequence[datetime | None]
+    tx: Tx,
+    *,
+    shard: Shard,
+    items: Sequence[Reserved],
+    fences: Sequence[Fence],
+    retry_at: Sequence[datetime | None],
 ) -> None:
-    """Set when items in doubt are looked at again."""
-    columns = {name: values for name, values in _columns(items).items() if name != "attempt_numbers"}
+    """Set when items in doubt are looked at again; None leaves them to a fact or a person."""
+    columns = {name: values for name, values in _columns(items, fences).items() if name != "attempt_numbers"}
     await tx.fetch(_SQL["schedule_doubtful_items"], shard=shard, retry_at=retry_at, **columns)
 
 
-async def clear_doubtful_items(tx: Tx, *, shard: Shard, items: Sequence[Lost]) -> set[UUID]:
+async def clear_doubtful_items(
+    tx: Tx, *, shard: Shard, items: Sequence[Reserved], fences: Sequence[Fence]
+) -> set[UUID]:
     """End doubt by evidence that nothing arrived."""
-    rows = await tx.fetch(_SQL["clear_doubtful_items"], shard=shard, **_columns(items))
+    rows = await tx.fetch(_SQL["clear_doubtful_items"], shard=shard, **_columns(items, fences))
     return {row["id"] for row in rows}
 
 
@@ -121,10 +119,10 @@ async def pause_provider(tx: Tx, *, provider: str, paused_until: datetime, reaso
     await tx.fetch(_SQL["pause_provider"], provider=provider, paused_until=paused_until, reason=reason)
 
 
-def _columns(items: Sequence[Lost]) -> dict[str, object]:
+def _columns(items: Sequence[Reserved], fences: Sequence[Fence]) -> dict[str, object]:
     return {
         "ids": [item.id for item in items],
         "owners": [item.owner for item in items],
-        "fences": [item.fence for item in items],
-        "attempt_numbers": [item.attempt for item in items],
+        "fences": fences,
+        "attempt_numbers": [item.marked_attempt for item in items],
     }

@@ -40,7 +40,7 @@ class ShownRun:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditRecord:
     """One line of history."""
 
     event: str
@@ -86,10 +86,10 @@ async def list_attempts(tx: Tx, *, shard: Shard, item_id: UUID) -> list[Attempt]
     """What went wrong with one item, in order."""
 
 
-async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[AuditEntry]:
+async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[AuditRecord]:
     """What was done to one thing, in order."""
     rows = await tx.fetch(_SQL["list_audit"], shard=shard, subject_id=subject_id)
-    return [AuditEntry(row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
+    return [AuditRecord(row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
 
 
 async def count_queue(tx: Tx, *, shard: Shard, now: datetime) -> Mapping[Lane, LaneLoad]:

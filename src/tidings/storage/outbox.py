@@ -7,46 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import Fence, ItemId, ItemStatus, Marked, Payload, Planned, Reserved
-from tidings.domain.flow.lateness import Appointment
+from tidings.domain.flow.item import ItemId, ItemStatus, Marked, Payload, Planned
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
 _SQL = load("outbox")
-
-
-class Wanted(msgspec.Struct, frozen=True):
-    """An item to be marked for one more call; `again` repeats a call whose fate is unknown."""
-
-    item: Reserved
-    fence: Fence
-    payload: Payload
-    again: bool = False
-    appointment: Appointment | None = None  # when it was to leave, if it may not be late
-
-    @property
-    def may_be_skipped(self) -> bool:
-        """Whether somebody may refuse it, or it may become too late."""
-        return self.item.contact_id is not None or self.appointment is not None
-
-    def lateness(self, now: datetime) -> str | None:
-        """Why it is too late to be sent, if so; what may have arrived already is not judged."""
-        return self.appointment.lateness(now) if self.appointment and not self.again else None
-
-    @property
-    def attempt(self) -> int:
-        """The number of the mark to be made."""
-        return self.item.marked_attempt + 1
-
-
-class Unstarted(msgspec.Struct, frozen=True):
-    """A marked item whose call never began; `doubtful` if an earlier call had left it in doubt."""
-
-    item: Marked
-    doubtful: bool
 
 
 async def reserve_items(
@@ -89,33 +56,33 @@ async def reread_reserved(tx: Tx, *, shard: Shard, items: Sequence[Planned]) -> 
     return {row["id"]: row["marked"] for row in rows}
 
 
-async def mark_items(tx: Tx, *, shard: Shard, wanted: Sequence[Wanted], now: datetime) -> Mapping[UUID, Payload]:
-    """Mark what may be called; give the frozen payload of each item that was marked."""
+async def mark_items(tx: Tx, *, shard: Shard, outgoing: Sequence[Outgoing], now: datetime) -> Mapping[UUID, Payload]:
+    """Mark what may be called; return the frozen payload of each item that was marked."""
     rows = await tx.fetch(
         _SQL["mark_items"],
         shard=shard,
-        ids=[one.item.id for one in wanted],
-        owners=[one.item.owner for one in wanted],
-        fences=[one.fence for one in wanted],
-        attempt_numbers=[one.attempt for one in wanted],
-        attempts=[one.item.attempts + 1 for one in wanted],
-        payloads=[one.payload for one in wanted],
-        again=[one.again for one in wanted],
+        ids=[one.item.id for one in outgoing],
+        owners=[one.item.owner for one in outgoing],
+        fences=[one.fence for one in outgoing],
+        attempt_numbers=[one.attempt for one in outgoing],
+        attempts=[one.item.attempts + 1 for one in outgoing],
+        payloads=[one.payload for one in outgoing],
+        again=[one.item.in_doubt for one in outgoing],
         now=now,
     )
     return {row["id"]: row["payload"] for row in rows}
 
 
-async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[Unstarted], now: datetime) -> set[UUID]:
-    """Take back the marks of calls that never started."""
+async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[tuple[Marked, Outgoing]], now: datetime) -> set[UUID]:
+    """Take back the marks of calls that never started; what an earlier call had left in doubt stays so."""
     rows = await tx.fetch(
         _SQL["unmark_items"],
         shard=shard,
-        ids=[one.item.id for one in items],
-        owners=[one.item.owner for one in items],
-        fences=[one.item.fence for one in items],
-        attempt_numbers=[one.item.attempt for one in items],
-        doubtful=[one.doubtful for one in items],
+        ids=[item.id for item, _ in items],
+        owners=[item.owner for item, _ in items],
+        fences=[item.fence for item, _ in items],
+        attempt_numbers=[item.attempt for item, _ in items],
+        doubtful=[outgoing.item.in_doubt for _, outgoing in items],
         now=now,
     )
     return {row["id"] for row in rows}

@@ -1,6 +1,6 @@
 """Providers that all workers leave alone, and for how long.
 
-Reached from kernel/calls/limits.py and kernel/calls/outages.py.
+Reached from kernel/gate/rests.py and kernel/gate/outages.py.
 """
 
 from collections.abc import Mapping, Sequence

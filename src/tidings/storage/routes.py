@@ -1,6 +1,6 @@
 """Which provider serves a channel.
 
-Reached from kernel/calls/readiness.py, which remembers them, and from who lists them.
+Reached from kernel/readiness.py, which remembers them, and from who lists them.
 """
 
 from collections.abc import Mapping

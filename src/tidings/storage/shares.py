@@ -1,6 +1,6 @@
 """What each worker holds of the providers whose limit all share.
 
-Reached from kernel/calls/shares.py and who lists them.
+Reached from kernel/process/shares.py and who lists them.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from uuid import UUID
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience import Audience
-from tidings.domain.simulation import Outgoing, Walk
+from tidings.domain.simulation import SimulatedItem, Walk
 from tidings.storage.contact_parts import for_filter
 from tidings.storage.database import Row, Tx
 from tidings.storage.rows import reader_of
@@ -34,7 +34,7 @@ async def sample_audience(
 
 
 @_SQL.statement
-async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[Outgoing]:
+async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[SimulatedItem]:
     """Items after an id."""
 
 

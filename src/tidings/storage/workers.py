@@ -1,4 +1,4 @@
-"""The workers that live, and what each can call. Reached from kernel/calls/presence.py and from who lists them."""
+"""The workers that live, and what each can call. Reached from kernel/presence.py and from who lists them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

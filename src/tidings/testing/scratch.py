@@ -104,7 +104,7 @@ class Scratch:
     async def _due(self) -> list[tuple[datetime, Shard, Lane]]:
         kernel = self.engine.kernel
         # A jump may pass the time at which it would have looked from the beginning by itself.
-        kernel.horizon.forget()
+        kernel.claim_floor.forget()
         shards = {shard: await self.engine.next_due(shard) for shard in kernel.every_shard()}
         return [(due_at, shard, lane) for shard, lanes in shards.items() for lane, due_at in lanes.items()]
 

@@ -12,8 +12,8 @@ import structlog
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.engine import Engine
-from tidings.kernel.calls.presence import Presence
 from tidings.kernel.flow.claim import give_back
+from tidings.kernel.presence import Presence
 from tidings.kernel.wake import listen
 from tidings.worker.agenda import Agenda, Place
 

@@ -49,13 +49,13 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Never:
+class Neither:
     """It does not hold."""
 
     condition: "Condition"
 
 
-Condition = Compare | Every | Either | Never
+Condition = Compare | Every | Either | Neither
 
 
 class _Absent:
@@ -75,7 +75,7 @@ def holds(condition: Condition, context: Mapping[str, object]) -> bool:
             return all(holds(one, context) for one in conditions)
         case Either(conditions):
             return any(holds(one, context) for one in conditions)
-        case Never(negated):
+        case Neither(negated):
             return not holds(negated, context)
         case _:
             assert_never(condition)

@@ -1,4 +1,4 @@
-"""Which provider serves a channel, and why work waits although it is due. Pure; kernel/calls/readiness.py reads the
+"""Which provider serves a channel, and why work waits although it is due. Pure; kernel/readiness.py reads the
 facts.
 
 Whether a channel is ready is configuration, never liveness: a route to a provider's name. Whether its work is done

@@ -41,7 +41,7 @@ RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
 
 
 @dataclass(frozen=True, slots=True)
-class Rests:
+class RestLengths:
     """How long a provider that cannot be used is left alone: twice as long each time, up to the longest."""
 
     shortest: timedelta
@@ -52,8 +52,8 @@ class Rests:
         return min(self.shortest * 2.0 ** min(times - 1, 30), self.longest)
 
 
-UNREACHED = Rests(timedelta(seconds=1), timedelta(minutes=1))
-REFUSED = Rests(timedelta(minutes=1), timedelta(minutes=2))
+UNREACHED = RestLengths(timedelta(seconds=1), timedelta(minutes=1))
+REFUSED = RestLengths(timedelta(minutes=1), timedelta(minutes=2))
 """Somebody has to change a setting first; knocking every few seconds would only get us locked out."""
 
 
@@ -102,7 +102,7 @@ def tried_in_vain(attempts: int) -> str:
     return f"gave up after {attempts} attempts: " if attempts > 1 else ""
 
 
-def rests_for(outcome: Unavailable) -> Rests:
+def rests_for(outcome: Unavailable) -> RestLengths:
     """How a provider rests that could not be used."""
     return REFUSED if outcome.is_refused else UNREACHED
 

@@ -130,7 +130,7 @@ def named_contact(raw: Mapping[str, object]) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def introduce(person: EventPerson, contact: LoadedContact) -> EventPerson:
+def attach_contact(person: EventPerson, contact: LoadedContact) -> EventPerson:
     """The same person with the contact they are: its addresses stand in where the event gives none."""
     missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
     return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})

@@ -14,7 +14,7 @@ from tidings.domain.people.recipients import (
     PERSON_FIELDS,
     Audience,
     EventPerson,
-    introduce,
+    attach_contact,
     named_contact,
     problem_of_contact,
     read_person,
@@ -75,9 +75,9 @@ class Event:
         }
         return replace(self, people={**self.people, **known})
 
-    def introduce(self, contacts: Mapping[UUID, LoadedContact]) -> "Event":
+    def attach_contacts(self, contacts: Mapping[UUID, LoadedContact]) -> "Event":
         """The same event, whose people are known as the contacts they are."""
-        known = {who: introduce(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
+        known = {who: attach_contact(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
         return replace(self, people={**self.people, **known})
 
 

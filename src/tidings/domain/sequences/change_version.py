@@ -17,7 +17,7 @@ from tidings.domain.timing import parse_time
 from tidings.views.sequences import OffsetFrom
 
 
-class Line(msgspec.Struct, frozen=True):
+class VersionSteps(msgspec.Struct, frozen=True):
     """One version of a sequence: its steps in their order, and the graph they became."""
 
     steps: Mapping[str, SequenceStep]
@@ -53,7 +53,7 @@ def step_of(node: str) -> str:
     return node.removeprefix(WAIT)
 
 
-def move(position: Position, old: Line, new: Line, now: datetime) -> Moved | Left:
+def move(position: Position, old: VersionSteps, new: VersionSteps, now: datetime) -> Moved | Left:
     """Decide about one enrollment."""
     if not position.frontier.ready or any(node not in new.graph.nodes for node in position.open_nodes):
         return Left()
@@ -70,7 +70,7 @@ def move(position: Position, old: Line, new: Line, now: datetime) -> Moved | Lef
     return Moved(_at(new.graph, Ready(wait, due_at), retries), wait, due_at)
 
 
-def _next(gone: SequenceStep, passed: Collection[str], new: Line) -> str | None:
+def _next(gone: SequenceStep, passed: Collection[str], new: VersionSteps) -> str | None:
     """The first step from the gone one's place on that was not passed before."""
     return next((id for id, step in new.steps.items() if step.step_order >= gone.step_order and id not in passed), None)
 
@@ -80,7 +80,7 @@ def _at(graph: Graph, ready: Ready, retries: int) -> Frontier:
     return Frontier((ready,), frozenset(range(graph.order[ready.node])), frozenset(), retries)
 
 
-def _due_at(position: Position, new: Line, wait: str, now: datetime) -> datetime:
+def _due_at(position: Position, new: VersionSteps, wait: str, now: datetime) -> datetime:
     """Its time anew; the plan is made now, so what is past is due now and not late."""
     node = new.graph.nodes[wait]
     if not isinstance(node, Delay) or node.schedule is None:

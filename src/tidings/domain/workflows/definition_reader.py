@@ -12,7 +12,7 @@ from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, C
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
-from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Never, Op
+from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Neither, Op
 from tidings.domain.flow.graph import OnFailure
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
@@ -275,7 +275,7 @@ class Reader:
         if "not" in raw:
             self.known_fields(raw, ("not",), place)
             negated = self.condition(raw["not"], f"{place}.not", depth + 1)
-            return Never(negated) if negated else None
+            return Neither(negated) if negated else None
         for name, kind in (("all", Every), ("any", Either)):
             if name in raw:
                 self.known_fields(raw, (name,), place)

@@ -7,22 +7,20 @@ import structlog
 
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Outcome, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outgoing import TimeLimit
 from tidings.domain.flow.provider import MayStart, Provider
-from tidings.kernel.calls.call_timer import Patience, is_task_cancelled
-from tidings.kernel.calls.provider_queue import Limit
-from tidings.storage.database import assert_no_transaction
+from tidings.kernel.calls.call_timer import CallTimer, is_task_cancelled
 
 log = structlog.get_logger()
 
 
-async def call_provider(provider: Provider, item: Marked, may_start: MayStart, patience: Patience) -> Outcome:
+async def call_provider(provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer) -> Outcome:
     """Make one call within its deadline; whatever is not a clear answer is Unknown."""
-    assert_no_transaction()
     try:
-        with patience:
+        with timer:
             outcome = await provider.send(item, may_start)
     except TimeoutError:
-        return Unknown(f"no answer within {patience.seconds:g} s")
+        return Unknown(f"no answer within {timer.seconds:g} s")
     except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
         if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
             raise
@@ -35,13 +33,13 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, p
 
 
 async def call_in_time(
-    provider: Provider, item: Marked, may_start: MayStart, patience: Patience, limit: Limit | None, now: datetime
+    provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer, limit: TimeLimit | None, now: datetime
 ) -> tuple[Outcome, bool]:
     """Make one call; tell what came of it, and whether it was cut because its owner's time was over."""
     if limit is None:
-        return await call_provider(provider, item, may_start, patience), False
+        return await call_provider(provider, item, may_start, timer), False
     if limit.at <= now:
         return RetryLater(limit.reason, uses_attempt=False), False  # whoever claims its owner next ends it
-    patience.at_most((limit.at - now).total_seconds())
-    outcome = await call_provider(provider, item, may_start, patience)
-    return (Unknown(limit.reason), True) if patience.is_cut else (outcome, False)
+    timer.at_most((limit.at - now).total_seconds())
+    outcome = await call_provider(provider, item, may_start, timer)
+    return (Unknown(limit.reason), True) if timer.is_cut else (outcome, False)

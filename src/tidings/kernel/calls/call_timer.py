@@ -15,13 +15,13 @@ def is_task_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-class Patience:
+class CallTimer:
     """Entered for each call of the task that made it: TimeoutError for one that is not over within `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("patience is a task's: make it inside one")
+            raise RuntimeError("timer is a task's: make it inside one")
         self.seconds = seconds
         self.is_cut = False  # whether the last call was over its own, shorter time
         self._shorter: float | None = None

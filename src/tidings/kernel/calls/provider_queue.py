@@ -2,40 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime
-
-import msgspec
 
 from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outgoing import Outgoing
+from tidings.domain.flow.provider import Provider
 from tidings.domain.flow.queue import Lane
-from tidings.domain.flow.retry import RetryPolicy
-from tidings.kernel.kernel import Kernel
-from tidings.storage.outbox import Wanted
+from tidings.kernel.calls.slots import Slots
+
+Ready = tuple[Marked, Outgoing]
+"""An item whose mark is committed and whose call has not begun."""
 
 
-class Limit(msgspec.Struct, frozen=True):
-    """When a call is cut, however long its provider would have waited, and what is said of it then."""
-
-    at: datetime
-    reason: str
-
-
-class Parcel(msgspec.Struct, frozen=True):
-    """An item to be called for, the policy should that fail, and the time it has, if that is limited."""
-
-    wanted: Wanted
-    retry: RetryPolicy
-    limit: Limit | None = None
-
-
-class Line:
+class ProviderQueue:
     """What is marked and not yet called, how many call, and the room that was taken."""
 
-    def __init__(self, kernel: Kernel, name: str, lane: Lane) -> None:
-        self.name, self.lane = name, lane
-        self.provider, self.slots = kernel.providers[name], kernel.slots[name]
-        self.call_deadline = self.provider.call_deadline
-        self.ready: deque[tuple[Marked, Parcel]] = deque()
+    def __init__(self, name: str, provider: Provider, slots: Slots, lane: Lane) -> None:
+        self.name, self.provider, self.slots, self.lane = name, provider, slots, lane
+        self.call_deadline = provider.call_deadline
+        self.ready: deque[Ready] = deque()
         self.callers = 0
         self.is_next_coming = False  # whether one more caller is about to begin
         self._promised = 0
@@ -51,7 +35,7 @@ class Line:
         return bool(self.ready) and self.callers < self.slots.limit(self.lane)
 
     def promise(self, wanted: int = 1) -> int:
-        """Take room for calls that are about to be marked, if there is any; give for how many."""
+        """Take room for calls that are about to be marked, if there is any; return for how many."""
         promised = self.slots.promise(self.lane, wanted)
         self._promised += promised
         return promised
@@ -62,7 +46,7 @@ class Line:
             self._promised -= 1
             self.slots.redeem(self.lane)
 
-    def take_out(self, is_meant: Callable[[Marked], bool]) -> list[tuple[Marked, Parcel]]:
+    def take_out(self, is_meant: Callable[[Marked], bool]) -> list[Ready]:
         """Call for some of what is ready no more, and give their room back."""
         ready = list(self.ready)
         taken = [one for one in ready if is_meant(one[0])]

@@ -5,17 +5,13 @@ How many slots this process has is fixed, or else changed on a beat by shares.py
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import assert_never
 
-from msgspec.structs import replace
-
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.queue import Lane
-from tidings.storage.rests import StoredRest
 
 WINDOW_SECONDS = 0.1
 """A window is what will start within this time at the provider's current pace: twice the time between two commits."""
@@ -26,8 +22,6 @@ UNKNOWNS_BEFORE_REST = 5
 _IS_BULK = {lane: lane.is_bulk for lane in Lane}  # asked several times for each call, where a property is dear
 SHORTEST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
-FORGOTTEN_AFTER = timedelta(minutes=15)
-"""An outage that nobody has tried for so long says nothing about now: no worker ran, or nothing waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class Slots:
                     queue.popleft().answer(False)
 
     @property
-    def wish(self) -> int:
+    def wanted(self) -> int:
         """How many calls this process would have in the air if it could; nothing when it has been idle for a while."""
         return self.concurrency if self.is_short else min(self.concurrency, 2 * self._peak)
 
@@ -203,84 +197,3 @@ class _Turn:
     @property
     def has_slot(self) -> bool:
         return self.answered.done() and not self.answered.cancelled() and self.answered.result()
-
-
-class Pauses:
-    """The rests in force and the outages not known to be over, as last read from the database or seen here."""
-
-    STALE_AFTER = timedelta(seconds=1)
-
-    def __init__(self) -> None:
-        self._rests: dict[str, StoredRest] = {}
-        self._untold: dict[str, StoredRest] = {}  # outages that this process has met, and others do not know of yet
-        self._answered: dict[str, datetime] = {}  # provider → when the last call began that was answered here
-        self._read_at: datetime | None = None
-
-    @property
-    def has_outages(self) -> bool:
-        """Whether any provider cannot be used."""
-        return any(rest.since for rest in self._rests.values())
-
-    def is_stale(self, now: datetime) -> bool:
-        """Whether it is time to read them again; in an outage always, or what was woken at its end would sleep on."""
-        if self._read_at is None or self.has_outages:
-            return self._read_at != now
-        return now - self._read_at >= self.STALE_AFTER
-
-    def update(self, rests: Mapping[str, StoredRest], now: datetime) -> None:
-        """Take over what was read; what was met here since counts too, but not for ever if nobody could be told."""
-        self._untold = {name: rest for name, rest in self._untold.items() if rest.until > now}
-        self._rests, self._read_at = {**rests, **self._untold}, now
-
-    def extend(self, rests: Mapping[str, Rest]) -> None:
-        """Add rests that this process has just asked for; the later end of two wins."""
-        for name, rest in rests.items():
-            known = self._rests.get(name)
-            if known is None:
-                self._rests[name] = StoredRest(name, rest.until, rest.reason)
-            elif known.until < rest.until:
-                self._rests[name] = replace(known, until=rest.until, reason=rest.reason)
-
-    def until(self, provider: str, now: datetime) -> datetime | None:
-        """When the provider may be called again, if not now."""
-        rest = self._rests.get(provider)
-        return rest.until if rest and rest.until > now else None
-
-    def outage(self, provider: str) -> StoredRest | None:
-        """What is known of a provider that cannot be used, as far as anybody knows."""
-        rest = self._rests.get(provider)
-        return rest if rest and rest.since else None
-
-    def begin_outage(
-        self, provider: str, reason: str, started_at: datetime, ended_at: datetime, rest: timedelta
-    ) -> bool:
-        """Leave a provider alone at once; False when the call was under way already as its last rest began."""
-        known = self.outage(provider)
-        if known and known.rested_at and started_at <= known.rested_at:
-            return False
-        is_same = known and known.rested_at and ended_at - known.rested_at <= FORGOTTEN_AFTER
-        since = known.since if known and is_same else ended_at
-        untold = StoredRest(provider, ended_at + rest, reason, since, rested_at=ended_at)
-        self._rests[provider] = self._untold[provider] = untold
-        return True
-
-    def told(self, provider: str) -> None:
-        """Everybody knows by now what was met here."""
-        self._untold.pop(provider, None)
-
-    def answered(self, provider: str, started_at: datetime) -> datetime | None:
-        """Note that a call was answered; if it began after the provider's last rest did, use the provider again."""
-        self._answered[provider] = started_at
-        return self.end_outage(provider) if self._rests else None
-
-    def end_outage(self, provider: str) -> datetime | None:
-        """Use a provider again if a call was answered here that began after its last rest did; return when it began.
-
-        Asked again for each outage that is read: it may have been answered here while others met the trouble.
-        """
-        known, started_at = self.outage(provider), self._answered.get(provider)
-        if known is None or known.rested_at is None or started_at is None or started_at <= known.rested_at:
-            return None
-        del self._rests[provider]
-        self.told(provider)
-        return started_at

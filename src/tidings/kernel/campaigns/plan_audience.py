@@ -18,8 +18,8 @@ from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.kernel import crash_points
 from tidings.kernel.campaigns import contact_chunks, retry_chunks
-from tidings.kernel.flow.job_history import Change, entry_of
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
 from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, Part

@@ -18,7 +18,7 @@ from tidings.domain.flow.queue import Claimed, Stop
 from tidings.kernel import crash_points
 from tidings.kernel.campaigns.plan_audience import deploy_some
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.manage.resolve import pass_on_stop
 from tidings.storage import deploy, load, release
 from tidings.storage.database import Tx
@@ -91,13 +91,13 @@ async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun,
         log.warning("lease_lost", owner=str(run.id), fence=move.lease.fence)
 
 
-def _changes(kernel: Kernel, run: LoadedRun, move: MovedRun, now: datetime) -> list[Deed]:
+def _changes(kernel: Kernel, run: LoadedRun, move: MovedRun, now: datetime) -> list[AuditEntry]:
     """What its history tells: a run that was over before anybody looked has been running all the same."""
     path = [move.status]
     if run.status is RunStatus.QUEUED and move.status not in OPEN_RUNS:
         path = [RunStatus.RUNNING, move.status]
     entries = sorted(kernel.new_id(bucket_of_id(run.id), now) for _ in path)  # read in this order, at the same time
     return [
-        Deed("run", run.id, status, {"from": before, "planned": move.planned}, entry)
+        AuditEntry("run", run.id, status, {"from": before, "planned": move.planned}, entry)
         for before, status, entry in zip([run.status, *path], path, entries, strict=False)
     ]

@@ -1,4 +1,4 @@
-"""The short rows of attempts that did not succeed. Reached from mark.py; finalize.py makes facts of the same calls."""
+"""The short rows of attempts that failed. Reached from commit.py; finalize.py makes facts of the same calls."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -6,15 +6,15 @@ from typing import assert_never
 from tidings.domain.flow.item import Delivered
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.storable import storable
-from tidings.kernel.flow.finalize import Landed
+from tidings.kernel.flow.deliver import Answered
 from tidings.storage.finalize import FailedAttempt
 
 
-def failed_attempts(landed: Sequence[Landed]) -> list[FailedAttempt]:
+def failed_attempts(answered: Sequence[Answered]) -> list[FailedAttempt]:
     """The short rows of the attempts that did not succeed; what could not begin was none."""
     return [
         _failed_attempt(one.delivered, said)
-        for one in landed
+        for one in answered
         if not isinstance(said := one.delivered.outcome, Accepted | Unavailable)
     ]
 

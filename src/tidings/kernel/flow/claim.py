@@ -10,7 +10,6 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.planner import correct_statistics
 from tidings.storage import claim
 from tidings.storage.database import TransientFailure
 
@@ -23,7 +22,7 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     now = await kernel.clock.now()
     # A random part of a second makes the expiry the name of this very claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
-    since = kernel.horizon.to_claim((shard, lane), now)
+    since = kernel.claim_floor.to_claim((shard, lane), now)
     noted = kernel.elsewhere.notes(now)
     try:
         async with kernel.db.autocommit() as tx:
@@ -36,12 +35,12 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
         )
         claimed = claim.Claim(leases, reached=None)
     if claimed.suspect_due_at:
-        kernel.horizon.suspected((shard, lane), claimed.suspect_due_at, now)
+        kernel.claim_floor.suspected((shard, lane), claimed.suspect_due_at, now)
     elif claimed.reached:
-        kernel.horizon.took((shard, lane), claimed.reached, now)
+        kernel.claim_floor.took((shard, lane), claimed.reached, now)
     crash_points.reach("after_claim")
     if len(claimed.leases) == limit:
-        await correct_statistics(kernel, shard, lane)
+        await kernel.statistics.correct(shard, lane)
     return claimed.leases
 
 
@@ -57,8 +56,8 @@ async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], wai
 async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:
     """When each lane of a shard has work next; lanes without any are left out."""
     now = await kernel.clock.now()
-    since = {lane: kernel.horizon.to_look((shard, lane), now) for lane in Lane}
+    since = {lane: kernel.claim_floor.to_look((shard, lane), now) for lane in Lane}
     due = await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard, since=since), alone=True)
     for lane, due_at in due.items():
-        kernel.horizon.found((shard, lane), due_at)
+        kernel.claim_floor.found((shard, lane), due_at)
     return due

@@ -4,9 +4,10 @@ Reached from executions.py and jobs.py before deliver.py; what may be called aga
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import assert_never
 from uuid import UUID
 
@@ -14,19 +15,19 @@ import structlog
 
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Reserved
+from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Fence, ItemStatus, Reserved
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import tried_in_vain
 from tidings.domain.storable import storable
-from tidings.kernel.calls.call_timer import is_task_cancelled
-from tidings.kernel.calls.limits import others_may_call_at
-from tidings.kernel.calls.readiness import know_others
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.calls.look_up import look_up
+from tidings.kernel.flow.held import Held
+from tidings.kernel.gate.rests import others_may_call_at
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_others
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
-from tidings.storage.finalize import Fact, FailedAttempt, Lost
+from tidings.storage.finalize import Fact, FailedAttempt
 
 log = structlog.get_logger()
 
@@ -36,54 +37,56 @@ ASK_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    hand: Hand
+class _InDoubt:
+    held: Held
     id: UUID
 
     @property
     def item(self) -> Reserved:
-        return self.hand.open[self.id]
+        return self.held.open[self.id]
 
     @property
     def is_overdue_call(self) -> bool:
         """Whether it is a function's, and its owner has no time for another call."""
-        return self.item.channel is Channel.FUNCTION and self.hand.overdue is not None
+        return self.item.channel is Channel.FUNCTION and self.held.overdue is not None
 
     @property
     def cause(self) -> str:
         """Why it failed although nobody knows whether it arrived."""
-        error = self.hand.states[self.id].error or "no answer"
-        return self.hand.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
+        error = self.held.states[self.id].error or "no answer"
+        return self.held.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
 
     @property
-    def lost(self) -> Lost:
-        return Lost(self.item.id, self.item.owner, self.hand.lease.fence, self.item.marked_attempt)
+    def fence(self) -> Fence:
+        return self.held.lease.fence
 
 
-async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> set[UUID]:
+async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime) -> set[UUID]:
     """Put orphaned marks in doubt, then do about each item in doubt what may be done.
 
     Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
     again and need no mention.
     """
-    held = [_Held(hand, item.id) for hand in hands for item in hand.open.values() if item.marked_at or item.in_doubt]
-    if not held:
+    doubtful = [
+        _InDoubt(one, item.id) for one in owners for item in one.open.values() if item.marked_at or item.in_doubt
+    ]
+    if not doubtful:
         return set()
-    orphaned = [one for one in held if one.item.marked_at]
+    orphaned = [one for one in doubtful if one.item.marked_at]
     changed = await _admit(kernel, shard, orphaned)
-    await know_others(kernel, {one.item.provider for one in held}, now)
-    held = [one for one in held if one not in changed]
+    await know_others(kernel, {one.item.provider for one in doubtful}, now)
+    doubtful = [one for one in doubtful if one not in changed]
     again: set[UUID] = set()
-    to_ask: dict[_Held, AskProvider] = {}
-    to_hold: list[_Held] = []
-    facts: dict[_Held, Fact] = {}
-    for one in _ours(kernel, lane, held, orphaned, now):
+    to_ask: dict[_InDoubt, AskProvider] = {}
+    to_hold: list[_InDoubt] = []
+    facts: dict[_InDoubt, Fact] = {}
+    for one in _ours(kernel, lane, doubtful, orphaned, now):
         # Whoever made a call that has no answer yet may still have one: that would be a fact, and ends the doubt.
         verdict = Hold() if one.is_overdue_call and one in orphaned else _judge(kernel, one, now)
         match verdict:
             case CallAgain():
                 again.add(one.item.id)
-                one.hand.doubt(one.item.id, now)  # due, not held: its owner must not walk on past it
+                one.held.doubt(one.item.id, now)  # due, not held: its owner must not walk on past it
             case AskProvider():
                 to_ask[one] = verdict
             case Hold():
@@ -100,20 +103,22 @@ async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[H
     return again
 
 
-def _ours(kernel: Kernel, lane: Lane, held: Sequence[_Held], orphaned: Sequence[_Held], now: datetime) -> list[_Held]:
+def _ours(
+    kernel: Kernel, lane: Lane, doubtful: Sequence[_InDoubt], orphaned: Sequence[_InDoubt], now: datetime
+) -> list[_InDoubt]:
     """What is to be judged now and by us. The rest waits for a worker that has the provider.
 
     The owner of such an item must not walk on past it before that worker has looked.
     """
-    due = [one for one in held if one.is_overdue_call or not (one.item.retry_at and one.item.retry_at > now)]
+    due = [one for one in doubtful if one.is_overdue_call or not (one.item.retry_at and one.item.retry_at > now)]
     for one in due:
         if one.item.provider not in kernel.providers and (one.item.retry_at or one in orphaned):
-            one.hand.doubt(one.id, now)
-            one.hand.postponed[one.id] = others_may_call_at(kernel, one.item.provider, lane, now)
+            one.held.doubt(one.id, now)
+            one.held.postponed[one.id] = others_may_call_at(kernel, one.item.provider, lane, now)
     return [one for one in due if one.item.provider in kernel.providers]
 
 
-async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> set[_Held]:
+async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt]) -> set[_InDoubt]:
     """A mark whose lease is gone: the call may have happened. Gives those whose mark is no longer as we read it.
 
     Their worker has taken it back or had its answer since: they are not in doubt, and their owner must not walk past.
@@ -126,43 +131,46 @@ async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_Held]) -> set
         if (at := one.item.marked_at)
     ]
 
+    items = [one.item for one in orphaned]
+
     async def write(tx: Tx) -> set[UUID]:
-        doubted = set(await finalize.doubt_items(tx, shard=shard, items=[one.lost for one in orphaned]))
+        doubted = set(await finalize.doubt_items(tx, shard=shard, items=items, fences=[one.fence for one in orphaned]))
         await finalize.insert_attempts(tx, shard=shard, attempts=[one for one in attempts if one.item_id in doubted])
         return doubted
 
     doubted = await kernel.db.persist(write)
     for one in (one for one in orphaned if one.id in doubted):
         log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
-        one.hand.orphan(one.id)
+        one.held.orphan(one.id)
     return {one for one in orphaned if one.id not in doubted}
 
 
-def _judge(kernel: Kernel, one: _Held, now: datetime) -> Verdict:
+def _judge(kernel: Kernel, one: _InDoubt, now: datetime) -> Verdict:
     item = one.item
     return judge(
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
         attempts_left=_attempts_left(one),
-        resends_left=item.marked_attempt < one.hand.retry_for(item).attempts,
+        resends_left=item.marked_attempt < one.held.retry_for(item).attempts,
         first_marked_at=item.first_marked_at or now,
         now=now,
         is_function=item.channel is Channel.FUNCTION,
     )
 
 
-def _attempts_left(one: _Held) -> bool:
-    return one.item.attempts < one.hand.retry_for(one.item).attempts and not one.is_overdue_call
+def _attempts_left(one: _InDoubt) -> bool:
+    return one.item.attempts < one.held.retry_for(one.item).attempts and not one.is_overdue_call
 
 
-async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], now: datetime) -> None:
-    if not held:
+async def _ask(kernel: Kernel, shard: Shard, doubtful: Mapping[_InDoubt, AskProvider], now: datetime) -> None:
+    if not doubtful:
         return
-    answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in held))
-    facts: dict[_Held, Fact] = {}
-    absent: list[_Held] = []
-    later: dict[_Held, datetime | None] = {}
-    for (one, verdict), evidence in zip(held.items(), answers, strict=True):
+    assert_no_transaction()
+    answers = await asyncio.gather(*(_look_up(kernel, one.item, now) for one in doubtful))
+    facts: dict[_InDoubt, Fact] = {}
+    absent: list[_InDoubt] = []
+    later: dict[_InDoubt, datetime | None] = {}
+    for (one, verdict), evidence in zip(doubtful.items(), answers, strict=True):
         match evidence:
             case Found(message_id):
                 facts[one] = _fact(one, SUCCESS_STATUS[one.item.channel], message_id=message_id)
@@ -185,30 +193,20 @@ async def _ask(kernel: Kernel, shard: Shard, held: Mapping[_Held, AskProvider], 
     await _schedule(kernel, shard, later)
 
 
-def _spent(one: _Held) -> Fact:
+def _spent(one: _InDoubt) -> Fact:
     """It is proven not to have arrived, and there is no attempt left."""
     return _fact(one, ItemStatus.FAILED, error=f"gave up after {one.item.attempts} attempts: none has arrived")
 
 
-async def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Evidence:
-    assert_no_transaction()
-    provider = kernel.providers[item.provider]
-    try:
-        async with asyncio.timeout(provider.call_deadline.total_seconds()):
-            return await provider.look_up(Doubtful(item.recipient, item.key, item.first_marked_at or now))
-    except TimeoutError:
-        return CannotTell("no answer in time")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider must not take the batch with it
-        if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
-            raise
-        log.exception("look_up_raised", item=str(item.id), provider=provider.name)
-        return CannotTell(f"{type(error).__name__}: {error}")
+def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Awaitable[Evidence]:
+    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now)
+    return look_up(kernel.providers[item.provider], item.id, doubtful)
 
 
-def _fact(one: _Held, status: ItemStatus, *, message_id: str | None = None, error: str | None = None) -> Fact:
+def _fact(one: _InDoubt, status: ItemStatus, *, message_id: str | None = None, error: str | None = None) -> Fact:
     return Fact(
         one.item.id,
-        one.hand.lease.fence,
+        one.fence,
         one.item.marked_attempt,
         status,
         message_id=storable(message_id),
@@ -216,31 +214,37 @@ def _fact(one: _Held, status: ItemStatus, *, message_id: str | None = None, erro
     )
 
 
-async def _record(kernel: Kernel, shard: Shard, facts: Mapping[_Held, Fact], now: datetime) -> None:
+async def _record(kernel: Kernel, shard: Shard, facts: Mapping[_InDoubt, Fact], now: datetime) -> None:
     if not facts:
         return
     await kernel.db.persist(
         lambda tx: finalize.finalize_items(tx, shard=shard, facts=list(facts.values()), now=now), alone=True
     )
     for one, fact in facts.items():
-        one.hand.learn(fact)
+        one.held.learn(fact)
 
 
-async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_Held]) -> None:
+async def _clear(kernel: Kernel, shard: Shard, absent: Sequence[_InDoubt]) -> None:
     if not absent:
         return
-    items = [one.lost for one in absent]
-    await kernel.db.persist(lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items), alone=True)
+    items, fences = [one.item for one in absent], [one.fence for one in absent]
+    await kernel.db.persist(
+        lambda tx: finalize.clear_doubtful_items(tx, shard=shard, items=items, fences=fences), alone=True
+    )
     for one in absent:
-        one.hand.clear(one.item.id)
+        one.held.clear(one.item.id)
 
 
-async def _schedule(kernel: Kernel, shard: Shard, later: Mapping[_Held, datetime | None]) -> None:
+async def _schedule(kernel: Kernel, shard: Shard, later: Mapping[_InDoubt, datetime | None]) -> None:
     if not later:
         return
-    items, times = [one.lost for one in later], list(later.values())
-    await kernel.db.persist(
-        lambda tx: finalize.schedule_doubtful_items(tx, shard=shard, items=items, retry_at=times), alone=True
+    schedule = partial(
+        finalize.schedule_doubtful_items,
+        shard=shard,
+        items=[one.item for one in later],
+        fences=[one.fence for one in later],
+        retry_at=list(later.values()),
     )
+    await kernel.db.persist(schedule, alone=True)
     for one, at in later.items():
-        one.hand.doubt(one.item.id, at)
+        one.held.doubt(one.item.id, at)

@@ -1,6 +1,6 @@
 """Record what providers said: facts by their mark, whatever became of the lease.
 
-Reached from deliver.py inside the transaction that also marks the next window; release.py moves the owner afterwards.
+Reached from commit.py inside the transaction that also marks the next window; release.py moves the owner afterwards.
 Safe to repeat.
 """
 
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
-import msgspec
 import structlog
 
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, judge
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Delivered, ItemStatus, Marked, Reserved
+from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Marked
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind
 from tidings.domain.flow.queue import Lane
-from tidings.domain.flow.retry import Exhausted, RetryPolicy, TryAgain, after_refusal, tried_in_vain
+from tidings.domain.flow.retry import Exhausted, TryAgain, after_refusal, tried_in_vain
 from tidings.domain.storable import storable, storable_json
-from tidings.kernel.calls.outages import outlasted_outage
+from tidings.kernel.flow.deliver import Answered
+from tidings.kernel.gate.outages import outlasted_outage
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
 from tidings.storage.database import Tx
@@ -28,30 +28,20 @@ from tidings.storage.finalize import Fact, FailedAttempt
 log = structlog.get_logger()
 
 
-class Landed(msgspec.Struct, frozen=True):
-    """A finished call with what decides its consequences."""
-
-    delivered: Delivered
-    item: Reserved
-    retry: RetryPolicy
-    lane: Lane
-    is_last: bool = False  # there is no time for another, whatever attempts are left
-
-
-def fact_of(kernel: Kernel, landed: Landed) -> Fact:
+def fact_of(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:
     """Turn an outcome into what is stored."""
-    item, outcome = landed.delivered.item, landed.delivered.outcome
+    item, outcome = answered.delivered.item, answered.delivered.outcome
     match outcome:
         case Accepted():
             return _success(item, outcome)
         case Rejected(reason):
-            return _after_rejection(kernel, landed, reason)
+            return _after_rejection(kernel, answered, reason)
         case RetryLater():
-            return _after_refusal(kernel, landed, outcome)
+            return _after_refusal(kernel, answered, outcome)
         case Unavailable(reason):
-            return _after_outage(kernel, landed, reason)
+            return _after_outage(kernel, answered, lane, reason)
         case Unknown(reason):
-            return _after_unknown(kernel, landed, reason)
+            return _after_unknown(kernel, answered, reason)
         case _:
             assert_never(outcome)
 
@@ -79,22 +69,22 @@ def _failed(item: Marked, reason: str) -> Fact:
     return _fact(item, ItemStatus.FAILED, error=reason)
 
 
-def _after_rejection(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+def _after_rejection(kernel: Kernel, answered: Answered, reason: str) -> Fact:
     """A refusal for good is the end, unless an earlier call may have arrived and only this one was refused."""
-    item = landed.delivered.item
-    if landed.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
+    item = answered.delivered.item
+    if answered.outgoing.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
         return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
     log.warning("permanent_failure", **item.line)
     return _failed(item, reason)
 
 
-def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
-    item, now = landed.delivered.item, landed.delivered.ended_at
+def _after_refusal(kernel: Kernel, answered: Answered, outcome: RetryLater) -> Fact:
+    item, now = answered.delivered.item, answered.delivered.ended_at
     decision = after_refusal(
-        landed.retry,
+        answered.outgoing.retry,
         outcome,
         attempts=item.attempts,
-        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        first_marked_at=answered.outgoing.item.first_marked_at or answered.delivered.started_at,
         now=now,
         spread=kernel.spread(),
     )
@@ -105,41 +95,43 @@ def _after_refusal(kernel: Kernel, landed: Landed, outcome: RetryLater) -> Fact:
         case Exhausted(reason):
             log.warning("retries_exhausted", **item.line)
             # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
-            return (
-                _after_unknown(kernel, landed, reason, spent=reason) if landed.item.in_doubt else _failed(item, reason)
-            )
+            if answered.outgoing.item.in_doubt:
+                return _after_unknown(kernel, answered, reason, spent=reason)
+            return _failed(item, reason)
         case _:
             assert_never(decision)
 
 
-def _after_outage(kernel: Kernel, landed: Landed, reason: str) -> Fact:
+def _after_outage(kernel: Kernel, answered: Answered, lane: Lane, reason: str) -> Fact:
     """What could not begin says nothing about the item: it is as before its mark, unless it has waited too long."""
-    item, now = landed.delivered.item, landed.delivered.ended_at
-    if given_up := outlasted_outage(kernel, landed.item, landed.lane, landed.retry, reason, now):
+    item, now = answered.delivered.item, answered.delivered.ended_at
+    if given_up := outlasted_outage(kernel, answered.outgoing.item, lane, answered.outgoing.retry, reason, now):
         log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
-        return _after_unknown(kernel, landed, given_up) if landed.item.in_doubt else _failed(item, given_up)
+        return (
+            _after_unknown(kernel, answered, given_up) if answered.outgoing.item.in_doubt else _failed(item, given_up)
+        )
     # A doubtful item without a time would be held for a person.
-    retry_at = landed.item.retry_at or (now if landed.item.in_doubt else None)
+    retry_at = answered.outgoing.item.retry_at or (now if answered.outgoing.item.in_doubt else None)
     return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
 
 
-def _after_unknown(kernel: Kernel, landed: Landed, reason: str, spent: str | None = None) -> Fact:
-    item, now = landed.delivered.item, landed.delivered.ended_at
+def _after_unknown(kernel: Kernel, answered: Answered, reason: str, spent: str | None = None) -> Fact:
+    item, now = answered.delivered.item, answered.delivered.ended_at
     verdict = judge(
         kernel.providers[item.provider].provider_class,
         kernel.limits.doubt_policy,
-        attempts_left=item.attempts < landed.retry.attempts and not landed.is_last,
-        resends_left=item.attempt < landed.retry.attempts and not landed.is_last,
-        first_marked_at=landed.item.first_marked_at or landed.delivered.started_at,
+        attempts_left=item.attempts < answered.outgoing.retry.attempts and not answered.is_last,
+        resends_left=item.attempt < answered.outgoing.retry.attempts and not answered.is_last,
+        first_marked_at=answered.outgoing.item.first_marked_at or answered.delivered.started_at,
         now=now,
         is_function=item.channel is Channel.FUNCTION,
     )
     match verdict:
         case Spent():
             log.warning("retries_exhausted", **item.line)
-            return _failed(item, spent or (reason if landed.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
+            return _failed(item, spent or (reason if answered.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
         case CallAgain():
-            retry_at: datetime | None = now + landed.retry.wait_after(item.attempts, kernel.spread())
+            retry_at: datetime | None = now + answered.outgoing.retry.wait_after(item.attempts, kernel.spread())
         case AskProvider(settle):
             retry_at = now + settle
         case GiveUp():

@@ -8,17 +8,15 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.flow.execution import ItemState
-from tidings.domain.flow.item import ItemStatus, Payload, Reserved
-from tidings.domain.flow.lateness import Appointment
+from tidings.domain.flow.item import ItemStatus, Reserved
 from tidings.domain.flow.queue import Claimed
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.storage.finalize import Fact
 from tidings.storage.load import LoadedItem
-from tidings.storage.outbox import Wanted
 
 
 @dataclass(slots=True)
-class Hand:
+class Held:
     """What a worker holds of an execution or job while its lease lasts."""
 
     lease: Claimed
@@ -44,10 +42,6 @@ class Hand:
             if item.marked_at is None and (item.retry_at is None or item.retry_at <= now)
         ]
 
-    def wanted(self, item: Reserved, payload: Payload, appointment: Appointment | None = None) -> Wanted:
-        """One of its items, to be marked."""
-        return Wanted(item, self.lease.fence, payload, item.in_doubt, appointment)
-
     def learn(self, fact: Fact) -> None:
         """Add what became of a call."""
         state = self.states[fact.id]
@@ -72,6 +66,11 @@ class Hand:
         """Add that an item is in doubt, and when it is looked at again by itself."""
         self.states[id] = replace(self.states[id], in_doubt=True, retry_at=retry_at)
         self.open[id] = replace(self.open[id], in_doubt=True, retry_at=retry_at)
+
+    def move(self, id: UUID, to: datetime) -> None:
+        """Add that an item was given a later time."""
+        self.states[id] = replace(self.states[id], retry_at=to)
+        self.open[id] = replace(self.open[id], retry_at=to)
 
     def orphan(self, id: UUID) -> None:
         """Add that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""

@@ -7,6 +7,7 @@ mark, and event.py wrote an event's.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import assert_never
 from uuid import UUID
 
 import structlog
@@ -16,23 +17,26 @@ from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus, Payload, Reserved
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Lane, Stop
 from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
 from tidings.domain.people.contact import CONTACT, LoadedContact
 from tidings.kernel import crash_points
-from tidings.kernel.calls.limits import hand_over, others_may_call_at, refresh_limits
-from tidings.kernel.calls.outages import left_until
-from tidings.kernel.calls.readiness import know_others
-from tidings.kernel.campaigns.rate import appointment_of, keep_time
-from tidings.kernel.flow.deliver import Flight, Parcel
 from tidings.kernel.flow.doubt import face_doubt
-from tidings.kernel.flow.executions import learn
-from tidings.kernel.flow.held import Hand
-from tidings.kernel.flow.job_history import Change, entry_of
-from tidings.kernel.flow.lease_keeper import Keeper
+from tidings.kernel.flow.held import Held
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
+from tidings.kernel.flow.others import leave_to_others
 from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
+from tidings.kernel.flow.windows import Windows
+from tidings.kernel.gate.answer import Later, Never
+from tidings.kernel.gate.gate import Gate
+from tidings.kernel.gate.outages import left_until
+from tidings.kernel.gate.rate import DueItems, appointment_of, has_times, keep_time
+from tidings.kernel.gate.rests import others_may_call_at, refresh_limits
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.contacts import Consents, load_people
+from tidings.kernel.manage.job_history import Change, entry_of
+from tidings.kernel.people.contacts import load_people
+from tidings.kernel.readiness import know_others
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.event import load_event_work
 from tidings.storage import load, release
@@ -49,29 +53,31 @@ ROLL_UP_AFTER = timedelta(milliseconds=250)
 async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
     """Call for what is due of each claimed job."""
     now = await kernel.clock.now()
-    async with Keeper(kernel, shard, leases) as keeper:
+    async with LeaseKeeper(kernel, shard, leases) as keeper:
         await refresh_limits(kernel, now, ())
         jobs, items, left = await _load(kernel, shard, lane, leases, now)
         events = await load_event_work(kernel, shard, leases, jobs, now)
         retry_for = partial(_retry_for, events.policies)
-        hands = {lease.id: Hand(lease, retry_for) for lease in leases if lease.id in jobs}
+        owners = {lease.id: Held(lease, retry_for) for lease in leases if lease.id in jobs}
         for item in (*items, *events.items):
-            hands[item.owner].take(item)
-        again = await face_doubt(kernel, shard, lane, hands.values(), now)
-        moving = await settle_stopped(kernel, shard, hands, now)
+            owners[item.owner].take(item)
+        again = await face_doubt(kernel, shard, lane, owners.values(), now)
+        moving = await settle_stopped(kernel, shard, owners, now)
         runs = {id: kernel.runs[job.run_id] for id, job in jobs.items() if job.run_id}
-        await keep_time(kernel, shard, runs, moving, now)
+        await _keep_time(kernel, shard, runs, moving, now)
         moving = await _ours(kernel, lane, runs, moving, now)
         fresh = _fresh(moving, items, now)
         people = await load_people(
             kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
         )
         payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
-        with Flight(kernel, shard, lane, keeper, Consents(kernel, people, now, events.rules)) as flight:
-            learn(moving, await flight.fly(_parcels(moving, runs, payloads, again, now)))
+        gate = Gate(kernel, lane, people, now, rules=events.rules)
+        _keep_appointments(gate, moving, runs, now)
+        with Windows(kernel, shard, lane, keeper, gate, moving) as windows:
+            await windows.run(_due(moving, payloads, again, now))
         keeper.is_releasing = True
-        await _release(kernel, shard, hands, jobs, left)
-        hand_over(kernel, shard, lane, hands.values(), kernel.clock.carried())
+        await _release(kernel, shard, owners, jobs, left)
+        leave_to_others(kernel, shard, lane, owners.values(), kernel.clock.carried())
 
 
 Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
@@ -81,12 +87,12 @@ Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetim
 async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed], now: datetime) -> Loaded:
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
     entries = [entry_of(kernel, id, Change.LOCKED, now) for id in ids]
-    held = {lease.id: lease for lease in leases}
+    by_id = {lease.id: lease for lease in leases}
 
     async def read(tx: Tx) -> Loaded:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
         taken = {job.id: job for job in jobs}  # without those whose lease is lost already
-        left = {id: until for id in taken if (until := _left_until(kernel, lane, held[id], taken[id], now))}
+        left = {id: until for id in taken if (until := _left_until(kernel, lane, by_id[id], taken[id], now))}
         run_ids = {job.id: job.run_id for job in jobs if job.run_id and job.id not in left}
         ids_of_runs, runs = list(run_ids), list(run_ids.values())
         items = await load.load_job_items(tx, shard=shard, ids=ids_of_runs, run_ids=runs) if runs else []
@@ -127,21 +133,43 @@ async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
     kernel.notifier.tell(shard, Lane.RUNS)
 
 
+async def _keep_time(
+    kernel: Kernel, shard: Shard, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
+) -> None:
+    """Skip what is too late, and move what missed its place in its run's rate."""
+    due = [
+        DueItems(run, held.lease.fence, held.due(now))
+        for id, run in runs.items()
+        if has_times(run) and (held := owners.get(id))
+    ]
+    late = []
+    holders: dict[UUID, Held] = {item.id: owners[item.owner] for job in due for item in job.items}
+    for id, answer in (await keep_time(kernel, shard, due, now)).items():
+        match answer:
+            case Later(at):
+                holders[id].move(id, at)
+            case Never(why, status):
+                late.append(Settlement(holders[id], id, status, why))
+            case _:
+                assert_never(answer)
+    await settle(kernel, shard, late, now)
+
+
 async def _ours(
-    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], hands: Mapping[UUID, Hand], now: datetime
-) -> Mapping[UUID, Hand]:
+    kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
+) -> Mapping[UUID, Held]:
     """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
-    others = {id: run.provider for id, run in runs.items() if id in hands and run.provider not in kernel.providers}
+    others = {id: run.provider for id, run in runs.items() if id in owners and run.provider not in kernel.providers}
     await know_others(kernel, others.values(), now)
     for id, provider in others.items():
-        due = [item.id for item in hands[id].due(now) if not item.in_doubt]
-        hands[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
-    return {id: hand for id, hand in hands.items() if id not in others}
+        due = [item.id for item in owners[id].due(now) if not item.in_doubt]
+        owners[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
+    return {id: held for id, held in owners.items() if id not in others}
 
 
-def _fresh(hands: Mapping[UUID, Hand], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
+def _fresh(owners: Mapping[UUID, Held], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
     """What is due and was never marked, and so not rendered either."""
-    due = {item.id for hand in hands.values() for item in hand.due(now) if item.payload is None}
+    due = {item.id for held in owners.values() for item in held.due(now) if item.payload is None}
     return [item for item in items if item.id in due]
 
 
@@ -149,7 +177,7 @@ async def _render(
     kernel: Kernel,
     shard: Shard,
     jobs: Mapping[UUID, LoadedJob],
-    hands: Mapping[UUID, Hand],
+    owners: Mapping[UUID, Held],
     fresh: Sequence[LoadedItem],
     people: Mapping[UUID, LoadedContact],
     now: datetime,
@@ -161,7 +189,7 @@ async def _render(
     crash_points.reach("after_render")
     results = list(zip(fresh, rendered, strict=True))
     failures = [
-        Settlement(hands[item.owner], item.id, ItemStatus.FAILED, result.reason)
+        Settlement(owners[item.owner], item.id, ItemStatus.FAILED, result.reason)
         for item, result in results
         if isinstance(result, RenderFailed)
     ]
@@ -182,20 +210,22 @@ def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, LoadedCo
     return RenderJob(templates=templates, data=data, html_fields=HTML_FIELDS, now=now)
 
 
-def _parcels(
-    hands: Mapping[UUID, Hand],
-    runs: Mapping[UUID, LoadedRun],
-    payloads: Mapping[UUID, Payload],
-    again: set[UUID],
-    now: datetime,
-) -> list[Parcel]:
+def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UUID, LoadedRun], now: datetime) -> None:
+    """Have the gate skip what becomes too late while it waits for its mark."""
+    for id, run in runs.items():
+        for item in owners[id].due(now) if run.max_lateness is not None and id in owners else ():
+            if appointment := appointment_of(run, item):
+                gate.lateness.appointments[item.id] = appointment
+
+
+def _due(
+    owners: Mapping[UUID, Held], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
+) -> list[Outgoing]:
+    """What is to be called for now."""
     return [
-        Parcel(
-            hand.wanted(item, item.payload or payloads[item.id], appointment_of(runs.get(id), item)),
-            hand.retry_for(item),
-        )
-        for id, hand in hands.items()
-        for item in hand.due(now)
+        Outgoing(item, held.lease.fence, item.payload or payloads[item.id], held.retry_for(item))
+        for held in owners.values()
+        for item in held.due(now)
         if not item.in_doubt or item.id in again
     ]
 
@@ -203,12 +233,12 @@ def _parcels(
 async def _release(
     kernel: Kernel,
     shard: Shard,
-    hands: Mapping[UUID, Hand],
+    owners: Mapping[UUID, Held],
     jobs: Mapping[UUID, LoadedJob],
     left: Mapping[UUID, datetime],
 ) -> None:
     now = await kernel.clock.now()
-    moves = [_move(kernel, hand, left.get(id) or _due_at(hand, now), now) for id, hand in hands.items()]
+    moves = [_move(kernel, held, left.get(id) or _due_at(held, now), now) for id, held in owners.items()]
 
     async def write(tx: Tx) -> list[ReleasedJob]:
         released = await release.release_jobs(tx, shard=shard, moves=moves, now=now)
@@ -217,28 +247,28 @@ async def _release(
 
     released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
     crash_points.reach("after_release")
-    lost = hands.keys() - {job.id for job in released}
+    lost = owners.keys() - {job.id for job in released}
     for id in lost:
-        log.warning("lease_lost", owner=str(id), fence=hands[id].lease.fence)
+        log.warning("lease_lost", owner=str(id), fence=owners[id].lease.fence)
     # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
     done = {job.run_id for job in released if job.run_id and job.done}
     for run_id in done | _runs_of(jobs[id] for id in lost):
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
 
 
-def _due_at(hand: Hand, now: datetime) -> datetime:
+def _due_at(held: Held, now: datetime) -> datetime:
     """When a job that is not done is due: at the first retry of its items, or parked when all are in doubt."""
     times = [
-        hand.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
-        for id, state in hand.states.items()
+        held.postponed.get(id) or state.retry_at or (now + LOOK_AGAIN if state.in_doubt else now)
+        for id, state in held.states.items()
         if state.status is ItemStatus.QUEUED
     ]
     return min(times, default=now)
 
 
-def _move(kernel: Kernel, hand: Hand, due_at: datetime, now: datetime) -> MovedJob:
-    if hand.lease.stop is Stop.PAUSE or (hand.lease.stop and due_at <= now):
+def _move(kernel: Kernel, held: Held, due_at: datetime, now: datetime) -> MovedJob:
+    if held.lease.stop is Stop.PAUSE or (held.lease.stop and due_at <= now):
         due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
-    error = given_up(kernel, hand)
-    entry = entry_of(kernel, hand.lease.id, Change.ENDED, now)
-    return MovedJob(hand.lease, due_at, entry, error is not None, error)
+    error = given_up(kernel, held)
+    entry = entry_of(kernel, held.lease.id, Change.ENDED, now)
+    return MovedJob(held.lease, due_at, entry, error is not None, error)

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 BEATS_PER_LEASE = 4
 
 
-class Keeper:
+class LeaseKeeper:
     """The leases of one batch, and until when they hold."""
 
     def __init__(self, kernel: Kernel, shard: Shard, leases: Iterable[Claimed]) -> None:

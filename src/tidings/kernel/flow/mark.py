@@ -1,71 +1,24 @@
-"""One commit per window: the facts of finished calls, and the marks of the next ones.
+"""Mark: commit that an item is about to be called for. No provider is called with anything that this has not returned.
 
-Reached from deliver.py, which starts nothing that this has not returned. The commit is known before it returns: after
-an unknown one the same transaction runs again and finds its own marks.
+Reached from commit.py, in the transaction that also writes the facts of the last calls, and from windows.py for items
+that reserve.py has marked as it wrote them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-
-import msgspec
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Marked, Payload, Planned
-from tidings.kernel import crash_points
-from tidings.kernel.calls.limits import announce
-from tidings.kernel.calls.slots import Rest
-from tidings.kernel.flow.attempts import failed_attempts
-from tidings.kernel.flow.finalize import Landed, fact_of, record_facts
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.kernel.flow.marking import make_marked
-from tidings.kernel.kernel import Kernel
 from tidings.storage import outbox
 from tidings.storage.database import Tx
-from tidings.storage.finalize import Fact
-from tidings.storage.outbox import Unstarted, Wanted
 
 
-class Window(msgspec.Struct, frozen=True):
-    """What one commit is to write."""
-
-    wanted: Sequence[Wanted] = ()
-    landed: Sequence[Landed] = ()
-    unstarted: Sequence[Unstarted] = ()
-    rests: Mapping[str, Rest] = msgspec.field(default_factory=dict)  # by provider
-
-
-class Committed(msgspec.Struct, frozen=True):
-    """What a commit achieved: the items that may be called now, and the facts."""
-
-    marked: Sequence[Marked]
-    facts: Sequence[Fact]
-
-
-async def commit_window(kernel: Kernel, shard: Shard, window: Window, now: datetime) -> Committed:
-    """Write one window, however often it takes until the commit is known."""
-    facts = [fact_of(kernel, one) for one in window.landed]
-    attempts = failed_attempts(window.landed)
-    point = "before_mark_commit" if window.wanted else "before_finalize_commit"
-
-    async def write(tx: Tx) -> Committed:
-        if facts:
-            await record_facts(tx, shard, facts, attempts, now)
-        if window.unstarted:
-            await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
-        payloads = await outbox.mark_items(tx, shard=shard, wanted=window.wanted, now=now) if window.wanted else {}
-        crash_points.reach(point)
-        marked = [_marked(one, payloads[one.item.id]) for one in window.wanted if one.item.id in payloads]
-        return Committed(marked, facts)
-
-    results = [fact for fact in facts if fact.result is not None]
-    statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.wanted)))
-    committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
-    for provider, rest in window.rests.items():
-        await announce(kernel, provider, rest)
-    if facts:
-        crash_points.reach("after_finalize")
-    if committed.marked:
-        crash_points.reach("after_mark")
-    return committed
+async def mark(tx: Tx, shard: Shard, outgoing: Sequence[Outgoing], now: datetime) -> list[Marked]:
+    """Mark what may be called; what the transaction returns counts once its commit is known."""
+    payloads = await outbox.mark_items(tx, shard=shard, outgoing=outgoing, now=now) if outgoing else {}
+    return [_marked(one, payloads[one.item.id]) for one in outgoing if one.item.id in payloads]
 
 
 def marked_on_arrival(item: Planned) -> Marked:
@@ -85,13 +38,13 @@ def marked_on_arrival(item: Planned) -> Marked:
     )
 
 
-def _marked(wanted: Wanted, payload: Payload) -> Marked:
-    item = wanted.item
+def _marked(outgoing: Outgoing, payload: Payload) -> Marked:
+    item = outgoing.item
     return make_marked(
         item.id,
         item.owner,
-        wanted.fence,
-        wanted.attempt,
+        outgoing.fence,
+        outgoing.attempt,
         item.attempts + 1,
         item.channel,
         item.provider,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from tidings.domain.flow.execution import Execution
 from tidings.domain.flow.graph import Branch, Delay, Schedule, failure_in
 from tidings.domain.people.contact import CONTACT
-from tidings.kernel.flow.plan import Case
+from tidings.kernel.flow.case import Case
 from tidings.storage.release import LogEntry
 
 
@@ -28,7 +28,7 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
         if node and name not in known:
             error, at = failure_in(result), _passed_at(case, name, now)
             yield LogEntry(
-                execution_id=case.hand.lease.id,
+                execution_id=case.held.lease.id,
                 node=name,
                 status="failed" if error else "completed",
                 output=result if isinstance(result, Mapping) else {},

@@ -26,9 +26,9 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Stop
 from tidings.kernel import crash_points
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.case import Case
+from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.node_log import log_entries
-from tidings.kernel.flow.plan import Case
 from tidings.kernel.flow.report import report_of
 from tidings.kernel.flow.settle import given_up
 from tidings.kernel.kernel import Kernel
@@ -49,9 +49,9 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
 
     async def write(tx: Tx) -> set[UUID]:
         lost = await release.release_executions(tx, shard=shard, moves=moves, now=now)
-        held = [entry for entry in entries if entry.execution_id not in lost]
-        if held:
-            await release.insert_execution_log(tx, shard=shard, entries=held)
+        ours = [entry for entry in entries if entry.execution_id not in lost]
+        if ours:
+            await release.insert_execution_log(tx, shard=shard, entries=ours)
         crash_points.reach("before_release_commit")
         return lost
 
@@ -59,20 +59,20 @@ async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Cas
     lost = await kernel.db.persist(write, alone=alone)
     crash_points.reach("after_release")
     for case in cases if lost else ():
-        if case.hand.lease.id in lost:
-            log.warning("lease_lost", owner=str(case.hand.lease.id), fence=case.hand.lease.fence)
+        if case.held.lease.id in lost:
+            log.warning("lease_lost", owner=str(case.held.lease.id), fence=case.held.lease.fence)
 
 
 def _move(kernel: Kernel, case: Case, now: datetime) -> MovedExecution:
-    stored, stop = case.loaded.execution, case.hand.lease.stop
+    stored, stop = case.loaded.execution, case.held.lease.stop
     if case.loaded.ended_at is not None:
-        return _ended(case, stored, now, is_given_up=given_up(kernel, case.hand) is not None)
-    if stop is Stop.CANCEL or case.hand.withdrawn:
-        error = case.hand.withdrawn or stored.error
+        return _ended(case, stored, now, is_given_up=given_up(kernel, case.held) is not None)
+    if stop is Stop.CANCEL or case.held.withdrawn:
+        error = case.held.withdrawn or stored.error
         return _ended(case, replace(stored, status=ExecutionStatus.CANCELLED, error=error), now)
-    if error := given_up(kernel, case.hand):
+    if error := given_up(kernel, case.held):
         return _ended(case, _given_up(case, error), now)
-    if stop is Stop.PAUSE or case.hand.parked:
+    if stop is Stop.PAUSE or case.held.parked:
         return _open(case, replace(stored, status=ExecutionStatus.PAUSED), now + LOOK_AGAIN)
     return _walked(case, now)
 
@@ -85,7 +85,7 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
         case Sleep(until):
             due_at = min([until, *_item_times(case, now)])  # a reopened item may be due before the walk
         case Deliver():
-            due_at = min(case.hand.postponed.values(), default=now)
+            due_at = min(case.held.postponed.values(), default=now)
         case Plan():
             due_at = case.not_before or now
         case _:
@@ -95,7 +95,7 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
 
 
 def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
-    return MovedExecution(case.hand.lease, execution, _cursor(case, execution), None, due_at)
+    return MovedExecution(case.held.lease, execution, _cursor(case, execution), None, due_at)
 
 
 def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool = False) -> MovedExecution:
@@ -103,29 +103,29 @@ def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool
     failure is still to be told."""
     times = _item_times(case, now)
     # What nobody plans any more would come back for ever.
-    is_left_alone = is_given_up or case.hand.lease.stop is not None or case.hand.withdrawn is not None
-    if not is_left_alone and report_of(case.graph, execution, case.hand.states.values()):
+    is_left_alone = is_given_up or case.held.lease.stop is not None or case.held.withdrawn is not None
+    if not is_left_alone and report_of(case.graph, execution, case.held.states.values()):
         times.append(case.not_before or now)
     due_at = min(times) if times else None
-    return MovedExecution(case.hand.lease, execution, None, case.loaded.ended_at or now, due_at)
+    return MovedExecution(case.held.lease, execution, None, case.loaded.ended_at or now, due_at)
 
 
 def _item_times(case: Case, now: datetime) -> list[datetime]:
     """When each open item wants to be looked at; one that is held in doubt waits for a fact or a person."""
-    queued = [(id, state) for id, state in case.hand.states.items() if state.status is ItemStatus.QUEUED]
-    return [at for id, state in queued if (at := _item_time(case.hand, id, state, now))]
+    queued = [(id, state) for id, state in case.held.states.items() if state.status is ItemStatus.QUEUED]
+    return [at for id, state in queued if (at := _item_time(case.held, id, state, now))]
 
 
-def _item_time(hand: Hand, id: UUID, state: ItemState, now: datetime) -> datetime | None:
-    if id in hand.postponed:
-        return hand.postponed[id]
+def _item_time(held: Held, id: UUID, state: ItemState, now: datetime) -> datetime | None:
+    if id in held.postponed:
+        return held.postponed[id]
     if state.in_doubt:
-        return state.retry_at if state.retry_at and (state.retry_at > now or id not in hand.open) else None
+        return state.retry_at if state.retry_at and (state.retry_at > now or id not in held.open) else None
     return state.retry_at or now
 
 
 def _given_up(case: Case, error: str) -> Execution:
-    log.error("execution_given_up", execution=str(case.hand.lease.id), reason=error)
+    log.error("execution_given_up", execution=str(case.held.lease.id), reason=error)
     ready = first_ready(case.graph, case.loaded.execution.frontier)
     return replace(
         case.loaded.execution,

@@ -1,25 +1,31 @@
 """Commit the rows of planned items: nothing reaches a provider without one.
 
-Reached from executions.py after plan.py; hands over to deliver.py. What has room to be called at once is marked in the
-same commit; the rest is marked later by mark.py. Safe to repeat: what exists already is the plan.
+Reached from executions.py after plan.py. What has room to be called at once is marked in the same commit; the rest is
+marked later by mark.py. Safe to repeat: what exists already is the plan.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from tidings.domain.flow.execution import ItemState
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import Channel, ItemStatus, Planned, Reserved
+from tidings.domain.flow.item import ItemStatus, Planned, Reserved
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.kernel import crash_points
-from tidings.kernel.calls.provider_queue import Limit
-from tidings.kernel.flow.deliver import Flight, Parcel
-from tidings.kernel.flow.held import Hand
-from tidings.kernel.flow.mark import marked_on_arrival
-from tidings.kernel.flow.plan import Case
+from tidings.kernel.flow.case import Case
+from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel
 from tidings.storage import load, outbox
 from tidings.storage.database import Tx
+
+
+class Written(NamedTuple):
+    """What came of the marks that were asked for: items whose row has one, and those that got none."""
+
+    marked: Sequence[tuple[Planned, Outgoing]] = ()
+    refused: Sequence[Planned] = ()
 
 
 async def reserve(
@@ -27,31 +33,34 @@ async def reserve(
     shard: Shard,
     cases: Mapping[UUID, Case],
     planned: Sequence[Planned],
-    flight: Flight,
+    marks: Sequence[bool],
     now: datetime,
-) -> None:
-    """Write items and hand them to their cases; where a crash left some behind, those are taken instead."""
+) -> Written:
+    """Write items and add them to their cases; where a crash left some behind, those are taken instead.
+
+    `marks` says of each whether it gets its first mark with its row.
+    """
     if not planned:
-        return
-    marks = await flight.choose_new(planned, now)
+        return Written()
     written = await _write(kernel, shard, planned, marks, now)
-    strangers = set()
-    for item, wished in zip(planned, marks, strict=True):
-        marked = written.get(item.id)
-        if marked is None:
+    strangers, marked, refused = set(), [], []
+    for item, mark in zip(planned, marks, strict=True):
+        has_mark, case = written.get(item.id), cases[item.owner]
+        if has_mark is None:
             strangers.add(item.owner)
-        else:
-            _take(cases[item.owner], item, flight if marked else None)
-        if wished and not marked:
-            flight.refuse(item)
+        elif (reserved := _take(case.held, item)) and has_mark:
+            marked.append((item, case.outgoing(reserved)))
+        if mark and not has_mark:
+            refused.append(item)
     if strangers:
-        await _take_existing(kernel, shard, [cases[owner].hand for owner in strangers], planned)
+        await _take_existing(kernel, shard, [cases[owner].held for owner in strangers], planned)
+    return Written(marked, refused)
 
 
 async def _write(
     kernel: Kernel, shard: Shard, planned: Sequence[Planned], marks: Sequence[bool], now: datetime
 ) -> Mapping[UUID, bool]:
-    """Give each row that is ours, and whether it is marked; an answer that was lost is read back."""
+    """Return each row that is ours, and whether it is marked; an answer that was lost is read back."""
 
     async def write(tx: Tx) -> Mapping[UUID, bool]:
         new = await outbox.reserve_items(tx, shard=shard, items=planned, marks=marks, now=now)
@@ -67,23 +76,14 @@ async def _write(
     return {**written, **found}
 
 
-def _take(case: Case, item: Planned, flight: Flight | None) -> None:
-    """Add an item to its case; one that is marked boards its flight."""
-    hand, status = case.hand, item.status
-    hand.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.error)
+def _take(held: Held, item: Planned) -> Reserved | None:
+    """Add an item to what is held of its owner; return it if it is open."""
+    status = item.status
+    held.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.error)
     if status is not ItemStatus.QUEUED:
-        return
-    reserved = hand.open[item.id] = _reserved(item)
-    if flight:
-        flight.board(marked_on_arrival(item), parcel_of(case, reserved))
-
-
-def parcel_of(case: Case, item: Reserved) -> Parcel:
-    """One of an execution's items, to be called for; a message that has begun is finished, a call is cut in time."""
-    limit = None
-    if item.channel is Channel.FUNCTION and case.deadline and case.loaded.ended_at is None:
-        limit = Limit(case.deadline, case.too_late)
-    return Parcel(case.wanted(item), case.hand.retry_for(item), limit)
+        return None
+    reserved = held.open[item.id] = _reserved(item)
+    return reserved
 
 
 def _reserved(item: Planned) -> Reserved:
@@ -108,9 +108,9 @@ def _reserved(item: Planned) -> Reserved:
     )
 
 
-async def _take_existing(kernel: Kernel, shard: Shard, hands: Sequence[Hand], planned: Sequence[Planned]) -> None:
+async def _take_existing(kernel: Kernel, shard: Shard, owners: Sequence[Held], planned: Sequence[Planned]) -> None:
     """Rows that were there already, or a lease that is gone: read and see."""
-    by_id = {hand.lease.id: hand for hand in hands}
+    by_id = {held.lease.id: held for held in owners}
     nodes = sorted({item.node for item in planned})
     items = await kernel.db.persist(
         lambda tx: load.load_execution_items(tx, shard=shard, ids=list(by_id), nodes=nodes), alone=True

@@ -1,6 +1,6 @@
 """Settle items without a call: skipped because nobody is to get them any more, failed because they cannot be sent.
 
-Reached from executions.py and jobs.py before deliver.py. Only items that no call was started for; a doubtful one stays.
+Reached from executions.py, jobs.py and windows.py. Only items that no call was started for; a doubtful one stays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import ItemId, ItemStatus
+from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Stop
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.flow.held import Held
 from tidings.kernel.kernel import Kernel
 from tidings.storage import outbox
 
@@ -20,7 +20,7 @@ from tidings.storage import outbox
 class Settlement:
     """What becomes of one item, and why."""
 
-    hand: Hand
+    held: Held
     id: UUID
     status: ItemStatus
     error: str
@@ -35,7 +35,7 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
         lambda tx: outbox.settle_unmarked_items(
             tx,
             shard=shard,
-            ids=[one.hand.open[one.id].id for one in settlements],
+            ids=[one.held.open[one.id].id for one in settlements],
             statuses=[one.status for one in settlements],
             errors=[one.error for one in settlements],
             now=now,
@@ -43,53 +43,33 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
         alone=True,
     )
     for id in settled:
-        by_id[id].hand.settle(id, by_id[id].status, by_id[id].error)
-
-
-async def settle_waiting(
-    kernel: Kernel, shard: Shard, status: ItemStatus, reasons: Mapping[ItemId, str], now: datetime
-) -> Mapping[UUID, str]:
-    """Skip or fail items that wait for their mark, each with its reason; return those that were still unmarked."""
-    if not reasons:
-        return {}
-    settled = await kernel.db.persist(
-        lambda tx: outbox.settle_unmarked_items(
-            tx,
-            shard=shard,
-            ids=list(reasons),
-            statuses=[status] * len(reasons),
-            errors=list(reasons.values()),
-            now=now,
-        ),
-        alone=True,
-    )
-    return {id: reason for id, reason in reasons.items() if id in settled}
+        by_id[id].held.settle(id, by_id[id].status, by_id[id].error)
 
 
 async def settle_stopped(
-    kernel: Kernel, shard: Shard, hands: Mapping[UUID, Hand], now: datetime
-) -> Mapping[UUID, Hand]:
-    """Settle what was cancelled or has killed too many workers; give the hands that go on."""
-    await settle(kernel, shard, [one for hand in hands.values() for one in _stopped(kernel, hand)], now)
+    kernel: Kernel, shard: Shard, owners: Mapping[UUID, Held], now: datetime
+) -> Mapping[UUID, Held]:
+    """Settle what was cancelled or has killed too many workers; give the owners that go on."""
+    await settle(kernel, shard, [one for held in owners.values() for one in _stopped(kernel, held)], now)
     return {
-        id: hand
-        for id, hand in hands.items()
-        if hand.lease.stop is None and not (hand.withdrawn or hand.parked) and not given_up(kernel, hand)
+        id: held
+        for id, held in owners.items()
+        if held.lease.stop is None and not (held.withdrawn or held.parked) and not given_up(kernel, held)
     }
 
 
-def given_up(kernel: Kernel, hand: Hand) -> str | None:
+def given_up(kernel: Kernel, held: Held) -> str | None:
     """Why an owner is not tried again: it was in too many crashes (rule 7), or its time is over."""
-    if hand.lease.crashes >= kernel.limits.crashes:
-        return f"workers died {hand.lease.crashes} times while working on it"
-    return hand.overdue
+    if held.lease.crashes >= kernel.limits.crashes:
+        return f"workers died {held.lease.crashes} times while working on it"
+    return held.overdue
 
 
-def _stopped(kernel: Kernel, hand: Hand) -> list[Settlement]:
-    if hand.lease.stop is Stop.CANCEL or hand.withdrawn:
-        status, error = ItemStatus.SKIPPED, hand.withdrawn or "cancelled"
-    elif reason := given_up(kernel, hand):
+def _stopped(kernel: Kernel, held: Held) -> list[Settlement]:
+    if held.lease.stop is Stop.CANCEL or held.withdrawn:
+        status, error = ItemStatus.SKIPPED, held.withdrawn or "cancelled"
+    elif reason := given_up(kernel, held):
         status, error = ItemStatus.FAILED, reason
     else:
         return []
-    return [Settlement(hand, id, status, error) for id, item in hand.open.items() if not item.in_doubt]
+    return [Settlement(held, id, status, error) for id, item in held.open.items() if not item.in_doubt]

@@ -13,30 +13,32 @@ from tidings.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """What happened to one thing; `entry` is given where a repeat must be known by it."""
+class AuditEntry:
+    """What happened to one thing; `line_id` is given where a repeat must be known by it."""
 
     kind: str
     id: UUID
     event: str
     detail: Mapping[str, object]
-    entry: UUID | None = None
+    line_id: UUID | None = None
 
 
-async def write_audit(kernel: Kernel, tx: Tx, caller: Caller, deeds: Sequence[Deed], now: datetime) -> None:
-    """Add a line for each deed; all in one shard."""
-    if not deeds:
+async def write_audit(
+    kernel: Kernel, tx: Tx, caller: Caller, audit_entries: Sequence[AuditEntry], now: datetime
+) -> None:
+    """Add a line for each entry; all in one shard."""
+    if not audit_entries:
         return
     await resolve.insert_audit(
         tx,
-        shard=kernel.shard_of(deeds[0].id),
+        shard=kernel.shard_of(audit_entries[0].id),
         tenant=caller.workspace.tenant,
         workspace=caller.workspace.name,
         actor=caller.actor,
-        ids=[deed.entry or kernel.new_id(bucket_of_id(deed.id), now) for deed in deeds],
-        subject_kinds=[deed.kind for deed in deeds],
-        subject_ids=[deed.id for deed in deeds],
-        events=[deed.event for deed in deeds],
-        details=[deed.detail for deed in deeds],
+        ids=[entry.line_id or kernel.new_id(bucket_of_id(entry.id), now) for entry in audit_entries],
+        subject_kinds=[entry.kind for entry in audit_entries],
+        subject_ids=[entry.id for entry in audit_entries],
+        events=[entry.event for entry in audit_entries],
+        details=[entry.detail for entry in audit_entries],
         now=now,
     )

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.domain.sequences.change_version import Left, Line, Moved, Position, move
+from tidings.domain.sequences.change_version import Left, Moved, Position, VersionSteps, move
 from tidings.domain.sequences.form import steps_in
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.storage import sequences
 from tidings.storage.database import Tx
@@ -34,7 +34,7 @@ class _Work:
     shard: Shard
     workflow_id: UUID
     to: Version
-    lines: dict[UUID, Line]
+    lines: dict[UUID, VersionSteps]
     now: datetime
 
 
@@ -96,6 +96,6 @@ async def _load_lines(work: _Work, tx: Tx, behind: Sequence[EnrollmentBehind]) -
             work.lines[version.id] = _line(work.kernel, version)
 
 
-def _line(kernel: Kernel, version: Version) -> Line:
+def _line(kernel: Kernel, version: Version) -> VersionSteps:
     steps = {step.id: step for step in steps_in(version.definition)}
-    return Line(steps, graph_of(kernel, version.id, version.definition))
+    return VersionSteps(steps, graph_of(kernel, version.id, version.definition))

@@ -15,7 +15,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
 from tidings.storage import observe, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditEntry
+from tidings.storage.observe import AuditRecord
 from tidings.storage.verify import Offence
 
 Result = TypeVar("Result")
@@ -53,7 +53,7 @@ class Totals:
     leased: int = 0
 
 
-async def show_history(kernel: Kernel, id: UUID) -> list[AuditEntry]:
+async def show_history(kernel: Kernel, id: UUID) -> list[AuditRecord]:
     """What was done to an execution, run or item."""
     shard = kernel.shard_of(id)
     return await kernel.db.persist(lambda tx: observe.list_audit(tx, shard=shard, subject_id=id), alone=True)

@@ -17,9 +17,9 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Shard, bucket_of_id
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.replay import FailedExecution, Refused, Reopening, reopen
-from tidings.kernel.flow.plan import load_graphs
+from tidings.kernel.graphs import load_graphs
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import replay, resolve
 from tidings.storage.database import Tx
 
@@ -52,11 +52,11 @@ async def replay_executions(
         reopenings = {id: one for id, one in decisions.items() if isinstance(one, Reopening)}
         if not dry_run:
             reopenings = await _reopen(tx, shard, reopenings, failed, now)
-            deeds = [
-                Deed("execution", id, "replayed", _detail(failed[id], one), entries[id])
+            audit_entries = [
+                AuditEntry("execution", id, "replayed", _detail(failed[id], one), entries[id])
                 for id, one in reopenings.items()
             ]
-            await write_audit(kernel, tx, caller, deeds, now)
+            await write_audit(kernel, tx, caller, audit_entries, now)
         written = await resolve.find_audit(tx, shard=shard, ids=list(entries.values()))
         done = [id for id in ids if id in reopenings or entries[id] in written]
         return Replayed(done, {id: _reason(decisions.get(id)) for id in ids if id not in done})

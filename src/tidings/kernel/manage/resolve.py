@@ -13,9 +13,9 @@ from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.flow.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
-from tidings.kernel.flow.job_history import first_of_asked
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.manage.job_history import first_of_asked
 from tidings.storage import deploy, load, release, resolve
 from tidings.storage.database import Tx
 from tidings.storage.resolve import Asked, FoundItem
@@ -49,8 +49,8 @@ async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolu
         if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):
             raise Conflict(_why_not(item))
         await _set_owner_going(tx, shard, item, outcome, now)
-        deed = Deed("item", id, f"resolved_{outcome}", {"note": note}, entry)
-        await write_audit(kernel, tx, caller, [deed], now)
+        audit_entry = AuditEntry("item", id, f"resolved_{outcome}", {"note": note}, entry)
+        await write_audit(kernel, tx, caller, [audit_entry], now)
         return item
 
     item = await kernel.db.persist(write)
@@ -93,8 +93,8 @@ async def stop_execution(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | 
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
         if not is_asked:
             raise Conflict(f"execution {id} has ended, or is being cancelled")
-        deed = Deed("execution", id, stop or "resume", {}, entry)
-        await write_audit(kernel, tx, caller, [deed], now)
+        audit_entry = AuditEntry("execution", id, stop or "resume", {}, entry)
+        await write_audit(kernel, tx, caller, [audit_entry], now)
 
     await kernel.db.persist(write)
     if stop:
@@ -119,7 +119,7 @@ async def stop_run(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | None) 
         if not flagged:
             raise Conflict(f"run {id} has ended: it is {found.status}")
         await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
-        await write_audit(kernel, tx, caller, [Deed("run", id, stop or "resume", {}, entry)], now)
+        await write_audit(kernel, tx, caller, [AuditEntry("run", id, stop or "resume", {}, entry)], now)
 
     await kernel.db.persist(write)
     await pass_on_stop(kernel, id, caller.actor)

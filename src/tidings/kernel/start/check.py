@@ -26,10 +26,10 @@ from tidings.domain.storable import (
     unstorable_places,
 )
 from tidings.domain.workflows.requirements import Requirements, requirements_of
-from tidings.kernel.calls.readiness import find_unrouted
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import Found, find_contacts, no_contact
+from tidings.kernel.readiness import find_unrouted
 from tidings.storage import define, start
 from tidings.storage.database import Tx
 from tidings.storage.define import FoundWorkflow, Version
@@ -41,7 +41,7 @@ MOST_PROBLEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """One wish to start a workflow."""
+    """One request to start a workflow."""
 
     idempotency_key: str
     data: Mapping[str, object] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Checked:
     """Triggers that may be started, by their keys, and the executions of those that were started before."""
 
     workflow: FoundWorkflow
-    wishes: Sequence[Trigger]
+    requests: Sequence[Trigger]
     fresh: Mapping[str, Trigger]
     known: Mapping[str, UUID]
     contacts: Found

@@ -23,7 +23,7 @@ from tidings.domain.storable import is_storable
 from tidings.domain.workflows.definition import parse_own_workflow, parse_workflow
 from tidings.domain.workflows.requirements import required_of
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.audit import Deed, write_audit
+from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import define, workflows
 from tidings.storage.database import Tx
 from tidings.storage.define import LockedWorkflow, Version
@@ -148,8 +148,8 @@ async def _change(
     if is_fresh or renamed or described:
         await define.touch_workflow(tx, workflow_id=locked.id, now=draft.now)
         detail = {"name": name or locked.name, "version": version.number}
-        deed = Deed("workflow", locked.id, "created" if is_new else "updated", detail)
-        await write_audit(kernel, tx, caller, [deed], draft.now)
+        audit_entry = AuditEntry("workflow", locked.id, "created" if is_new else "updated", detail)
+        await write_audit(kernel, tx, caller, [audit_entry], draft.now)
     if is_new:
         return Defined(locked.id, version, "created")
     # A version by our own id that was there already is ours, written by a commit whose answer was lost.

@@ -128,7 +128,7 @@ class FirstTimes:
         return self._numbers[zone]
 
 
-class _Wish(msgspec.Struct, frozen=True):
+class _Request(msgspec.Struct, frozen=True):
     """One contact to be enrolled for the n-th time."""
 
     person: Picked
@@ -195,36 +195,38 @@ class Enroller:
     async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> Share:
         """Enroll some contacts of one shard, in the order of their ids: two that enroll the same never deadlock."""
         share = Share()
-        wishes = [self._wish(person, 1) for person in people]
+        requests = [self._request(person, 1) for person in people]
         tried: set[UUID] = set()
-        while wishes:
-            wishes = await self._judge(shard, wishes, share, tried)
+        while requests:
+            requests = await self._judge(shard, requests, share, tried)
             if dry_run:
-                share.new |= {wish.person.id: wish.id for wish in wishes}
+                share.new |= {request.person.id: request.id for request in requests}
                 return share
-            stored = await self._store(shard, wishes) if wishes else set()
-            share.new |= {wish.person.id: wish.id for wish in wishes if wish.id in stored}
-            tried |= {wish.id for wish in wishes}
-            wishes = [wish for wish in wishes if wish.id not in stored]
+            stored = await self._store(shard, requests) if requests else set()
+            share.new |= {request.person.id: request.id for request in requests if request.id in stored}
+            tried |= {request.id for request in requests}
+            requests = [request for request in requests if request.id not in stored]
         return share
 
-    def _wish(self, person: Picked, number: int) -> _Wish:
-        return _Wish(person, enrollment_id(person.id, number, self._salt, self._now), number)
+    def _request(self, person: Picked, number: int) -> _Request:
+        return _Request(person, enrollment_id(person.id, number, self._salt, self._now), number)
 
-    async def _judge(self, shard: Shard, wishes: Sequence[_Wish], share: Share, tried: set[UUID]) -> list[_Wish]:
-        """Sort out who is or was in the sequence; give the wishes of those who may come, or come again."""
-        latest = await self._latest(shard, [wish.person.id for wish in wishes])
-        may_come: list[_Wish] = []
-        for wish in wishes:
-            contact, found = wish.person.id, latest.get(wish.person.id)
-            if found and found.id == self._wish(wish.person, found.number).id:
+    async def _judge(
+        self, shard: Shard, requests: Sequence[_Request], share: Share, tried: set[UUID]
+    ) -> list[_Request]:
+        """Sort out who is or was in the sequence; give the requests of those who may come, or come again."""
+        latest = await self._latest(shard, [request.person.id for request in requests])
+        may_come: list[_Request] = []
+        for request in requests:
+            contact, found = request.person.id, latest.get(request.person.id)
+            if found and found.id == self._request(request.person, found.number).id:
                 share.new[contact] = found.id
                 continue
             if found and not self._may_come_again(found):
                 share.left_alone(found)
                 continue
-            # Two that do this at once wish for the same number: the unique index lets one of them in.
-            again = self._wish(wish.person, found.number + 1 if found else 1)
+            # Two that do this at once request for the same number: the unique index lets one of them in.
+            again = self._request(request.person, found.number + 1 if found else 1)
             if again.id in tried:
                 share.gone.append(contact)  # its key is free, and it is not there
                 continue
@@ -237,9 +239,9 @@ class Enroller:
             return False
         return self._sequence.allow_reentry or (found.was_cancelled and self._include_cancelled)
 
-    async def _store(self, shard: Shard, wishes: Sequence[_Wish]) -> set[UUID]:
+    async def _store(self, shard: Shard, requests: Sequence[_Request]) -> set[UUID]:
         sequence, times = self._sequence, self._times
-        plans = {wish.id: times.number_of(wish.person.time_zone) for wish in wishes}
+        plans = {request.id: times.number_of(request.person.time_zone) for request in requests}
 
         async def write(tx: Tx) -> set[UUID]:
             new = await enroll.insert_enrollments(
@@ -252,8 +254,8 @@ class Enroller:
                 cursor=sequence.graph.entry,
                 triggered_by=self._triggered_by,
                 ids=list(plans),
-                contact_ids=[wish.person.id for wish in wishes],
-                numbers=[str(wish.number) for wish in wishes],
+                contact_ids=[request.person.id for request in requests],
+                numbers=[str(request.number) for request in requests],
                 plans=list(plans.values()),
                 now=self._now,
             )

@@ -30,9 +30,9 @@ from tidings.domain.rules.routing import (
     missing_for,
 )
 from tidings.domain.rules.rule import Rule, RuleKey, retry_policy
-from tidings.kernel.calls.readiness import know_routes
+from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.rule_gate import RuleGate
+from tidings.kernel.readiness import know_routes
 from tidings.kernel.start.event_drafts import Draft, draft_all, draft_fallback
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
@@ -74,7 +74,7 @@ class EventWork:
 
     items: Sequence[LoadedItem]
     policies: Mapping[UUID, RetryPolicy]
-    rules: RuleGate
+    rules: RulesOfItems | None
 
 
 async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> StoredEvent | None:
@@ -331,11 +331,11 @@ async def load_event_work(
         await _route_stored(kernel, shard, {lease.id: lease for lease in leases}, unrouted, now)
     ids = [job.event_id for job in jobs.values() if job.event_id]
     if not ids:
-        return EventWork([], {}, RuleGate(kernel, now))
+        return EventWork([], {}, None)
     read_at = kernel.clock.carried()
     found = await kernel.db.persist(lambda tx: events.load_event_items(tx, shard=shard, ids=ids), alone=True)
     policies = {id: retry_policy(attempts) for id, attempts in found.max_attempts.items()}
-    return EventWork(found.items, policies, RuleGate(kernel, read_at, found.rule_of, found.enabled))
+    return EventWork(found.items, policies, RulesOfItems(kernel, read_at, found.rule_of, found.enabled))
 
 
 async def _route_stored(

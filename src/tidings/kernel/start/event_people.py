@@ -18,7 +18,7 @@ async def meet_people(kernel: Kernel, event: Event) -> Event:
     """The event with its contacts as they are now; one that names none costs nothing."""
     if not event.contacts:
         return event
-    return event.introduce(await load_people(kernel, [id for _, id in event.contacts]))
+    return event.attach_contacts(await load_people(kernel, [id for _, id in event.contacts]))
 
 
 async def find_people(kernel: Kernel, workspace: Workspace, event: Event) -> Event:

@@ -13,7 +13,7 @@ from tidings.domain.flow.execution import begin
 from tidings.domain.flow.ids import Bucket, Shard, Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.kernel import crash_points
-from tidings.kernel.flow.plan import graph_of
+from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start.check import (
     MOST_PROBLEMS,
@@ -88,7 +88,7 @@ async def store_triggers(
     for shard, share in zip(shares, stored, strict=True):
         started |= share
         kernel.notifier.tell(shard, lane)
-    return _in_order(checked.wishes, started)
+    return _in_order(checked.requests, started)
 
 
 def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:

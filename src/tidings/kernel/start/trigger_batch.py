@@ -21,7 +21,7 @@ MOST_AT_ONCE = 500
 Waiting = tuple[Trigger, asyncio.Future[Started]]
 
 
-class Door(NamedTuple):
+class BatchKey(NamedTuple):
     """What triggers must have in common to be stored together."""
 
     workspace: Workspace
@@ -32,46 +32,46 @@ class Door(NamedTuple):
     is_hurried: bool = False  # whoever can wait for the database must not fail with those who cannot
 
 
-class Intake:
+class TriggerBatches:
     """The triggers of one process that wait to be stored."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._waiting: dict[Door, list[Waiting]] = {}
-        self._storing: dict[Door, asyncio.Task[None]] = {}
+        self._waiting: dict[BatchKey, list[Waiting]] = {}
+        self._storing: dict[BatchKey, asyncio.Task[None]] = {}
 
-    async def start(self, door: Door, trigger: Trigger) -> Started:
+    async def start(self, key: BatchKey, trigger: Trigger) -> Started:
         """Start one execution; the same key again gives the same execution."""
-        door = door._replace(is_hurried=is_hurried())
+        key = key._replace(is_hurried=is_hurried())
         answer: asyncio.Future[Started] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(door, []).append((trigger, answer))
-        if door not in self._storing:
-            self._storing[door] = asyncio.create_task(self._store(door))
+        self._waiting.setdefault(key, []).append((trigger, answer))
+        if key not in self._storing:
+            self._storing[key] = asyncio.create_task(self._store(key))
         return await answer
 
-    async def _store(self, door: Door) -> None:
+    async def _store(self, key: BatchKey) -> None:
         try:
-            while batch := self._take(door):
-                await self._store_batch(door, batch)
+            while batch := self._take(key):
+                await self._store_batch(key, batch)
         finally:
-            del self._storing[door]
+            del self._storing[key]
 
-    def _take(self, door: Door) -> list[Waiting]:
+    def _take(self, key: BatchKey) -> list[Waiting]:
         """The next to be stored together, none of them under the same key: the second must find what the first did."""
         batch: dict[str, Waiting] = {}
         left: list[Waiting] = []
-        for one in self._waiting.pop(door, []):
+        for one in self._waiting.pop(key, []):
             is_taken = len(batch) < MOST_AT_ONCE and batch.setdefault(one[0].idempotency_key, one) is one
             if not is_taken:
                 left.append(one)
         if left:
-            self._waiting[door] = left
+            self._waiting[key] = left
         return list(batch.values())
 
-    async def _store_batch(self, door: Door, batch: list[Waiting]) -> None:
+    async def _store_batch(self, key: BatchKey, batch: list[Waiting]) -> None:
         """Answer each by itself; a trigger that is wrong costs the others nothing."""
         try:
-            answers = await self._answers(door, [trigger for trigger, _ in batch])
+            answers = await self._answers(key, [trigger for trigger, _ in batch])
         except Exception as error:  # everyone who waits must hear of it, whatever it is
             answers = [error] * len(batch)
         for (_, future), answer in zip(batch, answers, strict=True):
@@ -82,15 +82,15 @@ class Intake:
             else:
                 future.set_result(answer)
 
-    async def _answers(self, door: Door, triggers: list[Trigger]) -> list[Started | Exception]:
-        workflow = await find_workflow(self._kernel, door.workspace, door.workflow)
+    async def _answers(self, key: BatchKey, triggers: list[Trigger]) -> list[Started | Exception]:
+        workflow = await find_workflow(self._kernel, key.workspace, key.workflow)
         checked, wrong = await check_triggers(
-            self._kernel, door.workspace, workflow, triggers, correlated=door.correlated
+            self._kernel, key.workspace, workflow, triggers, correlated=key.correlated
         )
         good = [one for place, one in enumerate(triggers) if place not in wrong]
         fresh = {one.idempotency_key: one for one in good if one.idempotency_key in checked.fresh}
-        sound = replace(checked, wishes=good, fresh=fresh)
+        sound = replace(checked, requests=good, fresh=fresh)
         started = iter(
-            await store_triggers(self._kernel, door.workspace, sound, lane=door.lane, triggered_by=door.triggered_by)
+            await store_triggers(self._kernel, key.workspace, sound, lane=key.lane, triggered_by=key.triggered_by)
         )
         return [wrong[place] if place in wrong else next(started) for place in range(len(triggers))]

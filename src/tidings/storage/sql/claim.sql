@@ -24,7 +24,7 @@ update queue
        crashes = queue.crashes + queue.leased::integer,
        -- Who is only told to stop does not start. The row is written anyway: its execution learns of it at its release.
        started_at = coalesce(queue.started_at, case when queue.stop is null then :now end)
-    -- An array, not a join: a plan made without knowing :limit would join by reading the whole shard.
+    -- An array, not a join (storage/planner.py): made without knowing :limit, a plan would read the whole shard.
  where queue.shard = :shard and queue.id = any(array(select id from chosen))
 returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop,
           case when queue.id = (select id from chosen limit 1) then (select max(due_at) from due) end as reached,

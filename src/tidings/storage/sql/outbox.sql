@@ -39,7 +39,7 @@ select o.id, o.marked_at is not null as marked
 -- name: mark_items
 -- Sets the mark that must be committed before the first byte. Guarded by the lease, by `stop`, and by the very state
 -- the decision was made on: never marked for this attempt, or (after an unknown commit) marked for it by this lease.
--- The owners are named twice, or a planner that takes the queue for empty compares all of it with each of a job's items.
+-- The owners are named twice (storage/planner.py), or all of a queue that is taken for empty is compared with each item.
 update outbox o
    set marked_attempt = t.attempt, marked_fence = t.fence, marked_at = :now,
        first_marked_at = coalesce(o.first_marked_at, :now), attempts = t.attempts,

@@ -1,23 +1,23 @@
 """Whether the rules that waiting items come from still stand: what was disabled or deleted meanwhile does not leave.
 
-Made by event.py from what it has just loaded; contacts.py asks it before every mark, as it asks what contacts allow.
+Made by event.py from what it has just loaded.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from tidings.domain.flow.item import Reserved
+from tidings.kernel.gate.answer import NOW, Answer, Never
+from tidings.kernel.gate.check import FRESH, Ask, Item
 from tidings.kernel.kernel import Kernel
 from tidings.storage import rules
 
-FRESH = timedelta(seconds=2)
-"""How old the reading of a rule, or of what people allow, may be when something is marked."""
-
 
 @dataclass(slots=True)
-class RuleGate:
+class RulesOfItems:
     """The rules of one batch's items, never older than two seconds when a mark is made or a call starts."""
 
     kernel: Kernel
@@ -25,24 +25,29 @@ class RuleGate:
     rule_of: Mapping[UUID, UUID] = field(default_factory=dict)  # by item
     enabled: Mapping[UUID, bool | None] = field(default_factory=dict)  # by rule; None where there is none any more
 
-    async def refresh(self, items: Iterable[UUID]) -> None:
+    def concerns(self, _items: Sequence[Item]) -> bool:
+        """Whether any of the batch's items comes from a rule."""
+        return bool(self.rule_of)
+
+    async def prepare(self, items: Sequence[Item], _now: datetime) -> Ask | None:
         """Read the rules of these items again, unless that was done a moment ago."""
-        if self.rule_of and self.is_old() and any(id in self.rule_of for id in items):
+        if not self.rule_of or not any(item.id in self.rule_of for item in items):
+            return None
+        if self._is_old():
             self.read_at = self.kernel.clock.carried()
             read = partial(rules.read_enabled, ids=list(set(self.rule_of.values())))
             self.enabled = await self.kernel.db.persist(read, alone=True)
+        return self._answer
 
-    def refusal(self, item: UUID) -> str | None:
-        """Why an item must not leave, or None when it may."""
-        rule = self.rule_of.get(item)
-        if rule is None or self.enabled[rule]:
-            return None
-        return "its rule was deleted" if self.enabled[rule] is None else "its rule was disabled"
-
-    def is_old_for(self, item: UUID) -> bool:
+    def is_old_for(self, item: Reserved) -> bool:
         """Whether the rule of an item, if it has one, must be asked about once more before anything leaves."""
-        return item in self.rule_of and self.is_old()
+        return item.id in self.rule_of and self._is_old()
 
-    def is_old(self) -> bool:
-        """Whether it is time to read again."""
+    def _answer(self, item: Item) -> Answer:
+        rule = self.rule_of.get(item.id)
+        if rule is None or self.enabled[rule]:
+            return NOW
+        return Never("its rule was deleted" if self.enabled[rule] is None else "its rule was disabled")
+
+    def _is_old(self) -> bool:
         return self.kernel.clock.carried() - self.read_at > FRESH

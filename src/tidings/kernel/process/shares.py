@@ -43,7 +43,7 @@ class Share:
         self.beat_at = self._faded_at = NEVER
         self.is_beating = False
         self.is_lost = False  # whether the last beat failed
-        self._held = self._fair = self._wished = 0
+        self._held = self._fair = self._wanted = 0
 
     @property
     def kept(self) -> int:
@@ -58,23 +58,23 @@ class Share:
     def _pause(self) -> float:
         if self.is_lost:
             return 1.0
-        if self._held > self.kept or (self.slots.is_short and self._wished < self.slots.concurrency):
+        if self._held > self.kept or (self.slots.is_short and self._wanted < self.slots.concurrency):
             return QUICK
         if self.slots.size < self._fair:
             return OWED
-        return 1.0 if self._wished else IDLE
+        return 1.0 if self._wanted else IDLE
 
-    def wish(self, now: datetime) -> int:
+    def wanted(self, now: datetime) -> int:
         """The calls that this process would make at once; what it did counts for less with time, not with beats."""
-        wished = self.slots.wish
+        wanted = self.slots.wanted
         if not timedelta() <= now - self._faded_at < self._beat:
             self._faded_at = now
             self.slots.fade()
-        return wished
+        return wanted
 
-    def take(self, granted: Granted, wished: int) -> None:
+    def take(self, granted: Granted, wanted: int) -> None:
         """Work with what was granted; what is more than fair is given back as its calls end."""
-        self._held, self._fair, self._wished, self.until = granted.slots, granted.fair, wished, granted.until
+        self._held, self._fair, self._wanted, self.until = granted.slots, granted.fair, wanted, granted.until
         self.resize(min(granted.slots, granted.fair))
 
     def forget(self) -> None:
@@ -161,10 +161,10 @@ class Shares:
         share.is_beating = True
         if self._draining.is_set():
             share.resize(0)  # nothing starts any more: what ends is given back
-        wished = 0 if self._draining.is_set() else share.wish(now)
+        wanted = 0 if self._draining.is_set() else share.wanted(now)
         try:
             async with self._db.autocommit() as tx:
-                share.take(await self._renew(tx, share, wished, now), wished)
+                share.take(await self._renew(tx, share, wanted, now), wanted)
             share.is_lost = False
         except TransientFailure as failure:
             share.is_lost = True
@@ -173,14 +173,14 @@ class Shares:
             share.beat_at = now
             share.is_beating = False
 
-    async def _renew(self, tx: Tx, share: Share, wished: int, now: datetime) -> Granted:
+    async def _renew(self, tx: Tx, share: Share, wanted: int, now: datetime) -> Granted:
         return await shares.beat_share(
             tx,
             provider=share.provider.name,
             worker_id=self.worker_id,
             provider_limit=share.limit,
             kept=share.kept,
-            wanted=wished,
+            wanted=wanted,
             turn=str(int(now.timestamp() / (BEATS_OF_A_TURN * self._beat_seconds))),
             now=now,
             lease_until=now + share.lease,

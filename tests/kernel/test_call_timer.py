@@ -1,4 +1,4 @@
-"""Patience: what `asyncio.timeout` promises, for one call after the other under one timer."""
+"""CallTimer: what `asyncio.timeout` promises, for one call after the other under one timer."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 
-from tidings.kernel.calls.call_timer import Patience
+from tidings.kernel.calls.call_timer import CallTimer
 
 NEVER = 60.0
 
@@ -25,11 +25,11 @@ async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
 
 
 async def test_what_takes_too_long_ends_and_the_next_has_all_its_time_again() -> None:
-    patience, ends = Patience(0.1), []
+    timer, ends = CallTimer(0.1), []
     for seconds in (0.06, 0.06, NEVER, 0.06, NEVER):
         began = monotonic()
         try:
-            with patience:
+            with timer:
                 await asyncio.sleep(seconds)
             ends.append(True)
         except TimeoutError:
@@ -41,46 +41,46 @@ async def test_what_takes_too_long_ends_and_the_next_has_all_its_time_again() ->
 
 
 async def test_one_call_may_have_less_time_than_the_others() -> None:
-    patience, ends = Patience(NEVER), []
-    with patience:
+    timer, ends = CallTimer(NEVER), []
+    with timer:
         pass
     for shorter in (0.02, None, 0.02):
         if shorter:
-            patience.at_most(shorter)
+            timer.at_most(shorter)
         try:
-            with patience:
+            with timer:
                 await asyncio.sleep(0.1)
-            ends.append(patience.is_cut)
+            ends.append(timer.is_cut)
         except TimeoutError:
-            ends.append(patience.is_cut)
+            ends.append(timer.is_cut)
 
     assert ends == [True, False, True]
-    assert patience.at_most(2 * NEVER) is patience
-    with patience:
+    assert timer.at_most(2 * NEVER) is timer
+    with timer:
         pass
-    patience.end()
-    assert (patience.is_cut, _asked_to_end()) == (False, 0)
+    timer.end()
+    assert (timer.is_cut, _asked_to_end()) == (False, 0)
 
 
 async def test_many_that_end_at_once_need_one_timer(timers: list[asyncio.TimerHandle]) -> None:
-    patience = Patience(NEVER)
+    timer = CallTimer(NEVER)
 
     for _ in range(100):
-        with patience:
+        with timer:
             pass
-    patience.end()
+    timer.end()
 
     assert [timer.cancelled() for timer in timers] == [True]
 
 
 async def test_nobody_is_disturbed_between_two_calls() -> None:
-    patience = Patience(0.01)
-    with patience:
+    timer = CallTimer(0.01)
+    with timer:
         pass
 
     await asyncio.sleep(0.05)
 
-    with pytest.raises(TimeoutError), patience:
+    with pytest.raises(TimeoutError), timer:
         await asyncio.sleep(NEVER)
 
 
@@ -88,7 +88,7 @@ async def test_whoever_cancels_the_task_ends_it_even_if_the_time_is_over_too() -
     begun = asyncio.Event()
 
     async def call() -> None:
-        with Patience(0):
+        with CallTimer(0):
             begun.set()
             await asyncio.sleep(NEVER)
 
@@ -104,7 +104,7 @@ async def test_whoever_cancels_the_task_ends_it_even_if_the_time_is_over_too() -
 
 async def test_a_task_that_was_cancelled_in_time_is_cancelled() -> None:
     async def call() -> None:
-        with Patience(NEVER):
+        with CallTimer(NEVER):
             await asyncio.sleep(NEVER)
 
     task = asyncio.create_task(call())
@@ -116,8 +116,8 @@ async def test_a_task_that_was_cancelled_in_time_is_cancelled() -> None:
 
 
 async def test_an_answer_given_in_spite_of_the_end_counts_and_cancels_nothing_later() -> None:
-    patience = Patience(0)
-    with patience:
+    timer = CallTimer(0)
+    with timer:
         try:
             await asyncio.sleep(NEVER)
         except asyncio.CancelledError:
@@ -130,7 +130,7 @@ async def test_an_answer_given_in_spite_of_the_end_counts_and_cancels_nothing_la
 
 
 async def test_another_error_is_not_taken_for_the_end_of_the_time() -> None:
-    with pytest.raises(ZeroDivisionError), Patience(NEVER):
+    with pytest.raises(ZeroDivisionError), CallTimer(NEVER):
         raise ZeroDivisionError
 
 

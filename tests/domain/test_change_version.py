@@ -22,7 +22,7 @@ from tidings.domain.flow.execution import (
     decide,
 )
 from tidings.domain.flow.item import ItemStatus
-from tidings.domain.sequences.change_version import Left, Line, Moved, Position, move
+from tidings.domain.sequences.change_version import Left, Moved, Position, VersionSteps, move
 from tidings.domain.sequences.form import steps_in
 from tidings.domain.workflows.definition import parse_workflow
 
@@ -30,7 +30,7 @@ BEGUN = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def line(*steps: tuple[str, int, int] | tuple[str, int, int, int], **settings: object) -> Line:
+def line(*steps: tuple[str, int, int] | tuple[str, int, int, int], **settings: object) -> VersionSteps:
     """Steps as (id, order, day) or (id, order, day, hour)."""
     written = [
         {"id": id, "stepOrder": order, "dayOffset": day, "channel": "email", "content": "c"}
@@ -38,7 +38,7 @@ def line(*steps: tuple[str, int, int] | tuple[str, int, int, int], **settings: o
         for id, order, day, *hour in steps
     ]
     raw = {"sequence": settings, "steps": written}
-    return Line({step.id: step for step in steps_in(raw)}, parse_workflow(raw))
+    return VersionSteps({step.id: step for step in steps_in(raw)}, parse_workflow(raw))
 
 
 OLD = line(("a", 1, 0), ("b", 2, 3), ("c", 3, 7))
@@ -48,7 +48,7 @@ def standing(node: str, *open_nodes: str, done: dict[str, Any] | None = None, du
     return Position(Frontier((Ready(node, due),)), done or {}, BEGUN, "Europe/Berlin", open_nodes)
 
 
-def moved(where: Position, new: Line, now: datetime = BEGUN + DAY) -> Moved:
+def moved(where: Position, new: VersionSteps, now: datetime = BEGUN + DAY) -> Moved:
     found = move(where, OLD, new, now)
     assert isinstance(found, Moved)
     return found
@@ -89,7 +89,7 @@ def test_a_time_counted_from_the_step_before_starts_when_that_was_done() -> None
         (line(("a", 1, 0)), None),
     ],
 )
-def test_whose_step_is_gone_waits_for_the_next_one_or_is_done(new: Line, target: str | None) -> None:
+def test_whose_step_is_gone_waits_for_the_next_one_or_is_done(new: VersionSteps, target: str | None) -> None:
     found = moved(standing("wait_b", done={"a": {"status": "sent"}, "wait_a": {}}), new)
 
     assert found.cursor == target
@@ -147,7 +147,7 @@ def sent(planned: list[str]) -> list[ItemState]:
     return [ItemState(node, ItemStatus.SENT, False, None, 1, "m", None) for node in planned]
 
 
-def walk(line: Line, execution: Execution, moment: datetime, planned: list[str]) -> tuple[Execution, datetime]:
+def walk(line: VersionSteps, execution: Execution, moment: datetime, planned: list[str]) -> tuple[Execution, datetime]:
     """One look at it: send what is planned, or sleep. Items that exist are the plan of their step."""
     execution, action = decide(line.graph, execution, sent(planned), moment)
     if isinstance(action, Plan):

@@ -1,6 +1,6 @@
 """What somebody was just asked to pause or cancel, so that marks whose calls have not begun are taken back at once.
 
-resolve.py and its like tell it after their commit, to every worker; take_back.py asks before each call. Nothing depends
+resolve.py and its like tell it after their commit, to every worker; stopped.py asks before each call. Nothing depends
 on it but how soon: without it, what is marked already, a tenth of a second's worth, is still called.
 """
 

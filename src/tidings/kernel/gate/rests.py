@@ -1,21 +1,19 @@
 """Which providers may be called now: those that do not rest, and of which this process has a share (rule 12).
 
-Reached from deliver.py before anything is marked, and from mark.py when a provider has asked for a rest.
+Reached from providers.py before anything is marked, and from commit.py when a provider has asked for a rest.
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
-from uuid import UUID
 
 import structlog
 
-from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
-from tidings.kernel.calls.readiness import know_others
 from tidings.kernel.calls.slots import Rest
-from tidings.kernel.flow.held import Hand
+from tidings.kernel.gate.answer import Later
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.readiness import know_others
 from tidings.storage import finalize, rests
 
 log = structlog.get_logger()
@@ -28,24 +26,25 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
     """Learn which providers rest, how many calls are ours, and what others serve, before anything is marked."""
     await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
-    if kernel.pauses.is_stale(now):
+    if kernel.rests.is_stale(now):
         await read_rests(kernel, now)
 
 
 async def read_rests(kernel: Kernel, now: datetime) -> None:
     """Learn which providers rest."""
-    kernel.pauses.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
+    kernel.rests.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
 
 
-def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime | None:
+def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> Later | None:
     """When to try again, if nothing of a provider may be called now: it rests, or we drain, lack it or a share."""
     if provider not in kernel.providers:
-        return others_may_call_at(kernel, provider, lane, now)
+        return Later(others_may_call_at(kernel, provider, lane, now), "this worker does not serve its provider")
     if kernel.draining.is_set():
-        return now
+        return Later(now, "this worker drains")
     if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
-        return now + kernel.limits.slot_wait
-    return kernel.pauses.until(provider, now)
+        return Later(now + kernel.limits.slot_wait, "this worker has no share of its provider's limit")
+    until = kernel.rests.until(provider, now)
+    return Later(until, "its provider rests") if until else None
 
 
 def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime:
@@ -57,24 +56,6 @@ def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime)
         return now
     log.warning("no_worker_serves", provider=provider, lane=lane.name.lower(), remedy="start a worker that has it")
     return now + WITHOUT_PROVIDER
-
-
-def hand_over(kernel: Kernel, shard: Shard, lane: Lane, hands: Iterable[Hand], now: datetime) -> None:
-    """Leave to others what was released to them just now: pass it over for a while, and tell them."""
-    given_back = [
-        (hand.lease.id, hand.lease.fence + 1)  # as the release has left it
-        for hand in hands
-        if hand.postponed and any(_is_others(kernel, hand, id, now) for id in hand.postponed)
-    ]
-    if given_back:
-        kernel.elsewhere.note(given_back, now)
-        if not kernel.elsewhere.is_full:  # else they have enough to do, and this worker would hear of it, too
-            kernel.notifier.tell(shard, lane)
-
-
-def _is_others(kernel: Kernel, hand: Hand, item: UUID, now: datetime) -> bool:
-    open_item = hand.open.get(item)
-    return open_item is not None and open_item.provider not in kernel.providers and hand.postponed[item] <= now
 
 
 async def announce(kernel: Kernel, provider: str, rest: Rest) -> None:

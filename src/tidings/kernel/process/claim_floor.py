@@ -21,7 +21,7 @@ SLACK = timedelta(seconds=5)
 LOOK_EVERYWHERE = timedelta(seconds=10)
 
 
-class Horizon:
+class ClaimFloor:
     """For each lane of a shard: everything due before this time has been taken, as far as this process knows."""
 
     def __init__(self) -> None:

@@ -1,32 +1,32 @@
 """A provider that cannot be used is left alone by all workers, then tried with a few calls (rule 17).
 
-Reached from deliver.py around its calls, from finalize.py for what becomes of an item, and from jobs.py, which does not
-even read the items of a job that could send nothing. The pauses grow in the database, so that they grow for all; an
-answer to any call that began after the last of them ends the outage for all.
+Reached from providers.py before marks, from windows.py after calls, from finalize.py for what becomes of an item,
+and from jobs.py, which does not even read the items of a job that could send nothing. The rests grow in the database,
+so that they grow for all; an answer to any call that began after the last of them ends the outage for all.
 """
 
-from collections.abc import Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, MutableSequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar, assert_never
-from uuid import UUID
+from typing import assert_never
 
 import msgspec
 import structlog
 
-from tidings.domain.flow.ids import Shard, made_at
+from tidings.domain.flow.ids import made_at
 from tidings.domain.flow.item import Delivered, ItemStatus, Reserved
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.domain.flow.retry import RetryPolicy, outlasted, rests_for
 from tidings.domain.storable import storable
-from tidings.kernel.calls.limits import read_rests
-from tidings.kernel.calls.slots import FORGOTTEN_AFTER
-from tidings.kernel.flow.settle import settle_waiting
+from tidings.kernel.gate.answer import Never
+from tidings.kernel.gate.check import Item
+from tidings.kernel.gate.rests import read_rests
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.process.rests import FORGOTTEN_AFTER
 from tidings.storage import rests
 from tidings.storage.database import Tx
-from tidings.storage.finalize import Fact
 from tidings.storage.load import LoadedRun
 from tidings.storage.rests import StoredRest
 
@@ -36,8 +36,6 @@ TRIALS = 3
 """Calls that try whether a provider is back: one of them may be refused for reasons of its own."""
 LONGEST_LOOK = timedelta(seconds=30)
 """How long others wait for a trial that takes its time, before they look again."""
-
-Parcel = TypeVar("Parcel")
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -51,28 +49,27 @@ class Trouble(msgspec.Struct, frozen=True):
 class Outages:
     """What one batch learns of providers that cannot be used, and the trials that it has taken on."""
 
-    def __init__(self, kernel: Kernel, shard: Shard, lane: Lane) -> None:
-        self._kernel, self._shard, self._lane = kernel, shard, lane
+    def __init__(self, kernel: Kernel, lane: Lane) -> None:
+        self._kernel, self._lane = kernel, lane
         self._troubles: dict[str, Trouble] = {}
         self._back: dict[str, datetime] = {}  # provider → when the call began that proves it
         self._trials: dict[str, int] = {}  # provider → calls left that try whether it is back
-        self.given_up: dict[UUID, str] = {}  # item → why it waits no longer
 
     def is_out(self, provider: str, now: datetime | None = None) -> bool:
         """Whether a provider cannot be used as far as is known; with a time, whether it rests for that then."""
-        outage = self._kernel.pauses.outage(provider)
+        outage = self._kernel.rests.outage(provider)
         return outage is not None and (now is None or outage.until > now)
 
     def note(self, call: Delivered) -> None:
         """Use a provider again once it has answered, and leave it alone when a call could not begin."""
-        provider, pauses = call.item.provider, self._kernel.pauses
+        provider, rests = call.item.provider, self._kernel.rests
         match call.outcome:
             case Accepted() | Rejected() | RetryLater():
-                if proof := pauses.answered(provider, call.started_at):
+                if proof := rests.answered(provider, call.started_at):
                     self._back[provider] = proof
             case Unavailable(reason) as outcome:
                 rest = rests_for(outcome).shortest
-                if pauses.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
+                if rests.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
                     self._troubles[provider] = Trouble(outcome, call.started_at, call.ended_at)
             case Unknown():
                 pass  # nobody knows whether it was reached
@@ -87,53 +84,49 @@ class Outages:
         for provider, trouble in troubles.items():
             await _tell(self._kernel, provider, trouble)
 
-    def waits(self, calls: Sequence[Delivered], facts: Sequence[Fact]) -> Mapping[UUID, datetime]:
-        """How long items wait that could not be called for: as long as the provider rests; more each time by itself."""
-        waits: dict[UUID, datetime] = {}
-        for call, fact in zip(calls, facts, strict=True):
-            if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
-                own = call.ended_at + rests_for(call.outcome).after(call.item.attempt)
-                waits[fact.id] = max(own, self._kernel.pauses.until(call.item.provider, call.ended_at) or own)
-        return waits
+    def wait_after(self, call: Delivered, outcome: Unavailable) -> datetime:
+        """When an item is due again that could not be called for: when the provider's rest is over; more each time by
+        itself."""
+        own = call.ended_at + rests_for(outcome).after(call.item.attempt)
+        return max(own, self._kernel.rests.until(call.item.provider, call.ended_at) or own)
 
-    async def face(self, items: Sequence[Reserved], calling: Collection[str], now: datetime) -> Collection[UUID]:
-        """Give up, and return, what has waited too long; where a rest is over, take it on to try the provider."""
-        reasons = {item.id: reason for item in items if (reason := self._given_up_waiting(item, now))}
-        settled = await settle_waiting(self._kernel, self._shard, ItemStatus.FAILED, reasons, now)
-        self.given_up.update(settled)
-        for provider in {item.provider for item in items}:
-            if proof := self._kernel.pauses.end_outage(provider):
+    async def take_on(self, providers: Iterable[str], is_calling: Callable[[str], bool], now: datetime) -> None:
+        """Where a rest is over, be the one who tries the provider, unless somebody is; use it if it has answered."""
+        for provider in providers:
+            if proof := self._kernel.rests.end_outage(provider):
                 await _tell_back(self._kernel, provider, proof, now)
             if (
-                provider not in calling
-                and not self._trials.get(provider)
+                not is_calling(provider)
+                and not self.is_trying(provider)
                 and await _may_try(self._kernel, provider, now)
             ):
                 self._trials[provider] = TRIALS
-        return reasons.keys()
 
-    def not_before(self, provider: str, is_calling: bool, now: datetime) -> datetime | None:
-        """When to look again, if somebody else tries the provider."""
-        return None if is_calling or self._trials.get(provider) else unusable_until(self._kernel, provider, now)
+    def is_trying(self, provider: str) -> bool:
+        """Whether this batch has calls left that try the provider."""
+        return bool(self._trials.get(provider))
 
-    def choose(self, provider: str, parcels: MutableSequence[Parcel]) -> int:
-        """How many of the parcels may be called for: all, or a few that chance has put in front."""
+    def choose(self, provider: str, outgoing: MutableSequence[Outgoing]) -> int:
+        """How many of these may be called for: all, or a few that chance has put in front."""
         if not self.is_out(provider):
-            return len(parcels)
-        first = int(self._kernel.spread() * len(parcels))
-        parcels[:] = [*parcels[first:], *parcels[:first]]  # or else the same one would try again and again
-        return min(self._trials.get(provider, 0), len(parcels))
+            return len(outgoing)
+        first = int(self._kernel.spread() * len(outgoing))
+        outgoing[:] = [*outgoing[first:], *outgoing[:first]]  # or else the same one would try again and again
+        return min(self._trials.get(provider, 0), len(outgoing))
 
     def spend(self, provider: str, calls: int) -> None:
         """Count calls that try a provider."""
         if provider in self._trials:
             self._trials[provider] -= calls
 
-    def _given_up_waiting(self, item: Reserved, now: datetime) -> str | None:
-        outage = self._kernel.pauses.outage(item.provider)
-        if outage is None or outage.until <= now or item.in_doubt:
+    def given_up(self, item: Item, now: datetime) -> Never | None:
+        """Why an item waits no longer, if it has waited through this outage for as long as its lane waits."""
+        outage = self._kernel.rests.outage(item.provider)
+        if outage is None or outage.until <= now or not isinstance(item, Reserved) or item.in_doubt:
             return None  # only while it is known to be out of use: a rest that is over says nothing any more
-        return outlasted(_waited(outage, item, now), self._kernel.limits.outage_patience[self._lane], outage.reason)
+        patience = self._kernel.limits.outage_patience[self._lane]
+        reason = outlasted(_waited(outage, item, now), patience, outage.reason)
+        return Never(reason, ItemStatus.FAILED) if reason else None
 
 
 def _waited(outage: StoredRest | None, item: Reserved, now: datetime) -> timedelta:
@@ -147,7 +140,7 @@ def outlasted_outage(
 ) -> str | None:
     """Why an item is given up whose call could not begin, or None while it goes on waiting."""
     patience = kernel.limits.outage_patience[lane]
-    waited = _waited(kernel.pauses.outage(item.provider), item, now)
+    waited = _waited(kernel.rests.outage(item.provider), item, now)
     # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
     in_all, longest = now - (item.first_marked_at or now), retry.patience + patience
     return outlasted(waited, patience, reason) or outlasted(in_all, longest, reason)
@@ -155,7 +148,7 @@ def outlasted_outage(
 
 def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: datetime) -> datetime | None:
     """Until when a run's job may be let go without a look at its items, which could not be sent anyway."""
-    outage = kernel.pauses.outage(run.provider)
+    outage = kernel.rests.outage(run.provider)
     if outage is None or outage.since is None or lease.stop or lease.crashes or run.max_lateness:
         return None
     if now - outage.since >= kernel.limits.outage_patience[lane]:
@@ -165,7 +158,7 @@ def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: 
 
 def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
     """When to look again, while a provider that cannot be used rests or is tried by somebody; None when it may be."""
-    outage = kernel.pauses.outage(provider)
+    outage = kernel.rests.outage(provider)
     if outage is None:
         return None
     if outage.until > now:
@@ -178,7 +171,7 @@ def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | N
 
 async def _may_try(kernel: Kernel, provider: str, now: datetime) -> bool:
     """Whether this process is the one to try a provider whose rest is over."""
-    outage = kernel.pauses.outage(provider)
+    outage = kernel.rests.outage(provider)
     if outage is None or outage.until > now or provider not in kernel.providers or _is_tried(kernel, outage, now):
         return False
     lost_before = now - _longest_trial(kernel, provider)
@@ -208,7 +201,7 @@ async def _tell(kernel: Kernel, provider: str, trouble: Trouble) -> None:
         return rest
 
     rest = await kernel.db.persist(write)
-    kernel.pauses.told(provider)
+    kernel.rests.told(provider)
     await read_rests(kernel, trouble.ended_at)
     if rest:
         log.warning("provider_unavailable", provider=provider, since=rest.since, until=rest.until, reason=rest.reason)

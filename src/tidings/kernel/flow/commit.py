@@ -1,0 +1,75 @@
+"""One commit per window: the facts of finished calls, and the marks of the next ones.
+
+Reached from windows.py. The commit is known before this returns: after an unknown one the same transaction runs again
+and finds its own marks.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import Marked
+from tidings.domain.flow.outgoing import Outgoing
+from tidings.domain.flow.queue import Lane
+from tidings.kernel import crash_points
+from tidings.kernel.calls.provider_queue import Ready
+from tidings.kernel.calls.slots import Rest
+from tidings.kernel.flow.attempts import failed_attempts
+from tidings.kernel.flow.deliver import Answered
+from tidings.kernel.flow.finalize import fact_of, record_facts
+from tidings.kernel.flow.mark import mark
+from tidings.kernel.gate.rests import announce
+from tidings.kernel.kernel import Kernel
+from tidings.storage import outbox
+from tidings.storage.database import Tx
+from tidings.storage.finalize import Fact
+
+
+class Window(msgspec.Struct, frozen=True):
+    """What one commit is to write."""
+
+    outgoing: Sequence[Outgoing] = ()
+    answered: Sequence[Answered] = ()
+    unstarted: Sequence[Ready] = ()
+    rests: Mapping[str, Rest] = msgspec.field(default_factory=dict)  # by provider
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.outgoing or self.answered or self.unstarted)
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """What a commit achieved: the items that may be called now, and a fact for each answer."""
+
+    marked: Sequence[Marked]
+    facts: Sequence[Fact]
+
+
+async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window, now: datetime) -> Committed:
+    """Write one window, however often it takes until the commit is known."""
+    facts = [fact_of(kernel, one, lane) for one in window.answered]
+    attempts = failed_attempts(window.answered)
+    point = "before_mark_commit" if window.outgoing else "before_finalize_commit"
+
+    async def write(tx: Tx) -> Committed:
+        if facts:
+            await record_facts(tx, shard, facts, attempts, now)
+        if window.unstarted:
+            await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
+        marked = await mark(tx, shard, window.outgoing, now)
+        crash_points.reach(point)
+        return Committed(marked, facts)
+
+    results = [fact for fact in facts if fact.result is not None]
+    statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.outgoing)))
+    committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
+    for provider, rest in window.rests.items():
+        await announce(kernel, provider, rest)
+    if facts:
+        crash_points.reach("after_finalize")
+    if committed.marked:
+        crash_points.reach("after_mark")
+    return committed

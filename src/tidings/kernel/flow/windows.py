@@ -1,0 +1,263 @@
+"""Mark, deliver and finalize what is due of one batch, a window at a time.
+
+Reached from executions.py and jobs.py with items that are reserved. Each turn asks the gate what may leave, commits the
+facts of finished calls and the marks of the next ones (commit.py), and has those called (deliver.py). One slow call
+holds up nobody, because finished ones are written every 50 ms or 100 results.
+"""
+
+import asyncio
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Self
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.item import ItemStatus, Marked, Planned
+from tidings.domain.flow.outcome import Unavailable
+from tidings.domain.flow.outgoing import Outgoing
+from tidings.domain.flow.queue import Lane
+from tidings.kernel.calls.provider_queue import Ready
+from tidings.kernel.calls.slots import Rest
+from tidings.kernel.flow.commit import Window, commit_window
+from tidings.kernel.flow.deliver import Answered, Calling, Delivery
+from tidings.kernel.flow.held import Held
+from tidings.kernel.flow.lease_keeper import LeaseKeeper
+from tidings.kernel.flow.mark import marked_on_arrival
+from tidings.kernel.flow.reserve import Written
+from tidings.kernel.flow.settle import Settlement, settle
+from tidings.kernel.gate.answer import Later, Never
+from tidings.kernel.gate.gate import Gate
+from tidings.kernel.kernel import Kernel
+from tidings.storage import finalize
+from tidings.storage.database import assert_no_transaction
+from tidings.storage.finalize import Fact
+
+
+class Windows:
+    """The calls of one batch; never starts one that the lease may not outlast. Its owners learn what came of them."""
+
+    def __init__(
+        self, kernel: Kernel, shard: Shard, lane: Lane, keeper: LeaseKeeper, gate: Gate, owners: Mapping[UUID, Held]
+    ) -> None:
+        self.kernel, self.shard, self.lane, self.keeper, self.gate = kernel, shard, lane, keeper, gate
+        self.owners = owners
+        self.waiting: deque[Outgoing] = deque()  # to be marked
+        self.longest_call = timedelta()
+        self.delivery = Delivery(
+            Calling(
+                kernel.providers,
+                kernel.slots,
+                kernel.clock.carried,
+                lane,
+                kernel.limits.flush_results,
+                self._may_begin,
+                self._may_hand_over,
+                gate.providers.outages.note,
+            )
+        )
+        gate.providers.is_calling = self.delivery.is_calling
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.delivery.close()
+
+    async def choose_new(self, planned: Sequence[Planned], now: datetime) -> list[bool]:
+        """Of each item, whether it may be marked in the very commit that reserves it: it would be called at once."""
+        sendable = [item for item in planned if not item.error]
+        answers = await self.gate.ask(sendable, now)
+        allowed = [item for item in sendable if item.id not in answers] if answers else sendable
+        outages = self.gate.providers.outages
+        room = {
+            name: 0 if outages.is_out(name) else self.delivery.queue(name).promise(wanted)
+            for name, wanted in Counter([item.provider for item in allowed]).items()
+        }
+        chosen = {item.id for item in allowed if _take_place(room, item.provider)}
+        return [item.id in chosen for item in planned]
+
+    def take_new(self, written: Written) -> None:
+        """Take what was reserved with its mark; of what could not be marked after all, give the room back."""
+        for item, outgoing in written.marked:
+            self.delivery.add(marked_on_arrival(item), outgoing)
+        for item in written.refused:
+            self.delivery.queue(item.provider).redeem()
+
+    async def run(self, outgoing: Iterable[Outgoing]) -> None:
+        """Call for what was taken, and for everything else that may be called."""
+        self.waiting.extend(outgoing)
+        items = [one.item for one in (*self.delivery.ready, *self.waiting)]
+        self.gate.watch(items)
+        providers = [self.kernel.providers.get(name) for name in {item.provider for item in items}]
+        self.longest_call = max([one.call_deadline for one in providers if one], default=timedelta())
+        self._call_ready()
+        delivery = self.delivery
+        while self.waiting or delivery.callers or delivery.answered or delivery.unstarted:
+            await self._commit_and_call()
+            await self._wait()
+
+    async def _commit_and_call(self) -> None:
+        self._take_back_stopped()
+        now = await self.kernel.clock.now()
+        await self._keep_leases(now)
+        chosen = {one.item.id: one for one in self._choose(await self._ask(now))}
+        window = Window(list(chosen.values()), self._take_answered(), self._take_unstarted(), self._take_rests())
+        if window.is_empty:
+            return
+        committed = await commit_window(self.kernel, self.shard, self.lane, window, now)
+        await self.gate.providers.outages.tell(now)
+        self._learn(window.answered, committed.facts)
+        for item in committed.marked:
+            self.delivery.add(item, chosen.pop(item.id))
+        for refused in chosen.values():
+            self.delivery.queue(refused.item.provider).redeem()
+        self._call_ready()
+
+    def _call_ready(self) -> None:
+        assert_no_transaction()  # delivering has no database; nobody who has one may start it inside a transaction
+        self.delivery.call_ready()
+
+    def _take_back_stopped(self) -> None:
+        """Take back what is marked of whoever was asked to stop; the next mark tells whether it may be called."""
+        stopped = self.gate.stopped
+        if not stopped.is_anybody_asked:
+            return
+        self.delivery.take_out(stopped.is_stopped)
+        if stopped.are_sequences_asked:
+            self.gate.paused.forget()  # a sequence may have been paused just now
+        stopped.follow(self.keeper.held)
+
+    async def _keep_leases(self, now: datetime) -> None:
+        if self.waiting or self.delivery.callers:
+            needed = self.longest_call + 2 * self.kernel.limits.lease_margin
+            await self.keeper.renew_before(max(self.keeper.lease / 2, needed), now)
+
+    async def _ask(self, now: datetime) -> Mapping[UUID, Later | Never]:
+        """Ask the gate about what waits; settle what must never leave."""
+        answers = await self.gate.ask([one.item for one in self.waiting], now)
+        never = [
+            (one, answer)
+            for one in (self.waiting if answers else ())
+            if isinstance(answer := answers.get(one.item.id), Never)
+        ]
+        if never:
+            await settle(self.kernel, self.shard, [self._end(*one) for one in never if not one[0].item.in_doubt], now)
+            await self._hold([one for one, _ in never if one.item.in_doubt])
+        return answers
+
+    def _end(self, one: Outgoing, answer: Never) -> Settlement:
+        return Settlement(self.owners[one.item.owner], one.item.id, answer.status, answer.why)
+
+    async def _hold(self, doubtful: Sequence[Outgoing]) -> None:
+        """Leave what must not be repeated and may have arrived to a fact or a person."""
+        if not doubtful:
+            return
+        hold = partial(
+            finalize.schedule_doubtful_items,
+            shard=self.shard,
+            items=[one.item for one in doubtful],
+            fences=[one.fence for one in doubtful],
+            retry_at=[None] * len(doubtful),
+        )
+        await self.kernel.db.persist(hold, alone=True)
+        for one in doubtful:
+            self.owners[one.item.owner].doubt(one.item.id, None)
+
+    def _choose(self, answers: Mapping[UUID, Later | Never]) -> list[Outgoing]:
+        """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
+        willing: dict[str, list[Outgoing]] = defaultdict(list)
+        for one in self.waiting:
+            item = one.item
+            if not self.keeper.holds(item.owner):
+                continue
+            answer = answers.get(item.id) if answers else None
+            if answer is None:
+                willing[item.provider].append(one)
+            elif isinstance(answer, Later):
+                self.owners[item.owner].postponed[item.id] = answer.at
+        self.waiting.clear()
+        chosen: list[Outgoing] = []
+        outages = self.gate.providers.outages
+        for provider, some in willing.items():
+            promised = self.delivery.queue(provider).promise(outages.choose(provider, some))
+            outages.spend(provider, promised)
+            chosen += some[:promised]
+            self.waiting += some[promised:]
+        return chosen
+
+    def _learn(self, answered: Sequence[Answered], facts: Sequence[Fact]) -> None:
+        """Tell the owners what came of their calls, and when to try again what could not be called for."""
+        for one, fact in zip(answered, facts, strict=True):
+            call = one.delivered
+            owner = self.owners[call.item.owner]
+            owner.learn(fact)
+            if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
+                owner.postponed[fact.id] = self.gate.providers.outages.wait_after(call, call.outcome)
+
+    def _may_begin(self, item: Marked, outgoing: Outgoing, now: datetime, longest: timedelta) -> bool:
+        """Whether the gate still allows a call that takes as long as any may, and its lease and our share last."""
+        return self.gate.still_allows(item, outgoing.item, now) and self._may_call(item, now + longest)
+
+    def _may_hand_over(self, item: Marked) -> bool:
+        return self._may_call(item, self.kernel.clock.carried())
+
+    def _may_call(self, item: Marked, until: datetime) -> bool:
+        """Whether the item's own lease, and our share of the provider, hold until then."""
+        return self.keeper.keeps(item.owner, until) and self.kernel.shares.last(item.provider, until)
+
+    def _take_answered(self) -> list[Answered]:
+        answered, self.delivery.answered = self.delivery.answered, []
+        return answered
+
+    def _take_rests(self) -> dict[str, Rest]:
+        rests, self.delivery.rests = self.delivery.rests, {}
+        self.kernel.rests.extend(rests)
+        return rests
+
+    def _take_unstarted(self) -> list[Ready]:
+        """Marks to be taken back; unless the worker drains, their items wait for a fresh one."""
+        unstarted, self.delivery.unstarted = self.delivery.unstarted, []
+        for item, outgoing in unstarted:
+            fresh = replace(outgoing.item, marked_attempt=item.attempt, marked_at=None)
+            self.waiting.append(replace(outgoing, item=fresh))
+        return unstarted
+
+    async def _wait(self) -> None:
+        """Until there is enough to write, or 50 ms after the first result, or the lease needs a look."""
+        delivery = self.delivery
+        if self.waiting and not delivery.callers and not delivery.answered and not delivery.unstarted:
+            await self._wait_for_slot()
+        deadline = monotonic() + self.keeper.lease.total_seconds() / 4
+        while delivery.callers and len(delivery.answered) < self.kernel.limits.flush_results:
+            if delivery.answered or delivery.unstarted or self.waiting:
+                deadline = min(deadline, monotonic() + self.kernel.limits.flush_after.total_seconds())
+            delivery.stirred.clear()
+            try:
+                async with asyncio.timeout(deadline - monotonic()):
+                    await delivery.stirred.wait()
+            except TimeoutError:
+                return
+
+    async def _wait_for_slot(self) -> None:
+        """Others use every slot: wait a little, then give the items back unmarked, using no attempt."""
+        tried_until = monotonic() + self.kernel.limits.slot_wait.total_seconds()
+        wanted = {one.item.provider for one in self.waiting}
+        while not any(self.kernel.slots[name].room(self.lane) for name in wanted):
+            if monotonic() > tried_until or self.kernel.draining.is_set():
+                not_before = self.kernel.clock.carried() + self.kernel.limits.slot_wait
+                for one in self.waiting:
+                    self.owners[one.item.owner].postponed[one.item.id] = not_before
+                self.waiting.clear()
+                return
+            await asyncio.sleep(self.kernel.limits.flush_after.total_seconds())
+            await self.kernel.shares.refresh(self.kernel.clock.carried())
+
+
+def _take_place(room: dict[str, int], name: str) -> bool:
+    room[name] -= 1
+    return room[name] >= 0

@@ -1,0 +1,1 @@
+"""May this leave now? Now, later (when), or never (why)."""

@@ -1,0 +1,77 @@
+"""The gate: may this leave now? One question, asked before every mark, and again before a call that has waited.
+
+Reached from windows.py, which does what it answers. Adding a reason is adding a GateCheck to the list.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from tidings.domain.flow.item import Marked, Reserved
+from tidings.domain.flow.queue import Lane
+from tidings.domain.people.contact import LoadedContact
+from tidings.kernel.gate.answer import Later, Never, Now
+from tidings.kernel.gate.check import GateCheck, Item, Recheck
+from tidings.kernel.gate.consents import Consents
+from tidings.kernel.gate.lateness import Lateness
+from tidings.kernel.gate.paused_sequences import PausedSequences
+from tidings.kernel.gate.providers import Providers
+from tidings.kernel.gate.rules import RulesOfItems
+from tidings.kernel.gate.stopped import StoppedOwners
+from tidings.kernel.kernel import Kernel
+
+
+class Gate:
+    """What speaks against the items of one batch; each check reads for all of them at once, and only what is old."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        lane: Lane,
+        people: Mapping[UUID, LoadedContact],
+        now: datetime,
+        *,
+        rules: RulesOfItems | None = None,
+        paused: PausedSequences | None = None,
+    ) -> None:
+        self._draining = kernel.draining
+        self.stopped = StoppedOwners(kernel.stops, lane)
+        self.lateness = Lateness()
+        self.providers = Providers(kernel, lane)
+        self.paused = paused or PausedSequences(kernel)
+        consents = Consents(kernel, people, now)
+        self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
+        # The first that speaks against an item answers: what ends it stands before what lets it wait.
+        self._checks: Sequence[GateCheck] = (*self._rechecks, self.lateness, self.providers, self.paused)
+
+    def watch(self, items: Sequence[Item]) -> None:
+        """Ask from now on only what can speak against these, which are all that the batch will mark."""
+        self._checks = [check for check in self._checks if check.concerns(items)]
+        self._rechecks = [check for check in self._rechecks if check.concerns(items)]
+
+    async def ask(self, items: Sequence[Item], now: datetime) -> Mapping[UUID, Later | Never]:
+        """What must not be marked now, and why; whatever is not named may be."""
+        asks = [ask for check in self._checks if (ask := await check.prepare(items, now))]
+        answers: dict[UUID, Later | Never] = {}
+        for item in items if asks else ():
+            for ask in asks:
+                if not isinstance(answer := ask(item), Now):
+                    answers[item.id] = answer
+                    break
+        return answers
+
+    def still_allows(self, marked: Marked, item: Reserved, now: datetime) -> bool:
+        """Whether a call may begin now, by what was answered before its mark and has been heard since.
+
+        False is no refusal: its mark is taken back, and it is asked about anew.
+        """
+        if (
+            self._draining.is_set()
+            or self.stopped.is_stopped(marked)
+            or self.providers.outages.is_out(marked.provider, now)
+        ):
+            return False
+        for check in self._rechecks:  # noqa: SIM110 – any() would make a generator for each call
+            if check.is_old_for(item):
+                return False
+        return True

@@ -1,0 +1,1 @@
+"""What one process holds and remembers; nothing of it matters after a crash."""
