@@ -46,13 +46,13 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.waiting import Waiting
 from tidings.resources.workflows import Workflows
 from tidings.storage.define import Version
-from tidings.storage.observe import AuditEntry, ItemFilter, StoredExecution
+from tidings.storage.observe import ItemFilter, StoredExecution
 from tidings.storage.resolve import FoundItem
 from tidings.views.executions import Attempt
+from tidings.views.outbox import HistoryLine
 
 __all__ = [
     "Attempt",
-    "AuditEntry",
     "Check",
     "Deployment",
     "Engine",
@@ -192,7 +192,7 @@ class Engine:
         """One run with its counts."""
         return await observe.show_run(self.kernel, id)
 
-    async def item(self, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
+    async def item(self, id: UUID) -> tuple[FoundItem, list[Attempt], list[HistoryLine]]:
         """One item, its failed attempts, and what people did about it."""
         return await observe.show_item(self.kernel, id)
 

@@ -23,26 +23,11 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
-from tidings.http.campaign_shapes import (
-    Audience,
-    Campaign,
-    HistoryLine,
-    Item,
-    ItemDetail,
-    Job,
-    JobHistoryLine,
-    Preview,
-    Resolved,
-    Retry,
-    Run,
-    Segment,
-    StartedRun,
-    TraceLine,
-)
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
+from tidings.http.segment_shapes import Segment
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
 from tidings.http.shapes import (
@@ -54,7 +39,10 @@ from tidings.http.shapes import (
 )
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.view import View
 
 Like = type[Shape] | type[View]
@@ -219,7 +207,7 @@ async def look_at_campaigns(tour: Tour, provider: FakeProvider) -> None:
     tour("campaigns", "create", "--data", json.dumps(LETTER), like=Campaign)
     tour("campaigns", "update", "spring", "--data", '{"rate": 600}', like=Campaign)
     tour.group("campaigns list", "campaigns show spring", like=Campaign)
-    tour("campaigns", "count", "spring", like=Audience)
+    tour("campaigns", "count", "spring", like=AudienceCount)
     tour("campaigns", "preview", "spring", like=Preview)
     held = tour("campaigns", "test", "spring", "me@example.com", like=StartedRun)["id"]
     for verb in ("pause", "resume", "cancel"):

@@ -59,17 +59,12 @@ def camel(name: str) -> str:
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
+    from tidings.http import sequence_shapes, shapes, simulation_shapes
     from tidings.resources.access import ShownKey
-    from tidings.resources.outbox import ItemDetail, ShownItem
-    from tidings.resources.runs import JobEntry
     from tidings.resources.sequences import ShownSequence
     from tidings.resources.shown import ShownWorkflow
 
     return {
-        JobEntry: campaign_shapes.JobHistoryLine.model_validate,
-        ItemDetail: campaign_shapes.show_item,
-        ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,
         ShownWorkflow: shapes.show_workflow,

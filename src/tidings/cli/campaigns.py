@@ -15,9 +15,8 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.campaigns import ShownCampaign
-    from tidings.resources.reach import AudienceCount
-    from tidings.resources.runs import ShownRun
+    from tidings.views.campaigns import AudienceCount, Campaign
+    from tidings.views.runs import StartedRun
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 
@@ -104,7 +103,7 @@ def update(
     """Change what is given; runs under way keep what they were deployed with."""
     given, by = read_data(data), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownCampaign":
+    async def work(engine: "Engine") -> "Campaign":
         found = await _find(engine, by.workspace, campaign)
         return await engine.campaigns.update(by, found.id, given)
 
@@ -214,10 +213,9 @@ def send_test(
     """Send a campaign to an address of your own, with a contact's data."""
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownRun":
+    async def work(engine: "Engine") -> "StartedRun":
         found = await _find(engine, by.workspace, campaign)
-        started = await engine.campaigns.test(by, found.id, to, contact)
-        return await engine.runs.get(by.workspace, started.id)
+        return await engine.campaigns.test(by, found.id, to, contact)
 
     _print_run(on_database(database_url, data_dir, work), "is the test's run", as_json=as_json)
 
@@ -245,18 +243,18 @@ def deploy(
     by = caller(tenant, workspace, actor)
     scheduled_for = at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
 
-    async def work(engine: "Engine") -> "tuple[ShownRun, bool]":
+    async def work(engine: "Engine") -> "StartedRun":
         found = await _find(engine, by.workspace, campaign)
         started = await engine.campaigns.deploy(by, found.id, scheduled_for=scheduled_for, idempotency_key=key)
         if watch and not as_json:
             await watch_run(engine, by.workspace, started.id)
-        return await engine.runs.get(by.workspace, started.id), started.duplicate
+        return started
 
-    run, duplicate = on_database(database_url, data_dir, work)
+    run = on_database(database_url, data_dir, work)
     words = "is deployed; follow it with 'tidings runs watch'"
-    if duplicate:
-        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
-    _print_run(run, words, as_json=as_json, duplicate=duplicate)
+    if run.duplicate:
+        words = f"had been deployed before{': ' + run.note if run.note else ''}"
+    _print_run(run, words, as_json=as_json)
 
 
 async def find_campaign(engine: "Engine", room: Workspace, campaign: str) -> UUID:
@@ -265,12 +263,12 @@ async def find_campaign(engine: "Engine", room: Workspace, campaign: str) -> UUI
     return named if isinstance(named, UUID) else (await engine.campaigns.find(room, named)).id
 
 
-async def _find(engine: "Engine", room: Workspace, campaign: str) -> "ShownCampaign":
+async def _find(engine: "Engine", room: Workspace, campaign: str) -> "Campaign":
     named = reference(campaign)
     return await (engine.campaigns.get(room, named) if isinstance(named, UUID) else engine.campaigns.find(room, named))
 
 
-def _row(campaign: "ShownCampaign") -> dict[str, object]:
+def _row(campaign: "Campaign") -> dict[str, object]:
     from tidings.cli.output import in_words
 
     return {
@@ -286,7 +284,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
     }
 
 
-def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
+def _print(campaign: "Campaign", *, as_json: bool) -> None:
     from tidings.cli.output import print_fields, print_json, print_line, print_not_ready
 
     if as_json:
@@ -318,10 +316,10 @@ def _print_content(content: Mapping[str, object]) -> None:
         print_content(one, indent=2)
 
 
-def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = False) -> None:
+def _print_run(run: "StartedRun", words: str, *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:
-        print_json(run, duplicate=duplicate, note=run.repeat_note if duplicate else None)
+        print_json(run)
     else:
         print_line(f"{run.id}  {words}")

@@ -12,7 +12,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
 
 if TYPE_CHECKING:
-    from tidings.resources.outbox import ItemDetail, ShownItem
+    from tidings.views.outbox import Item, ItemDetail
 
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
 
@@ -127,8 +127,8 @@ def resolve(
 def _print(found: "ItemDetail") -> None:
     from tidings.cli.output import print_content, print_table
 
-    print_table("item", [_row(found.item)], empty="")
-    print_content(found.item.payload or {})
+    print_table("item", [_row(found)], empty="")
+    print_content(found.payload or {})
     print_table(
         "attempts that did not succeed",
         [
@@ -144,13 +144,13 @@ def _print(found: "ItemDetail") -> None:
     )
 
 
-def _status(item: "ShownItem") -> str:
+def _status(item: "Item") -> str:
     if item.in_doubt:
         return "in doubt"
     return "printed, not sent" if item.printed and item.status is ItemStatus.SENT else item.status
 
 
-def _row(item: "ShownItem") -> dict[str, object]:
+def _row(item: "Item") -> dict[str, object]:
     return {
         "id": item.id,
         "status": _status(item),

@@ -14,8 +14,8 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.runs import ShownJob, ShownRun
     from tidings.views.pages import Page
+    from tidings.views.runs import Job, Retry, Run
 
 app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
 
@@ -47,7 +47,7 @@ def list_runs(
     created = created_in(created_after, created_before)
     room, wanted = Workspace(tenant, workspace), RunStatus(status) if status else None
 
-    async def find(engine: "Engine") -> "Page[ShownRun]":
+    async def find(engine: "Engine") -> "Page[Run]":
         of = await find_campaign(engine, room, campaign) if campaign else None
         return await engine.runs.list(room, campaign_id=of, status=wanted, limit=limit, created=created)
 
@@ -74,7 +74,7 @@ def show(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[ShownRun, list[ShownJob], History]":
+    async def work(engine: "Engine") -> "tuple[Run, list[Job], History]":
         jobs = await engine.runs.jobs(room, run_id, limit=20)
         return await engine.runs.get(room, run_id), jobs.items, await engine.runs.history(room, run_id)
 
@@ -133,7 +133,7 @@ def watch(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "ShownRun":
+    async def work(engine: "Engine") -> "Run":
         if not as_json:
             return await watch_run(engine, room, run_id)
         run = await engine.runs.get(room, run_id)
@@ -211,25 +211,25 @@ def retry(
 ) -> None:
     """Try again what failed, and nothing else, in a new run."""
     from tidings.cli.output import print_json, print_line, print_table
-    from tidings.resources.run_retry import RetryFilter, RetryPlan, read_where
+    from tidings.resources.run_retry import RetryFilter, read_where
 
     chosen = read_where(where) if where else RetryFilter()
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "tuple[ShownRun | None, RetryPlan, bool]":
+    async def work(engine: "Engine") -> "Retry":
         if dry_run:
-            return None, await engine.runs.plan_retry(by.workspace, run_id, chosen), False
+            return await engine.runs.plan_retry(by.workspace, run_id, chosen)
         return await engine.runs.retry(by, run_id, chosen, idempotency_key=key)
 
-    run, plan, duplicate = on_database(database_url, data_dir, work)
+    done = on_database(database_url, data_dir, work)
     if as_json:
-        print_json(plan, dry_run=dry_run, run=run, duplicate=duplicate)
+        print_json(done)
         return
-    if plan.by_error:
-        print_table("errors", [{"error": name, "items": count} for name, count in plan.by_error.items()], empty="")
-    if plan.retried_before:
-        print_line(f"{plan.retried_before:,} were tried again before and are left to that run")
-    print_line(f"{run.id}  tries {plan.count:,} again" if run else f"{plan.count:,} would be tried again")
+    if done.by_error:
+        print_table("errors", [{"error": name, "items": count} for name, count in done.by_error.items()], empty="")
+    if done.retried_before:
+        print_line(f"{done.retried_before:,} were tried again before and are left to that run")
+    print_line(f"{done.run.id}  tries {done.count:,} again" if done.run else f"{done.count:,} would be tried again")
 
 
 @app.command()
@@ -292,7 +292,7 @@ def export(
     on_database(database_url, data_dir, lambda engine: run_export(engine, room, run_id, where, to, as_json=as_json))
 
 
-def _row(run: "ShownRun") -> dict[str, object]:
+def _row(run: "Run") -> dict[str, object]:
     return {
         "id": run.id,
         "campaign": run.campaign_name,
@@ -308,7 +308,7 @@ def _row(run: "ShownRun") -> dict[str, object]:
     }
 
 
-def _print_changed(run: "ShownRun", words: str, *, as_json: bool) -> None:
+def _print_changed(run: "Run", words: str, *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:

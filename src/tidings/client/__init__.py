@@ -17,7 +17,6 @@ from tidings.client.answers import (
     Event,
     EventItem,
     Imported,
-    Lack,
     NewKey,
     Provider,
     RejectedLine,
@@ -29,20 +28,7 @@ from tidings.client.answers import (
     WorkerShare,
     Workflow,
 )
-from tidings.client.campaign_answers import (
-    AudienceCount,
-    Campaign,
-    Counts,
-    Deployed,
-    Item,
-    Job,
-    Preview,
-    Resolved,
-    Retry,
-    Run,
-    Segment,
-    TraceLine,
-)
+from tidings.client.campaign_answers import Deployed, Segment
 from tidings.client.client import Client
 from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepFate, StepLog, Why
 from tidings.client.errors import (
@@ -56,9 +42,14 @@ from tidings.client.errors import (
 )
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import ContactName
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.lacks import Lack
+from tidings.views.outbox import ItemDetail as Item
+from tidings.views.outbox import Resolved
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
 
 __all__ = [
     "ApiError",

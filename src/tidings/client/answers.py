@@ -17,15 +17,6 @@ from tidings.views.problems import ProblemPlace
 Json = Mapping[str, Any]
 
 
-class Lack(Struct, frozen=True, kw_only=True):
-    """An attribute that is printed, how many of the contacts lack it, and what helps."""
-
-    path: str
-    contacts: int
-    of: int
-    hint: str
-
-
 class Workflow(Struct, frozen=True, kw_only=True, rename="camel"):
     """A workflow with the definition of its current version."""
 

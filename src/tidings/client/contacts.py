@@ -8,9 +8,9 @@ from uuid import UUID
 import msgspec
 
 from tidings.client.answers import Contact, Imported, UpsertedContact
-from tidings.client.campaign_answers import Item
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.outbox import ItemDetail as Item
 
 PATH = "/v1/contacts"
 PIECE = 262_144

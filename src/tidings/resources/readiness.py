@@ -1,18 +1,18 @@
 """Say of what people have written which of its channels no provider is set up for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.item import Channel
 from tidings.kernel.calls.readiness import find_unrouted
 from tidings.kernel.kernel import Kernel
 from tidings.resources.sequence_shown import ShownSequence
-from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.rules import ShownRule
 from tidings.storage.workflows import ShownWorkflow
 
-Written = TypeVar("Written", ShownWorkflow, ShownSequence, ShownCampaign, ShownRule)
+Written = TypeVar("Written", ShownWorkflow, ShownSequence, ShownRule)
 
 
 async def with_readiness(kernel: Kernel, workspace: Workspace, shown: Sequence[Written]) -> list[Written]:
@@ -21,3 +21,8 @@ async def with_readiness(kernel: Kernel, workspace: Workspace, shown: Sequence[W
     if not missing:
         return list(shown)
     return [replace(one, not_ready=[channel for channel in one.channels if channel in missing]) for one in shown]
+
+
+async def find_unready(kernel: Kernel, workspace: Workspace, channels: Iterable[Channel]) -> frozenset[Channel]:
+    """Those of some channels that no provider is set up for."""
+    return frozenset(await find_unrouted(kernel, workspace, set(channels)))

@@ -13,10 +13,11 @@ from tidings.domain.people.audience import Audience, read_audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.references import NamedAudience, name_audience
-from tidings.resources.reach import AudienceCount, count_audience
+from tidings.resources.reach import count_audience
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownSegment
 from tidings.storage.database import Tx
+from tidings.views.campaigns import AudienceCount
 from tidings.views.pages import Page
 
 __all__ = ["Segments", "ShownSegment", "together"]

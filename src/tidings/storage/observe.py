@@ -16,6 +16,7 @@ from tidings.storage.database import Tx
 from tidings.storage.resolve import FoundItem, found_item
 from tidings.storage.statements import load
 from tidings.views.executions import Attempt
+from tidings.views.outbox import HistoryLine
 
 _SQL = load("observe")
 Json = Mapping[str, object]
@@ -76,16 +77,6 @@ class ShownRun:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """One line of history."""
-
-    event: str
-    actor: str
-    detail: Json
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +176,9 @@ async def list_attempts(tx: Tx, *, shard: Shard, item_id: UUID) -> list[Attempt]
     """What went wrong with one item, in order."""
 
 
-async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[AuditEntry]:
+@_SQL.statement
+async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[HistoryLine]:
     """What was done to one thing, in order."""
-    rows = await tx.fetch(_SQL["list_audit"], shard=shard, subject_id=subject_id)
-    return [AuditEntry(row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
 
 
 async def count_queue(tx: Tx, *, shard: Shard, now: datetime) -> Mapping[Lane, LaneLoad]:

@@ -14,6 +14,7 @@ import msgspec
 
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome
+from tidings.views.outbox import ItemStatus as ItemStatus  # noqa: PLC0414 – asked for with the item
 
 ItemId = NewType("ItemId", UUID)
 OwnerId = NewType("OwnerId", UUID)  # an execution's or a job's id
@@ -39,17 +40,6 @@ class Channel(StrEnum):
     VOICE = "voice"
     SOCIAL = "social"
     FUNCTION = "function"
-
-
-class ItemStatus(StrEnum):
-    """The states of an outbox row; all but `queued` are terminal."""
-
-    QUEUED = "queued"
-    SENT = "sent"
-    CALLED = "called"
-    POSTED = "posted"
-    FAILED = "failed"
-    SKIPPED = "skipped"
 
 
 SUCCESS_STATUS = dict.fromkeys(Channel, ItemStatus.SENT) | {

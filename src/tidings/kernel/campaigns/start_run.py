@@ -41,7 +41,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetriedRun:
     """Which failed items of which run are tried again; whatever is given must hold."""
 
     run_id: UUID
@@ -69,7 +69,7 @@ class Deployment:
     scheduled_for: datetime | None = None
     rate_per_minute: int | None = None
     audience: Audience | None = None
-    retry: Retry | None = None
+    retry: RetriedRun | None = None
     data: Mapping[str, object] = field(default_factory=dict)
     send_hour: int | None = None
     time_zone: str = CONTACT_ZONE
@@ -123,7 +123,9 @@ async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
     return Started(taken_by, duplicate=taken_by != run_id)
 
 
-async def _answer_of_the_faster(kernel: Kernel, retry: Retry, find: Callable[[Tx], Awaitable[UUID | None]]) -> Started:
+async def _answer_of_the_faster(
+    kernel: Kernel, retry: RetriedRun, find: Callable[[Tx], Awaitable[UUID | None]]
+) -> Started:
     """The run of whoever has the turn, if that was asked for under the same key."""
     theirs = await kernel.db.persist(find, alone=True)
     if theirs is None:

@@ -9,7 +9,7 @@ from heapq import merge
 from typing import TypeVar
 from uuid import UUID
 
-from tidings.domain.campaigns.run import Counts, JobStatus, run_status
+from tidings.domain.campaigns.run import JobCounts, JobStatus, run_status
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.words import ShownStatus
@@ -17,10 +17,11 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
 from tidings.storage import deploy, observe, resolve, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownRun, StoredExecution
+from tidings.storage.observe import ItemFilter, ShownRun, StoredExecution
 from tidings.storage.resolve import FoundItem
 from tidings.storage.verify import Offence
 from tidings.views.executions import Attempt
+from tidings.views.outbox import HistoryLine
 
 Result = TypeVar("Result")
 
@@ -42,7 +43,7 @@ class RunView:
     """A run with its counts, which always add up to what was planned."""
 
     run: ShownRun
-    counts: Counts
+    counts: JobCounts
     in_doubt: int
 
     @property
@@ -88,7 +89,7 @@ async def show_run(kernel: Kernel, id: UUID) -> RunView:
         run = await observe.find_run(tx, shard=home, id=id)
         if run is None:
             raise NotFound(f"there is no run {id}")
-        counts, in_doubt = Counts(0), 0
+        counts, in_doubt = JobCounts(0), 0
         for shard in kernel.every_shard():
             for part in (await deploy.sum_jobs(tx, shard=shard, run_id=id)).values():
                 counts += part
@@ -116,11 +117,11 @@ async def list_in_doubt(kernel: Kernel, workspace: Workspace, limit: int = 50) -
     return list(merge(*shards, key=lambda item: item.id))[:limit]
 
 
-async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
+async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[Attempt], list[HistoryLine]]:
     """One item, what went wrong with it, and what people did about it; or NotFound."""
     shard = kernel.shard_of(id)
 
-    async def read(tx: Tx) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
+    async def read(tx: Tx) -> tuple[FoundItem, list[Attempt], list[HistoryLine]]:
         item = await resolve.find_item(tx, shard=shard, id=id)
         if item is None:
             raise NotFound(f"there is no item {id}")
@@ -130,7 +131,7 @@ async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[Attempt],
     return await _in_one_moment(kernel, read)
 
 
-async def show_history(kernel: Kernel, id: UUID) -> list[AuditEntry]:
+async def show_history(kernel: Kernel, id: UUID) -> list[HistoryLine]:
     """What was done to an execution, run or item."""
     shard = kernel.shard_of(id)
     return await kernel.db.persist(lambda tx: observe.list_audit(tx, shard=shard, subject_id=id), alone=True)
@@ -186,7 +187,7 @@ _ROW_CHECKS: Sequence[tuple[str, str, _RowCheck]] = (
 
 
 async def _wrong_runs(kernel: Kernel, tx: Tx) -> list[Offence]:
-    jobs: dict[UUID, list[tuple[JobStatus, Counts]]] = {}
+    jobs: dict[UUID, list[tuple[JobStatus, JobCounts]]] = {}
     for shard in kernel.every_shard():
         for run_id, share in (await verify.jobs_of_runs(tx, shard=shard)).items():
             jobs.setdefault(run_id, []).extend(share)

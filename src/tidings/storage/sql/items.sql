@@ -6,7 +6,8 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at, payload
+       retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at, payload
   from outbox o
  where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
 
@@ -18,7 +19,8 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+       retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
   from outbox o
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -36,7 +38,8 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+       retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
   from outbox o
  where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
    and (:channel::text is null or channel = :channel)
@@ -75,7 +78,8 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+       retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
   from owned o
  where tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -101,7 +105,8 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+       retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
   from meant o
  where (:run_id::uuid is null or run_id = :run_id)
    and (:execution_id::uuid is null or execution_id = :execution_id)
