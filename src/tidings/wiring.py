@@ -16,7 +16,7 @@ from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInva
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
-from tidings.domain.people.recipients import Audience
+from tidings.domain.people.recipients import RuleAudience
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey, check_trigger
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
@@ -326,7 +326,7 @@ def _fallbacks(app: App) -> Mapping[RuleKey, FunctionCallable | str]:
     for key, fallback in app.fallbacks.items():
         try:
             trigger, channel, audience = key
-            found[RuleKey(check_trigger(trigger), Channel(channel), Audience(audience))] = fallback
+            found[RuleKey(check_trigger(trigger), Channel(channel), RuleAudience(audience))] = fallback
         except (ValueError, TypeError) as error:
             raise ConfigInvalid(
                 f"the fallback for {key!r}: {error}; write it like ('quote_sent', 'email', 'lead')"

@@ -7,7 +7,7 @@ from typing import Any
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import Audience
+from tidings.domain.people.recipients import RuleAudience
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey
 from tidings.engine import Engine
@@ -79,7 +79,7 @@ async def standing(engine: Engine, event: ShownEvent) -> list[str]:
 
 
 def key(trigger: str = "quote_sent", channel: str = "email", audience: str = "lead") -> RuleKey:
-    return RuleKey(trigger, Channel(channel), Audience(audience))
+    return RuleKey(trigger, Channel(channel), RuleAudience(audience))
 
 
 def with_fallbacks(engine: Engine, *keys: RuleKey) -> Engine:

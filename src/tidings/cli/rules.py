@@ -213,14 +213,14 @@ def _name(given: "Given") -> str:
 
 async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownRule":
     from tidings.domain.flow.item import Channel
-    from tidings.domain.people.recipients import Audience
+    from tidings.domain.people.recipients import RuleAudience
     from tidings.domain.rules.rule import RuleKey
 
     try:
         if "/" not in text:
             return await engine.rules.get(room, UUID(text))
         trigger, channel, audience = text.split("/")
-        return await engine.rules.find(room, RuleKey(trigger, Channel(channel), Audience(audience)))
+        return await engine.rules.find(room, RuleKey(trigger, Channel(channel), RuleAudience(audience)))
     except ValueError as error:
         raise InputInvalid(
             f"{text!r} names no rule: {error}; use its id, or trigger/channel/audience as in quote_sent/email/lead"

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import Audience
+from tidings.domain.people.recipients import RuleAudience
 from tidings.domain.rules.routing import RouteOutcome
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
@@ -110,7 +110,7 @@ class GivenRule(Given):
     model_config = example(EXAMPLE_RULE)
     trigger: TriggerName
     channel: RuleChannel
-    audience: Audience
+    audience: RuleAudience
     enabled: bool = True
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)
 
@@ -124,7 +124,7 @@ class Rule(Shape):
     id: UUID
     trigger: str
     channel: str
-    audience: Audience
+    audience: RuleAudience
     enabled: bool
     steps: list[Json]
     not_ready: list[Channel] = Field(
@@ -186,7 +186,7 @@ class Decision(Shape):
 
     model_config = example(EXAMPLE_DECISION)
     channel: str
-    audience: Audience
+    audience: RuleAudience
     outcome: RouteOutcome
     reason: str
     rule_id: UUID | None

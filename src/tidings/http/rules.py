@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.domain.people.recipients import Audience
+from tidings.domain.people.recipients import RuleAudience
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
@@ -36,7 +36,7 @@ async def create_rule(
 def asked_for(
     trigger: Word = None,
     channel: RuleChannel | None = None,
-    audience: Audience | None = None,
+    audience: RuleAudience | None = None,
     enabled: bool | None = None,
 ) -> RuleFilter:
     """Which rules to list."""

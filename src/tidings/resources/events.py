@@ -22,7 +22,7 @@ from tidings.domain.flow.retry import RULE
 from tidings.domain.messages import did_you_mean
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
 from tidings.domain.people.contact import ContactReference
-from tidings.domain.rules.event import Event, differences, read_event, read_stored
+from tidings.domain.rules.event import IncomingEvent, differences, read_event, read_stored
 from tidings.domain.rules.routing import check_event, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.calls.readiness import live_staff
@@ -157,14 +157,14 @@ class Events:
         known = {*await self._kernel.db.persist(find, alone=True), *await find_fallback_triggers(self._kernel)}
         return f"no rule and no fallback knows {trigger!r}{did_you_mean(trigger, sorted(known))}"
 
-    async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Ruling]:
+    async def _prepare(self, workspace: Workspace, event: IncomingEvent) -> tuple[IncomingEvent, Ruling]:
         """An event with its contacts, and what decides; refused before anything is stored if it cannot be taken."""
         event = await meet_people(self._kernel, await find_people(self._kernel, workspace, event))
         ruling = await find_ruling(self._kernel, workspace, event.trigger)
         check_event(event, ruling.rules, ruling.fallbacks)
         return event, ruling
 
-    async def _repeated(self, stored: StoredEvent, event: Event) -> ShownEvent:
+    async def _repeated(self, stored: StoredEvent, event: IncomingEvent) -> ShownEvent:
         """The first event of a key, and what this one says otherwise; of one that was erased nobody knows that."""
         shown = await self._shown(stored, duplicate=True)
         first = read_stored(stored.trigger, stored.idempotency_key, stored.data)
@@ -220,7 +220,7 @@ class Events:
 
     async def cancel_by_key(self, caller: Caller, trigger: str, idempotency_key: str) -> ShownEvent:
         """The same for the event that was sent under this key: an appointment's reminders go with the appointment."""
-        stored = await find_taken(self._kernel, caller.workspace, Event(trigger, idempotency_key))
+        stored = await find_taken(self._kernel, caller.workspace, IncomingEvent(trigger, idempotency_key))
         if stored is None:
             raise NotFound(f"there is no event {trigger!r} with the key {idempotency_key!r}")
         return await self._cancel(caller, stored)
@@ -323,7 +323,7 @@ def _shown_event(stored: StoredEvent, items: Mapping[str, ShownEventItem]) -> Sh
     )
 
 
-def _read(given: Json) -> Event:
+def _read(given: Json) -> IncomingEvent:
     try:
         plain = msgspec.json.decode(msgspec.json.encode(given))
     except (TypeError, ValueError, RecursionError) as error:

@@ -16,8 +16,8 @@ from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, Not
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.people.recipients import RULE_CHANNELS, Audience
-from tidings.domain.rules.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
+from tidings.domain.people.recipients import RULE_CHANNELS, RuleAudience
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.resources.readiness import with_readiness
@@ -45,7 +45,7 @@ class RuleFilter:
 
     def check(self) -> None:
         """Refuse a channel or an audience that no rule can have: the answer would be empty, whatever there is."""
-        for name, given, known in (("channel", self.channel, RULE_CHANNELS), ("audience", self.audience, Audience)):
+        for name, given, known in (("channel", self.channel, RULE_CHANNELS), ("audience", self.audience, RuleAudience)):
             if given is not None and given not in [*known]:
                 meant = did_you_mean(given, known)
                 raise InputInvalid(f"{name} {quoted(given)}: use one of {', '.join(known)}{meant}")
@@ -72,7 +72,7 @@ class Rules:
         """Make a rule be as given; a step that is named by its id, or says the same, keeps its id."""
         return await self._update(caller, id, read_rule(given))
 
-    async def _update(self, caller: Caller, id: UUID, rule: Rule) -> ShownRule:
+    async def _update(self, caller: Caller, id: UUID, rule: RuleDefinition) -> ShownRule:
         here, now = caller.workspace, await self._kernel.clock.now()
 
         async def write(tx: Tx) -> None:
@@ -159,7 +159,7 @@ class Rules:
             return [*error.problems]
         return []
 
-    async def _put(self, caller: Caller, rule: Rule, *, must_be_new: bool) -> tuple[ShownRule, Change]:
+    async def _put(self, caller: Caller, rule: RuleDefinition, *, must_be_new: bool) -> tuple[ShownRule, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()
         new_id = self._kernel.new_id(here.bucket_of(str(rule.key)), now)  # made once: a repeat knows its own by it
         steps = self._stored_steps(rule, (), new_id, now)
@@ -190,7 +190,7 @@ class Rules:
         id, change = await self._kernel.db.persist(write)
         return await self.get(here, id), change
 
-    async def _change(self, tx: Tx, caller: Caller, before: ShownRule, rule: Rule, now: datetime) -> bool:
+    async def _change(self, tx: Tx, caller: Caller, before: ShownRule, rule: RuleDefinition, now: datetime) -> bool:
         """Write what is new; False when nothing is."""
         steps = self._stored_steps(rule, before.rule.steps, before.id, now)
         if (before.key, before.enabled, [*before.steps]) == (rule.key, rule.enabled, steps):
@@ -208,7 +208,7 @@ class Rules:
         await write_audit(self._kernel, tx, caller, [deed], now)
         return True
 
-    def _stored_steps(self, rule: Rule, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:
+    def _stored_steps(self, rule: RuleDefinition, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:
         kept = keep_steps(rule.steps, before, now, lambda: self._kernel.new_id(bucket_of_id(id), now))
         return [step_to_json(step) for step in kept]
 

@@ -16,7 +16,7 @@ from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Shard, Workspace, workspace_of
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Payload
 from tidings.domain.paging import Span
-from tidings.domain.people.recipients import Audience
+from tidings.domain.people.recipients import RuleAudience
 from tidings.storage.database import Row, Tx
 from tidings.storage.load import LoadedItem, loaded_item
 from tidings.storage.statements import load
@@ -42,7 +42,7 @@ class LoadedEvents:
     enabled: Mapping[UUID, bool | None]
 
 
-class EventItem(msgspec.Struct, frozen=True):
+class NewEventItem(msgspec.Struct, frozen=True):
     """An item to be written with its event; one that cannot be sent says why in `error`."""
 
     id: UUID
@@ -143,7 +143,7 @@ async def find_event_by_key(
 
 
 async def insert_event_contacts(
-    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[Audience, UUID]]
+    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[RuleAudience, UUID]]
 ) -> None:
     """Note which of an event's people are contacts."""
     await tx.fetch(
@@ -181,7 +181,9 @@ async def insert_event_job(
     )
 
 
-async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[EventItem], now: datetime) -> None:
+async def insert_event_items(
+    tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[NewEventItem], now: datetime
+) -> None:
     """Write an event's items; ItemsRefused when the database will not have them, whoever asks."""
     try:
         await tx.fetch(

@@ -14,8 +14,8 @@ from tidings.domain.errors import Conflict
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import channels_needing_routes
 from tidings.domain.paging import Span
-from tidings.domain.people.recipients import Audience
-from tidings.domain.rules.rule import Rule, RuleKey, read_rule
+from tidings.domain.people.recipients import RuleAudience
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -30,7 +30,7 @@ class ShownRule:
     id: UUID
     trigger: str
     channel: Channel
-    audience: Audience
+    audience: RuleAudience
     enabled: bool
     steps: Sequence[Json]
     created_at: datetime
@@ -49,7 +49,7 @@ class ShownRule:
         return RuleKey(self.trigger, self.channel, self.audience)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> RuleDefinition:
         """The rule as it is routed by."""
         read = read_rule(
             {
@@ -61,7 +61,7 @@ class ShownRule:
             },
             is_stored=True,
         )
-        return Rule(read.key, read.enabled, read.steps, self.id)
+        return RuleDefinition(read.key, read.enabled, read.steps, self.id)
 
 
 async def insert_rule(
@@ -187,7 +187,7 @@ def _rule(row: Row) -> ShownRule:
         id=row["id"],
         trigger=row["trigger"],
         channel=Channel(row["channel"]),
-        audience=Audience(row["audience"]),
+        audience=RuleAudience(row["audience"]),
         enabled=row["enabled"],
         steps=row["steps"],
         created_at=row["created_at"],

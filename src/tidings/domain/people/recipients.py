@@ -23,7 +23,7 @@ CONTACT_ID = "contactId"
 _NOTHING: tuple[object, ...] = (None, "", [])
 
 
-class Audience(StrEnum):
+class RuleAudience(StrEnum):
     """The people an event is about; a rule is for one of them."""
 
     LEAD = "lead"
@@ -63,10 +63,10 @@ class RecipientConfig:
     custom_emails: tuple[str, ...] = ()
 
     @property
-    def people(self) -> list[Audience]:
+    def people(self) -> list[RuleAudience]:
         """The people who are included, in the order in which they are written to."""
         included = (self.include_lead_contact, self.include_partner, self.include_agent)
-        return [one for one, is_included in zip(Audience, included, strict=True) if is_included]
+        return [one for one, is_included in zip(RuleAudience, included, strict=True) if is_included]
 
     def custom(self, channel: Channel) -> list[tuple[str, str]]:
         """The addresses of its own that this channel can reach, each with its place."""
@@ -165,7 +165,7 @@ def introduce(person: Person, contact: Contact) -> Person:
 
 
 def resolve_recipients(
-    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, Person]
+    config: RecipientConfig | None, audience: RuleAudience, channel: Channel, people: Mapping[RuleAudience, Person]
 ) -> list[Addressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
@@ -188,7 +188,7 @@ def resolve_recipients(
 
 
 def _recognised(
-    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, Person]
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[RuleAudience, Person]
 ) -> Addressee | Unreachable:
     """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
     if isinstance(found, Unreachable) or found.contact_id:
@@ -199,7 +199,7 @@ def _recognised(
     return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
 
 
-def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
+def _addresses_of(who: RuleAudience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
     contact_id, refusal = person.contact_id, person.refusal(channel)

@@ -21,7 +21,7 @@ from tidings.domain.flow.item import Channel, Payload
 from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
-from tidings.domain.people.recipients import RULE_CHANNELS, Audience, RecipientConfig
+from tidings.domain.people.recipients import RULE_CHANNELS, RecipientConfig, RuleAudience
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
 from tidings.domain.workflows.definition_reader import CONTENT_FIELDS, Raw, Reader
@@ -57,7 +57,7 @@ class RuleKey(NamedTuple):
 
     trigger: str
     channel: Channel
-    audience: Audience
+    audience: RuleAudience
 
     def __str__(self) -> str:
         return f"{self.trigger}/{self.channel}/{self.audience}"
@@ -132,7 +132,7 @@ def retry_policy(max_attempts: int | None) -> RetryPolicy:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleDefinition:
     """Steps under one key."""
 
     key: RuleKey
@@ -162,7 +162,7 @@ def check_trigger(raw: object) -> str:
     return raw
 
 
-def read_rule(raw: object, *, is_stored: bool = False) -> Rule:
+def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     """A rule as users write it, or DefinitionInvalid with everything that is wrong with it."""
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
@@ -233,7 +233,7 @@ def _duration_to_json(duration: timedelta) -> str | None:
 class _RuleReader(Reader):
     """Reads one rule and keeps every problem with its place."""
 
-    def rule(self, raw: Raw) -> Rule:
+    def rule(self, raw: Raw) -> RuleDefinition:
         self.known_fields({name: one for name, one in raw.items() if name not in _READ_ONLY}, _RULE_FIELDS, "")
         key = self.key(raw)
         enabled = raw.get("enabled", True)
@@ -250,7 +250,7 @@ class _RuleReader(Reader):
         steps = tuple(step for step in found if step)
         if len({step.id for step in steps if step.id}) < len([step for step in steps if step.id]):
             self.add("steps", "two steps have the same id; leave it out of the newer one")
-        return Rule(key, enabled, steps)
+        return RuleDefinition(key, enabled, steps)
 
     def key(self, raw: Raw) -> RuleKey:
         trigger = ""
@@ -262,10 +262,10 @@ class _RuleReader(Reader):
         if channel not in RULE_CHANNELS:
             self.add("channel", f"{unfit(channel, 'is no channel')}: use one of {', '.join(RULE_CHANNELS)}")
             channel = Channel.EMAIL
-        if audience not in list(Audience):
-            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
-            audience = Audience.LEAD
-        return RuleKey(trigger, Channel(str(channel)), Audience(str(audience)))
+        if audience not in list(RuleAudience):
+            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(RuleAudience)}")
+            audience = RuleAudience.LEAD
+        return RuleKey(trigger, Channel(str(channel)), RuleAudience(str(audience)))
 
     def step(self, raw: object, channel: Channel, number: int) -> Step | None:
         place = f"steps[{number}]"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.rules.rule import Rule, RuleKey
+from tidings.domain.rules.rule import RuleDefinition, RuleKey
 from tidings.kernel.kernel import Kernel
 from tidings.storage import fallbacks, rules
 from tidings.storage.database import Tx
@@ -19,7 +19,7 @@ from tidings.storage.database import Tx
 class Ruling:
     """The rules of one trigger by their keys, and the fallbacks that some application has for it."""
 
-    rules: Mapping[RuleKey, Rule]
+    rules: Mapping[RuleKey, RuleDefinition]
     fallbacks: frozenset[RuleKey]
 
 
