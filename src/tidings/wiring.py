@@ -16,7 +16,6 @@ from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInva
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
-from tidings.domain.people.recipients import RuleAudience
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey, check_trigger
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
@@ -42,6 +41,7 @@ from tidings.storage.migrate import (
 )
 from tidings.storage.sealed import require_opened
 from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
+from tidings.views.rules import RuleAudience
 
 log = structlog.get_logger()
 FindUrl = Callable[[Config], Awaitable[str]]

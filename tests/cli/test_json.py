@@ -26,7 +26,6 @@ from tidings.engine import Engine
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.providers import Provider, Worker
-from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.segment_shapes import Segment
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
@@ -40,8 +39,10 @@ from tidings.http.shapes import (
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.view import View
 

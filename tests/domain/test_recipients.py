@@ -10,11 +10,11 @@ from tidings.domain.people.recipients import (
     Addressee,
     Person,
     RecipientConfig,
-    RuleAudience,
     Unreachable,
     read_person,
     resolve_recipients,
 )
+from tidings.views.rules import RuleAudience
 
 EMAILS = {
     RuleAudience.LEAD: "lead@example.com",

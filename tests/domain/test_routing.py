@@ -10,7 +10,7 @@ import pytest
 from tests.domain.test_rule import CONTENT, rule, step
 from tidings.domain.errors import EventInvalid
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RULE_CHANNELS, RuleAudience
+from tidings.domain.people.recipients import RULE_CHANNELS
 from tidings.domain.rules.event import read_event, read_stored
 from tidings.domain.rules.routing import (
     RouteOutcome,
@@ -23,6 +23,7 @@ from tidings.domain.rules.routing import (
     timing_of,
 )
 from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
+from tidings.views.rules import RuleAudience
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TABLE = {

@@ -16,7 +16,7 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.events import ShownDecision, ShownEvent
+    from tidings.views.events import Decision, Event
 
 NO_RULE = "no rule and no fallback knows this trigger"
 app = typer.Typer(help="Events: send them, or see what they would do.", no_args_is_help=True)
@@ -48,7 +48,7 @@ def send(
     """
     given, by = _read(file, key), caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownEvent":
+    async def work(engine: "Engine") -> "Event":
         try:
             return await engine.events.send(by, given, source="cli", must_be_known=not allow_unknown_trigger)
         except TriggerUnknown as error:
@@ -73,7 +73,7 @@ def explain(
 
     given, room = _read(file, None), Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[Sequence[ShownDecision], str]":
+    async def work(engine: "Engine") -> "tuple[Sequence[Decision], str]":
         decisions = await engine.events.explain(room, given)
         return decisions, NO_RULE if decisions else await engine.events.unknown(room, str(given["trigger"]))
 
@@ -160,7 +160,7 @@ def _read(file: Path, key: str | None) -> Mapping[str, object]:
     return given[0].value if key is None else {**given[0].value, "idempotencyKey": key}
 
 
-def _print_event(event: "ShownEvent", *, as_json: bool) -> None:
+def _print_event(event: "Event", *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line
 
     if as_json:
@@ -176,7 +176,7 @@ def _print_event(event: "ShownEvent", *, as_json: bool) -> None:
         _print_decisions(event.decisions)
 
 
-def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RULE) -> None:
+def _print_decisions(decisions: "Sequence[Decision]", if_none: str = NO_RULE) -> None:
     from tidings.cli.output import content_cell, print_line, print_table
 
     if not decisions:
@@ -202,7 +202,7 @@ def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RUL
             )
 
 
-def _row(event: "ShownEvent") -> dict[str, object]:
+def _row(event: "Event") -> dict[str, object]:
     outcomes = [f"{one.channel}/{one.audience} {one.outcome}" for one in event.decisions]
     return {
         "trigger": event.trigger,

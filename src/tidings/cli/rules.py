@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.cli.definition_files import FileProblem
     from tidings.cli.object_files import Given
     from tidings.engine import Engine
-    from tidings.resources.rules import ShownRule
+    from tidings.views.rules import Rule
 
 app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
 
@@ -123,7 +123,7 @@ def enable(
     """Let a rule send."""
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownRule":
+    async def work(engine: "Engine") -> "Rule":
         return await engine.rules.enable(by, (await _find(engine, by.workspace, rule)).id)
 
     _print(on_database(database_url, data_dir, work), as_json=as_json)
@@ -142,7 +142,7 @@ def disable(
     """Suppress a rule's channel for its audience; what was enqueued before is still sent."""
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownRule":
+    async def work(engine: "Engine") -> "Rule":
         return await engine.rules.disable(by, (await _find(engine, by.workspace, rule)).id)
 
     _print(on_database(database_url, data_dir, work), as_json=as_json)
@@ -166,7 +166,7 @@ def delete(
         typer.confirm(f"Delete the rule {rule}?", abort=True)
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownRule":
+    async def work(engine: "Engine") -> "Rule":
         found = await _find(engine, by.workspace, rule)
         await engine.rules.delete(by, found.id)
         return found
@@ -211,10 +211,10 @@ def _name(given: "Given") -> str:
     return "/".join(str(given.value.get(part)) for part in ("trigger", "channel", "audience"))
 
 
-async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownRule":
+async def _find(engine: "Engine", room: Workspace, text: str) -> "Rule":
     from tidings.domain.flow.item import Channel
-    from tidings.domain.people.recipients import RuleAudience
     from tidings.domain.rules.rule import RuleKey
+    from tidings.views.rules import RuleAudience
 
     try:
         if "/" not in text:
@@ -227,7 +227,7 @@ async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownRule":
         ) from error
 
 
-def _row(rule: "ShownRule") -> dict[str, object]:
+def _row(rule: "Rule") -> dict[str, object]:
     return {
         "trigger": rule.trigger,
         "channel": rule.channel,
@@ -240,7 +240,7 @@ def _row(rule: "ShownRule") -> dict[str, object]:
     }
 
 
-def _print(rule: "ShownRule", *, as_json: bool) -> None:
+def _print(rule: "Rule", *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line, print_not_ready, print_table
 
     if as_json:
@@ -251,7 +251,7 @@ def _print(rule: "ShownRule", *, as_json: bool) -> None:
     print_table("steps", [_step(step, rule) for step in rule.steps], empty="it has no steps")
 
 
-def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
+def _step(step: Mapping[str, Any], rule: "Rule") -> dict[str, object]:
     from tidings.cli.output import content_cell, in_words
 
     said = {**step["template"], "attachments": step.get("attachments")}
@@ -265,7 +265,7 @@ def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
     }
 
 
-def _recipients(config: Mapping[str, Any] | None, rule: "ShownRule") -> str:
+def _recipients(config: Mapping[str, Any] | None, rule: "Rule") -> str:
     if config is None:
         return f"the {rule.audience}"
     people = {"includeLeadContact": "the lead", "includePartner": "the partner", "includeAgent": "the agent"}

@@ -13,14 +13,10 @@ from tidings.client.answers import (
     ApiKey,
     Applied,
     Contact,
-    Decision,
-    Event,
-    EventItem,
     Imported,
     NewKey,
     Provider,
     RejectedLine,
-    Rule,
     Triggered,
     UpsertedContact,
     Version,
@@ -44,11 +40,13 @@ from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import ContactName
+from tidings.views.events import Decision, Event, EventItem
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.lacks import Lack
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.outbox import Resolved
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.rules import Rule
 from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
 
 __all__ = [

@@ -21,7 +21,7 @@ from tidings.http.enrollment_shapes import (
 )
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.resource import ViewRoute
-from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
+from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
 from tidings.http.segment_shapes import ChangedSegment, GivenSegment
 from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep

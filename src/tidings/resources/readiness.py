@@ -9,10 +9,9 @@ from tidings.domain.flow.item import Channel
 from tidings.kernel.calls.readiness import find_unrouted
 from tidings.kernel.kernel import Kernel
 from tidings.resources.sequence_shown import ShownSequence
-from tidings.storage.rules import ShownRule
 from tidings.storage.workflows import ShownWorkflow
 
-Written = TypeVar("Written", ShownWorkflow, ShownSequence, ShownRule)
+Written = TypeVar("Written", ShownWorkflow, ShownSequence)
 
 
 async def with_readiness(kernel: Kernel, workspace: Workspace, shown: Sequence[Written]) -> list[Written]:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.people.recipients import RuleAudience
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("erase")
 

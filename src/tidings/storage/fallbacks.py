@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RuleAudience
 from tidings.domain.rules.rule import RuleKey
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("fallbacks")
 

@@ -5,7 +5,6 @@ Pure: an event's people come in as they were read, and whoever cannot be reached
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from uuid import UUID
 
 from tidings.domain.flow.item import Channel
@@ -13,6 +12,7 @@ from tidings.domain.people.address import read_email, read_phone
 from tidings.domain.people.contact import Person as Contact
 from tidings.domain.people.contact import addresses_of
 from tidings.domain.workflows.definition_reader import snake_case
+from tidings.views.rules import RuleAudience
 
 LONGEST_TOKEN = 4_096
 MOST_TOKENS = 20
@@ -21,14 +21,6 @@ PERSON_FIELDS = ("pushTokens", "contactId")
 CONTACT_ID = "contactId"
 """The field by which one of an event's people says which contact they are."""
 _NOTHING: tuple[object, ...] = (None, "", [])
-
-
-class RuleAudience(StrEnum):
-    """The people an event is about; a rule is for one of them."""
-
-    LEAD = "lead"
-    PARTNER = "partner"
-    AGENT = "agent"
 
 
 RULE_CHANNELS = (Channel.EMAIL, Channel.WHATSAPP, Channel.SMS, Channel.PUSH, Channel.VOICE)

@@ -13,7 +13,6 @@ from tidings.domain.people.recipients import (
     CONTACT_ID,
     PERSON_FIELDS,
     Person,
-    RuleAudience,
     introduce,
     named_contact,
     problem_of_contact,
@@ -22,6 +21,7 @@ from tidings.domain.people.recipients import (
 from tidings.domain.rules.rule import check_trigger
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
 from tidings.domain.workflows.definition_reader import Raw, snake_case
+from tidings.views.rules import RuleAudience
 
 LONGEST_KEY = 500
 MOST_PROBLEMS = 100

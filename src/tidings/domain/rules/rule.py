@@ -21,10 +21,11 @@ from tidings.domain.flow.item import Channel, Payload
 from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
-from tidings.domain.people.recipients import RULE_CHANNELS, RecipientConfig, RuleAudience
+from tidings.domain.people.recipients import RULE_CHANNELS, RecipientConfig
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
 from tidings.domain.workflows.definition_reader import CONTENT_FIELDS, Raw, Reader
+from tidings.views.rules import RuleAudience
 
 MOST_STEPS = 100
 MOST_CUSTOM = 100

@@ -14,10 +14,10 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemId, ItemStatus
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.contact import DELETED
-from tidings.domain.people.recipients import RuleAudience
 from tidings.kernel.kernel import Kernel
 from tidings.storage import erase, outbox
 from tidings.storage.database import Tx
+from tidings.views.rules import RuleAudience
 
 ERASED = "erased with the contact"
 PAGE = 200

@@ -84,8 +84,7 @@ async def find_taken(kernel: Kernel, workspace: Workspace, event: IncomingEvent)
     find = partial(
         events.find_event_by_key,
         shard=Shard(workspace.bucket_of(event.idempotency_key) % kernel.shards),
-        tenant=workspace.tenant,
-        workspace=workspace.name,
+        workspace=workspace,
         trigger=event.trigger,
         key=event.idempotency_key,
     )
@@ -224,8 +223,7 @@ async def _store(
             tx,
             shard=shard,
             id=event_id,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             trigger=event.trigger,
             key=key,
             data=event.stored,
@@ -238,9 +236,7 @@ async def _store(
             await events.insert_event_contacts(tx, shard=shard, event_id=event_id, contacts=event.contacts)
         if is_new and items:
             await _insert_work(tx, shard, event_id, job_id, items, now)
-        return await events.find_event_by_key(
-            tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, trigger=event.trigger, key=key
-        )
+        return await events.find_event_by_key(tx, shard=shard, workspace=workspace, trigger=event.trigger, key=key)
 
     stored = await kernel.db.persist(write)
     if stored is None:

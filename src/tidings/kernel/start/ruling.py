@@ -27,10 +27,10 @@ async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Rul
     """What decides about events of a trigger now."""
 
     async def read(tx: Tx) -> Ruling:
-        found = await rules.rules_of_trigger(tx, tenant=workspace.tenant, workspace=workspace.name, trigger=trigger)
+        found = await rules.rules_of_trigger(tx, workspace=workspace, trigger=trigger)
         listed = await fallbacks.list_fallbacks(tx, trigger=trigger)
         own = {key for key in kernel.fallbacks if key.trigger == trigger}
-        return Ruling({one.key: one.rule for one in found}, frozenset(own | {one.key for one in listed}))
+        return Ruling({one.key: one.definition for one in found}, frozenset(own | {one.key for one in listed}))
 
     return await kernel.db.persist(read)
 

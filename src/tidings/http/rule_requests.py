@@ -1,16 +1,12 @@
-"""Rules and events, as models: what goes in is described here and read by domain/rules/rule.py and
-domain/rules/event.py."""
+"""What people say of rules and events, as models: domain/rules/rule.py and domain/rules/event.py read it."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RuleAudience
-from tidings.domain.rules.routing import RouteOutcome
-from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
+from tidings.http.shapes import Given, Json, example
+from tidings.views.rules import RuleAudience
 
 RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
@@ -25,30 +21,6 @@ EXAMPLE_EVENT: Json = {
     "idempotencyKey": "quote-17-sent",
     "lead": {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750"},
     "variables": {"quote": {"number": "Q-17"}},
-}
-EXAMPLE_ITEM: Json = {
-    "id": ID,
-    "kind": "email",
-    "template": "email_send",
-    "recipient": "ada@example.com",
-    "status": "pending",
-    "attempts": 0,
-    "maxAttempts": 5,
-    "runAt": AT,
-    "error": None,
-    "messageId": None,
-    "payload": None,
-    "contactId": None,
-    "contact": None,
-    "waiting": None,
-}
-EXAMPLE_DECISION: Json = {
-    "channel": "email",
-    "audience": "lead",
-    "outcome": "enqueued",
-    "reason": "the rule for quote_sent/email/lead is enabled",
-    "ruleId": ID,
-    "items": [EXAMPLE_ITEM],
 }
 
 
@@ -115,25 +87,6 @@ class GivenRule(Given):
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)
 
 
-class Rule(Shape):
-    """A rule with its steps in full."""
-
-    model_config = example(
-        {"id": ID, **EXAMPLE_RULE, "enabled": True, "notReady": [], "createdAt": AT, "updatedAt": AT}
-    )
-    id: UUID
-    trigger: str
-    channel: str
-    audience: RuleAudience
-    enabled: bool
-    steps: list[Json]
-    not_ready: list[Channel] = Field(
-        description="Channels of its steps that no provider is set up for: their items fail, or fall back."
-    )
-    created_at: datetime
-    updated_at: datetime
-
-
 class GivenEvent(Given):
     """Something that happened. Without a key each event is its own; with one, the same again changes nothing.
 
@@ -159,72 +112,3 @@ class GivenCancel(Given):
     model_config = example({"trigger": "appointment_scheduled", "idempotencyKey": "appointment-17"})
     trigger: TriggerName
     idempotency_key: str = Field(min_length=1, max_length=500)
-
-
-class EventItem(Shape):
-    """One message of an event, or the call of a fallback (kind `function`)."""
-
-    model_config = example(EXAMPLE_ITEM)
-    id: UUID | None = Field(description="Null while it is only explained.")
-    kind: str
-    template: str
-    recipient: str
-    status: str = Field(description="pending, processing, succeeded, failed, skipped or in_doubt.")
-    attempts: int
-    max_attempts: int
-    run_at: datetime
-    error: str | None
-    message_id: str | None
-    payload: dict[str, Any] | None
-    contact_id: UUID | None
-    contact: ContactName | None
-    waiting: Waiting
-
-
-class Decision(Shape):
-    """What became of one channel and audience, and why."""
-
-    model_config = example(EXAMPLE_DECISION)
-    channel: str
-    audience: RuleAudience
-    outcome: RouteOutcome
-    reason: str
-    rule_id: UUID | None
-    items: list[EventItem]
-
-
-class Explained(Shape):
-    """What an event would do."""
-
-    model_config = example({"decisions": [EXAMPLE_DECISION]})
-    decisions: list[Decision]
-
-
-class Event(Shape):
-    """An event and what was decided about it."""
-
-    model_config = example(
-        {
-            **EXAMPLE_EVENT,
-            "id": ID,
-            "source": "api",
-            "data": {"lead": EXAMPLE_EVENT["lead"], "variables": EXAMPLE_EVENT["variables"]},
-            "decisions": [EXAMPLE_DECISION],
-            "createdAt": AT,
-            "routedAt": AT,
-            "duplicate": False,
-            "note": None,
-        }
-    )
-    id: UUID
-    trigger: str
-    idempotency_key: str
-    source: str
-    data: Json
-    decisions: list[Decision]
-    created_at: datetime
-    routed_at: datetime | None = Field(description="Null until a worker has routed what SQL stored.")
-    duplicate: bool
-    note: str | None = Field(
-        None, description="What else is to be known of a duplicate: that it came with other data, and where."
-    )
