@@ -9,6 +9,9 @@
 runs the statement of the function's name with its arguments as `:shard`, `:ids` and so on, and makes the rows what it
 returns (rows.py). `workspace` is two parameters, `:tenant` and `:workspace`, and `span` is `:since` and `:before`. A
 function that has more to do than this takes `_SQL["name"]` and `tx.fetch`.
+
+What several statements of a file have in common, the columns of a record say, stands there once as `-- part: name`, and
+`{name}` in a statement stands for it.
 """
 
 import inspect
@@ -27,7 +30,8 @@ from tidings.storage.rows import reader_of
 if TYPE_CHECKING:
     from tidings.storage.database import Tx
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
+_PART = re.compile(r"\{([a-z_]+)\}")
 # A colon that is not part of a cast, and not inside a quoted text or a comment.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 _SEVERAL: Mapping[object, Mapping[str, str]] = {
@@ -77,8 +81,16 @@ class Statements(dict[str, Statement]):
 def load(file: str) -> Statements:
     """The statements of one file."""
     source = files("tidings.storage").joinpath("sql", f"{file}.sql").read_text()
-    pieces = _NAME.split(source)[1:]
-    return Statements({name: _parse(name, body) for name, body in zip(pieces[::2], pieces[1::2], strict=True)})
+    _, *pieces = _HEADING.split(source)
+    found: dict[str, dict[str, str]] = {"name": {}, "part": {}}
+    for kind, name, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        found[kind][name] = body
+    return Statements({name: _parse(name, _filled(body, found["part"])) for name, body in found["name"].items()})
+
+
+def _filled(body: str, parts: Mapping[str, str]) -> str:
+    """A statement with its parts in their places; what no part is called is SQL's own."""
+    return _PART.sub(lambda place: parts[place[1]].strip() if place[1] in parts else place[0], body)
 
 
 def _binder(

@@ -1,3 +1,7 @@
+-- part: event_columns
+id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
+created_at, routed_at
+
 -- name: insert_event
 -- Stores an event with what was decided about it, unless its key is taken.
 insert into events (
@@ -11,8 +15,7 @@ returning id;
 
 -- name: find_event_by_key
 -- The event that took the key first.
-select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
-       created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
    and idempotency_key = :key;
@@ -56,8 +59,7 @@ select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, 
 
 -- name: load_unrouted_events
 -- Events that SQL stored and nobody has routed yet.
-select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
-       created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and id = any(:ids::uuid[]) and routed_at is null;
 
@@ -100,15 +102,13 @@ select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.
 
 -- name: find_event
 -- One event as a person sees it.
-select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
-       created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and id = :id;
 
 -- name: list_events
 -- One shard's events, newest first.
-select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
-       created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:trigger::text is null or trigger = :trigger)
@@ -118,8 +118,7 @@ select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_
 
 -- name: list_events_of_contact
 -- The same of those that name a contact, as whichever of their people.
-select id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
-       created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and id in (select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id)

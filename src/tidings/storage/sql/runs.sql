@@ -1,16 +1,17 @@
+-- part: run_columns
+id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for,
+rate_per_minute as rate, status, paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness,
+is_test, created_at, started_at, ended_at
+
 -- name: show_runs
 -- Runs of a workspace by id, as a person sees them.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for,
-       rate_per_minute as rate, status, paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness,
-       is_test, created_at, started_at, ended_at
+select {run_columns}
   from runs
  where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: list_runs
 -- One shard's runs of a workspace, newest first.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for,
-       rate_per_minute as rate, status, paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness,
-       is_test, created_at, started_at, ended_at
+select {run_columns}
   from runs
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -20,9 +21,7 @@ select id, campaign_id, idempotency_key, channel, provider, content_id, content,
 
 -- name: list_runs_of_campaign
 -- The same of one campaign.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for,
-       rate_per_minute as rate, status, paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness,
-       is_test, created_at, started_at, ended_at
+select {run_columns}
   from runs
  where shard = :shard and campaign_id = :campaign_id and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
