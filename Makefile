@@ -2,9 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONTACTS ?= 20000
+FAST := tests/domain tests/architecture tests/client tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage test-api test-supabase mutants check format chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up test test-fast test-storage test-api test-supabase test-wheel mutants check format dist chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -35,6 +36,9 @@ up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests
 
+test-fast: $(VENV)/.installed-dev ## Run what needs no PostgreSQL: the domain, the shape of the code, providers, the client (under a minute)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --without-postgres $(FAST)
+
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
 	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
 
@@ -43,6 +47,11 @@ test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTT
 
 test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the real supabase-js: Node and the network (a minute)
 	@TIDINGS_TEST_SUPABASE=1 $(BIN)/python -m pytest -rs tests/requirements/test_004_example.py
+
+test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from the package index, at today's versions (a minute, the network)
+	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && $(BIN)/python -m hatchling build --target wheel --directory "$$scratch" >/dev/null 2>&1 && \
+		$(PYTHON) -m venv "$$scratch/env" && "$$scratch/env/bin/pip" install --quiet --disable-pip-version-check "$$(ls "$$scratch"/*.whl)[all]" && \
+		"$$scratch/env/bin/tidings" demo --people 200
 
 mutants: $(VENV)/.installed-dev ## Take each guard away in a copy of the tree and see a test notice: minutes (ONLY=name, JOBS=)
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS))
@@ -56,6 +65,9 @@ check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
+
+dist: $(VENV)/.installed-dev ## Build the sdist and the wheel of this version into dist/
+	@$(BIN)/python -m tools.dist
 
 chaos: $(VENV)/.installed-dev ## 1,000 kills, 100 restarts, a million sends: over an hour (CHAOS_SEED= goes on, CHAOS_BACKGROUND=1)
 	@$(BIN)/python -m tests.chaos.soak
@@ -74,4 +86,4 @@ bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, P
 	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase
+	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase

@@ -132,7 +132,7 @@ def _result(
         f"{first.rate:,.0f}/s at first, {last.rate:,.0f}/s at last, {waiting:,} waiting at the end",
         f"p99 {first.p99_ms:,.0f} ms at first, {last.p99_ms:,.0f} ms at last",
         f"PostgreSQL {first.postgres_us:,.0f} µs/item at first, {last.postgres_us:,.0f} at last",
-        *(_growth(name, grown) for name in ("queue", "queue_due", "queue_pkey", "executions", "outbox")),
+        *(_growth(name, grown) for name in ("queue", "idx_queue_due_at", "queue_pkey", "executions", "outbox")),
     ]
     return Result(
         "soak",

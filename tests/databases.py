@@ -18,6 +18,18 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 MOST_USES = 50
 """A database that was emptied often has large indexes of nothing."""
 
+BEFORE_THE_FIRST_RELEASE = """
+create schema tidings;
+create function tidings.shard_count() returns integer language sql immutable strict parallel safe return 4;
+create table tidings.migrations (
+    number integer primary key, name text not null, checksum bytea not null, applied_at timestamptz not null
+);
+insert into tidings.migrations values (1, '0001_kernel', '\\x00', '2026-01-01');
+create table tidings.workflows (name text);
+insert into tidings.workflows values ('kept');
+"""
+"""As much of such a database as tells what it is, and something that must stay."""
+
 WATCH = """
 create table public.changes (what text);
 create function public.note_change() returns event_trigger language plpgsql security definer as

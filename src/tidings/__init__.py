@@ -10,7 +10,7 @@ await engine.trigger("welcome", {"email": "ada@example.com"}, idempotency_key="s
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.config import Config as Config

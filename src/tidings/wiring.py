@@ -89,6 +89,7 @@ async def database_url(config: Config) -> str:
     # Imported here: the embedded server needs a POSIX system, a database elsewhere does not.
     from tidings import embedded  # noqa: PLC0415
 
+    embedded.require_binaries(config.pg_bin)
     return await embedded.ensure_running(data_dir(config), bin_dir=config.pg_bin)
 
 
@@ -110,8 +111,10 @@ async def in_foreground(config: Config, *, supervise: bool = False) -> AsyncIter
     if config.database_url:
         yield database_url
         return
+    from tidings.embedded import require_binaries  # noqa: PLC0415
     from tidings.embedded.supervision import held, supervised  # noqa: PLC0415
 
+    require_binaries(config.pg_bin)
     async with (supervised if supervise else held)(data_dir(config), config.pg_bin) as server:
         yield lambda _: server.start_and_keep() if supervise else server.start()
 

@@ -1,5 +1,6 @@
 """The tables: the same by migrations and by schema.sql, and every key of a hot table begins with its shard."""
 
+import re
 import secrets
 from collections.abc import AsyncIterator
 from importlib.resources import files
@@ -8,9 +9,10 @@ from typing import TypeAlias
 import asyncpg
 import pytest
 
+import tidings
 from tests.architecture.sql_text import HOT, SHARDED
 from tests.databases import with_database
-from tidings.storage.migrate import migrations
+from tidings.storage.migrate import INITIAL, migrations
 from tidings.storage.statements import load
 
 SCHEMA = files("tidings.storage").joinpath("schema.sql").read_text()
@@ -99,7 +101,7 @@ async def test_schema_sql_equals_all_migrations(sql: Sql, from_schema: Sql) -> N
         ("alter table jobs alter column sent set default 1", "columns"),
         ("alter table jobs alter column planned type bigint", "columns"),
         ("alter table jobs drop constraint jobs_terminal_check", "constraints"),
-        ("drop index queue_due; create index queue_due on queue (shard, due_at, lane)", "indexes"),
+        ("drop index idx_queue_due_at; create index idx_queue_due_at on queue (shard, due_at, lane)", "indexes"),
         ("alter table jobs set (fillfactor = 70)", "tables"),
         ("drop view job_queue", "views"),
         (
@@ -122,6 +124,99 @@ async def test_the_comparison_notices(sql: Sql, change: str, noticed: str) -> No
     await sql.execute(change)
 
     assert (await catalog(sql))[noticed] != before[noticed]
+
+
+# Names
+
+PREFIX = {"outbox": "channel_outbox"}
+"""The outbox goes by the execution contract's name for it, so that its constraints are the contract's."""
+OF_THE_CONTRACT = {
+    *("channel_outbox_status_check", "channel_outbox_skipped_status_check", "idx_channel_outbox_run_id"),
+}
+CONSTRAINTS = """
+    select conrelid::regclass::text as table, conname as name, contype::text as kind,
+           array(select attname::text from pg_attribute where attrelid = conrelid and attnum = any(conkey)) as columns
+      from pg_constraint where connamespace = 'tidings'::regnamespace and contype <> 'n'
+"""
+INDEXES = """
+    select t.relname as table, c.relname as name, i.indisunique as is_unique, pg_get_indexdef(c.oid) as definition
+      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+     where t.relnamespace = 'tidings'::regnamespace and t.relkind = 'r'
+       and not exists (select 1 from pg_constraint where conindid = i.indexrelid and contype in ('p', 'u', 'x'))
+"""
+ENDS = {"p": "pkey", "u": "key", "f": "fkey", "c": "check"}
+
+
+async def irregular_names(sql: Sql) -> set[str]:
+    """The constraints and indexes that are not named as the head of schema.sql says."""
+    constraints = {row["name"] for row in await sql.fetch(CONSTRAINTS) if not is_regular_constraint(row["name"], row)}
+    return constraints | {row["name"] for row in await sql.fetch(INDEXES) if not is_regular_index(row["name"], row)}
+
+
+def is_regular_constraint(name: str, row: asyncpg.Record) -> bool:
+    prefix, end = PREFIX.get(row["table"], row["table"]), ENDS[row["kind"]]
+    if end == "pkey":
+        return name == f"{prefix}_pkey"
+    if end in {"check", "fkey"} and len(row["columns"]) == 1:
+        return name == f"{prefix}_{row['columns'][0]}_{end}"
+    return re.fullmatch(rf"{prefix}_\w+_{end}", name) is not None
+
+
+def is_regular_index(name: str, row: asyncpg.Record) -> bool:
+    prefix, definition = PREFIX.get(row["table"], row["table"]), row["definition"].partition(" USING ")[2]
+    shape = rf"{prefix}_(\w+)_key" if row["is_unique"] else rf"idx_{prefix}_(\w+)"
+    named = re.fullmatch(shape, name)
+    return named is not None and (named[1] == "listed" or re.search(rf"\b{named[1]}\b", definition) is not None)
+
+
+async def test_every_constraint_and_index_has_a_regular_name(sql: Sql) -> None:
+    names = {row["name"] for query in (CONSTRAINTS, INDEXES) for row in await sql.fetch(query)}
+
+    assert await irregular_names(sql) == set()
+    assert names >= OF_THE_CONTRACT
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("alter table jobs add check (attempts >= 0), add constraint bad check (sent >= 0)", "bad"),
+        ("alter table jobs add constraint jobs_some_check check (sent >= 0)", "jobs_some_check"),
+        ("alter table jobs rename constraint jobs_pkey to jobs_key", "jobs_key"),
+        ("alter table sequences rename constraint sequences_id_fkey to sequences_fkey", "sequences_fkey"),
+        ("alter table outbox add constraint outbox_error_check check (error <> '')", "outbox_error_check"),
+        ("create index on jobs (shard, event_id)", "jobs_shard_event_id_idx"),
+        ("create index idx_jobs_speed on jobs (shard, event_id)", "idx_jobs_speed"),
+        ("create unique index idx_jobs_event_id on jobs (shard, event_id)", "idx_jobs_event_id"),
+    ],
+)
+async def test_an_irregular_name_is_noticed(sql: Sql, change: str, name: str) -> None:
+    await sql.execute(change)
+
+    assert await irregular_names(sql) == {name}
+
+
+CONSTRAINT = r"(?:primary key|unique|check|references|foreign key)\b"
+
+
+def nameless_constraints(text: str) -> list[str]:
+    """The lines with a constraint for which PostgreSQL would have to make up a name."""
+    code = re.sub(r"--[^\n]*", "", text)
+    tables = "\n".join(re.findall(r"(?:create|alter) table.*?;", code, re.DOTALL))
+    nameless = re.sub(rf"constraint \w+\s+{CONSTRAINT}", "", tables)
+    return re.findall(rf".*\b{CONSTRAINT}.*", nameless)
+
+
+def test_every_constraint_is_named_where_it_is_written() -> None:
+    texts = [*(one.text for one in migrations()), load("migrate")["create_migrations"].text]
+
+    assert [line for text in texts for line in nameless_constraints(text)] == []
+
+
+def test_a_constraint_without_a_name_is_noticed() -> None:
+    text = "create table a (id uuid primary key, b text constraint a_b_check check (b <> ''));"
+    text += "\nalter table a\n    add unique (b);"
+
+    assert len(nameless_constraints(text)) == 2
 
 
 KEYS = """
@@ -201,3 +296,10 @@ def test_migrations_are_numbered_from_one_without_a_gap() -> None:
     numbers = [migration.number for migration in migrations()]
 
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_from_the_first_release_on_the_first_migration_is_a_file_that_never_changes() -> None:
+    """Until then it is schema.sql itself; see migrations/README.md."""
+    is_frozen = files("tidings.storage").joinpath("migrations", INITIAL).is_file()
+
+    assert is_frozen or "dev" in tidings.__version__, f"copy schema.sql to migrations/{INITIAL}"

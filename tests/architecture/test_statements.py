@@ -24,7 +24,7 @@ EVERY = {f"{file}.{one.name}": one for file, one in ALL}
 NO_FUNCTION = {
     "migrate": {
         *("lock_migrations", "create_schema", "create_migrations", "set_shard_count", "create_shard_count"),
-        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema", "sweep_sample"),
+        *("find_schema", "applied_migrations", "record_migration", "read_safety", "drop_schema"),
     },
     "scratch": {"lock_scratch", "find_database"},
 }

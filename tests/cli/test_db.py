@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from tests.cli.conftest import Command
-from tests.databases import with_database
+from tests.databases import BEFORE_THE_FIRST_RELEASE, with_database
 from tidings.engine import Engine
 from tidings.storage.migrate import migrations
 
@@ -109,6 +109,24 @@ async def test_a_schema_of_somebody_else_is_one_line_and_left_alone(tidings: Com
 
     assert await sql.fetchval("select sum(id) from tidings.migrations") == 1
     assert await sql.fetchval("select count(*) from pg_class where relnamespace = 'tidings'::regnamespace") == 1
+    await sql.close()
+
+
+async def test_a_database_from_before_the_first_release_is_one_line_with_the_remedy_and_left_alone(
+    tidings: Command, empty: str
+) -> None:
+    sql = await asyncpg.connect(empty)
+    await sql.execute(BEFORE_THE_FIRST_RELEASE)
+
+    for arguments in (["db", "migrate"], ["db", "status"], ["worker"], ["serve"], ["up"], ["verify"], ["keys", "list"]):
+        complaint = tidings(*arguments, DATABASE_URL=empty).complaint
+        assert "the database was made by a Tidings before 0.1.0" in complaint
+        assert "or remove everything in this one with 'tidings db reset'" in complaint
+
+    assert await count(sql, "tidings.migrations") == 1
+    assert await sql.fetchval("select name from tidings.workflows") == "kept"
+    assert tidings("db", "reset", "--yes", DATABASE_URL=empty).status == 0
+    assert await count(sql, "tidings.migrations") == len(NAMES)
     await sql.close()
 
 

@@ -334,7 +334,7 @@ async def test_000_an_unsupported_kind_fails_fast_with_an_explicit_reason(manage
     assert answer.status_code == 422
     assert "'pigeon' is no channel: use one of email, whatsapp" in answer.json()["detail"]
     await make_rule(manager)
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_channel_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_channel_check"):
         await sql.execute(
             "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"
             " recipient, status, idempotency_key, created_at) values (0, new_id(0, '2026-01-01'), 't', 'w',"

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from datetime import datetime, timedelta
-from importlib.metadata import version
 
 import httpx2
 
@@ -26,7 +25,7 @@ from tests.requirements.conftest import (
     work_for,
 )
 from tests.worker.conftest import running, until
-from tidings import Engine
+from tidings import Engine, __version__
 from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.domain.roles import Role
 from tidings.providers.fake import FakeProvider
@@ -47,7 +46,7 @@ async def ids_listed(reader: Person, status: str) -> list[str]:
 
 async def counted(engine: Engine) -> dict[str, int]:
     """What `/metrics` says of executions, counted now."""
-    return {str(status): count for status, count in (await engine.totals()).executions.items()}
+    return {str(status): count for status, count in (await engine.health.totals()).executions.items()}
 
 
 # 2 The worker service
@@ -63,7 +62,7 @@ async def test_001_2_a_worker_service_registers_and_shows_up(engine: Engine, htt
         [shown] = (await service.get("/v1/workers")).json()["data"]
 
     assert before == (await service.get("/v1/workers")).json()["data"] == []
-    assert (shown["host"], shown["version"]) == (socket.gethostname(), version("tidings"))
+    assert (shown["host"], shown["version"]) == (socket.gethostname(), __version__)
     assert at(shown["startedAt"]) == at(shown["lastSeenAt"]) == await engine.kernel.clock.now()
     served = {one["provider"]: one["channels"] for one in shown["serves"]}
     assert {"email", "sms"} <= set(served["fake"])

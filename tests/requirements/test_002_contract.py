@@ -260,10 +260,13 @@ def test_002_c1_a_provider_call_without_a_mark_does_not_type_check() -> None:
 @pytest.mark.parametrize(
     ("change", "constraint"),
     [
-        ("status = 'delivered', finalized_at = created_at", "outbox_status_check"),
-        ("skipped = true", "outbox_skipped_status_check"),
+        ("status = 'delivered', finalized_at = created_at", "channel_outbox_status_check"),
+        ("skipped = true", "channel_outbox_skipped_status_check"),
         ("idempotency_key = null", "idempotency_key"),
-        ("idempotency_key = (select idempotency_key from outbox order by id limit 1)", "outbox_idempotency_key"),
+        (
+            "idempotency_key = (select idempotency_key from outbox order by id limit 1)",
+            "channel_outbox_idempotency_key",
+        ),
     ],
 )
 async def test_002_c2_an_invalid_outbox_row_is_rejected_by_the_database(

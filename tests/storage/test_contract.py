@@ -59,7 +59,7 @@ async def test_c2_the_database_takes_a_skipped_item(sql: Sql) -> None:
 
 @pytest.mark.parametrize("status", ["delivered", "", "QUEUED", "processing"])
 async def test_c2_the_database_rejects_an_invalid_status(sql: Sql, status: str) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_status_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_status_check"):
         await insert_item(sql, status=status)
 
 
@@ -69,7 +69,7 @@ async def test_c2_the_database_rejects_an_invalid_status(sql: Sql, status: str) 
 async def test_c2_the_database_rejects_a_skipped_flag_that_does_not_match_the_status(
     sql: Sql, status: str, skipped: bool
 ) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_skipped_status_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_skipped_status_check"):
         await insert_item(sql, status=status, skipped=skipped)
 
 
@@ -80,14 +80,14 @@ async def test_c2_the_database_rejects_a_missing_idempotency_key(sql: Sql) -> No
 
 @pytest.mark.parametrize("key", [b"", b"short", bytes(33)])
 async def test_c2_the_database_rejects_a_key_that_is_no_digest(sql: Sql, key: bytes) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_idempotency_key_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_idempotency_key_check"):
         await insert_item(sql, key=key)
 
 
 async def test_c2_the_database_rejects_a_duplicate_idempotency_key_of_a_workspace(sql: Sql) -> None:
     await insert_item(sql)
 
-    with pytest.raises(asyncpg.UniqueViolationError, match="outbox_idempotency_key"):
+    with pytest.raises(asyncpg.UniqueViolationError, match="channel_outbox_idempotency_key"):
         await insert_item(sql, id=OWNER)
 
 
@@ -102,14 +102,14 @@ async def test_c2_another_workspace_may_have_the_same_key(sql: Sql) -> None:
 
 @pytest.mark.parametrize("status", ["sent", "called", "posted", "failed"])
 async def test_the_database_rejects_doubt_about_a_terminal_item(sql: Sql, status: str) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_in_doubt_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_in_doubt_check"):
         await insert_item(sql, status=status, in_doubt=True)
 
 
 async def test_the_database_rejects_a_mark_without_a_frozen_payload(sql: Sql) -> None:
     await insert_item(sql)
 
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_payload_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_payload_check"):
         await sql.execute("update outbox set marked_at = now(), payload = null")
 
 
@@ -117,7 +117,7 @@ async def test_the_database_rejects_an_item_with_two_owners_or_none(sql: Sql) ->
     await insert_item(sql)
 
     for owners in ("job_id = id, run_id = id", "execution_id = null"):
-        with pytest.raises(asyncpg.CheckViolationError, match="outbox_owner_check"):
+        with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_owner_check"):
             await sql.execute(f"update outbox set {owners}")
 
 
@@ -148,16 +148,18 @@ async def test_the_database_rejects_a_terminal_run_whose_audience_is_not_planned
 
 
 async def test_a_check_ties_the_shard_of_an_item_to_its_id(sql: Sql) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_shard_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_shard_check"):
         await insert_item(sql, shard=1)
-    with pytest.raises(asyncpg.CheckViolationError, match="outbox_shard_check"):
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_shard_check"):
         await insert_item(sql, id=ELSEWHERE)
 
 
 @pytest.mark.parametrize("table", ["queue", "executions", "runs", "jobs", "outbox", "audit_log"])
 async def test_every_hot_table_ties_its_shard_to_its_id(sql: Sql, table: str) -> None:
     definition = await sql.fetchval(
-        "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", f"{table}_shard_check"
+        "select pg_get_constraintdef(oid) from pg_constraint"
+        " where conrelid = $1::text::regclass and conname like '%\\_shard\\_check'",
+        table,
     )
 
     assert definition == "CHECK ((shard = shard_of(id)))"

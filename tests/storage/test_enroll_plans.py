@@ -38,13 +38,13 @@ SOME = {"since": FIRST} | {
     "made_by": "2027-01-01",
 }
 PAGES: list[tuple[str, str, str, Mapping[str, str], int, int]] = [
-    ("enroll", "find_parked_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
-    ("enroll", "choose_enrollments", "executions_enrolled", {"after": FIRST}, 50, 600),
-    ("enrollments", "list_enrollments", "executions_enrolled", {"before": LAST}, 50, 900),
-    ("enrollments", "list_step_items_of_step", "outbox_step", {"before": LAST, "step_id": "step"}, 50, 600),
-    ("audience", "pick_contacts", "contacts_listed", {"after": FIRST}, 50, 200),
-    ("audience", "pick_contacts_of_company", "contacts_company", {"after": FIRST, "company": "Company 7"}, 20, 200),
-    ("audience", "pick_contacts_of_status", "contacts_status", {"after": FIRST, "status": "status 1"}, 50, 200),
+    ("enroll", "find_parked_enrollments", "idx_executions_workflow_id", {"after": FIRST}, 50, 600),
+    ("enroll", "choose_enrollments", "idx_executions_workflow_id", {"after": FIRST}, 50, 600),
+    ("enrollments", "list_enrollments", "idx_executions_workflow_id", {"before": LAST}, 50, 900),
+    ("enrollments", "list_step_items_of_step", "idx_channel_outbox_node", {"before": LAST, "step_id": "step"}, 50, 600),
+    ("audience", "pick_contacts", "idx_contacts_listed", {"after": FIRST}, 50, 200),
+    ("audience", "pick_contacts_of_company", "idx_contacts_company", {"after": FIRST, "company": "Company 7"}, 20, 200),
+    ("audience", "pick_contacts_of_status", "idx_contacts_status", {"after": FIRST, "status": "status 1"}, 50, 200),
     ("audience", "pick_contacts_with_tag", "contact_tags_pkey", {"after": FIRST, "tag": "TAG 7"}, 20, 300),
 ]
 """File, statement, the index that must be used, values, rows, and the most buffers."""

@@ -1,18 +1,14 @@
 """Migrations: once, in one piece, and never on a database that must not be used."""
 
 import asyncio
-import json
 import sys
-from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
-from uuid import UUID
 
 import asyncpg
 import pytest
 
-from tests.databases import with_database
+from tests.databases import BEFORE_THE_FIRST_RELEASE, with_database
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
-from tidings.domain.flow.ids import Bucket, make_id
 from tidings.storage import migrate as module
 from tidings.storage.database import Database
 from tidings.storage.migrate import (
@@ -39,6 +35,12 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+def with_another(monkeypatch: pytest.MonkeyPatch, *others: Migration) -> None:
+    """Be a Tidings that has these migrations, too."""
+    known = migrations()
+    monkeypatch.setattr(module, "migrations", lambda: [*known, *others])
 
 
 async def test_a_new_database_gets_every_migration_once(empty: Database) -> None:
@@ -77,7 +79,7 @@ async def test_a_migration_that_fails_leaves_nothing_behind(empty: Database, mon
     broken = Migration(
         len(NAMES) + 1, "9999_broken", "create table half (id integer); create table oops (id nonsense);"
     )
-    monkeypatch.setattr(module, "migrations", lambda: [*migrations(), broken])
+    with_another(monkeypatch, broken)
 
     with pytest.raises(asyncpg.UndefinedObjectError):
         await migrate(empty)
@@ -87,7 +89,7 @@ async def test_a_migration_that_fails_leaves_nothing_behind(empty: Database, mon
 
 async def test_only_what_is_missing_is_applied(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     added = Migration(len(NAMES) + 1, "9999_added", "create table added (id integer)")
-    monkeypatch.setattr(module, "migrations", lambda: [*migrations(), added])
+    with_another(monkeypatch, added)
 
     with pytest.raises(SchemaMismatch, match=r"lacks 9999_added; run 'tidings db migrate'"):
         await require_current(db)
@@ -123,12 +125,77 @@ async def test_a_database_newer_than_the_code_is_refused(
             await refused(db)
 
 
-async def test_a_migration_that_was_changed_is_refused(db: Database, sql: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def test_a_migration_that_was_changed_is_refused(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_another(monkeypatch, Migration(len(NAMES) + 1, "9999_added", "create table added (id integer)"))
+    await migrate(db)
+    with_another(monkeypatch, Migration(len(NAMES) + 1, "9999_added", "create table added (id bigint)"))
+
+    for refused in (require_current, migrate, schema_state):
+        with pytest.raises(SchemaMismatch, match="9999_added in the database differs"):
+            await refused(db)
+
+
+async def test_migrations_apply_in_the_order_of_their_numbers_and_a_gap_is_filled(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever works on two branches has the later one first."""
+    later = Migration(len(NAMES) + 2, "9999_later", "create table later (id integer)")
+    sooner = Migration(len(NAMES) + 1, "9998_sooner", "create table sooner (id integer)")
+    with_another(monkeypatch, later)
+    await migrate(db)
+    with_another(monkeypatch, sooner, later)
+
+    with pytest.raises(SchemaMismatch, match="lacks 9998_sooner; run 'tidings db migrate'"):
+        await require_current(db)
+    assert await migrate(db) == ["9998_sooner"]
+
+
+# Databases from before the first release
+
+
+@pytest.mark.parametrize("latest", [1, 2, 16, 24])
+async def test_a_database_from_before_the_first_release_is_told_the_remedy_and_left_alone(
+    empty: Database, empty_dsn: str, latest: int
+) -> None:
+    sql = await asyncpg.connect(empty_dsn)
+    await sql.execute(BEFORE_THE_FIRST_RELEASE)
+    await sql.execute(
+        "insert into tidings.migrations select n, n::text, '\\x00', '2026-01-01' from generate_series(2, $1::int) n",
+        latest,
+    )
+    before = await sql.fetch(CONTENTS)
+
+    for refused in (migrate, schema_state, require_current):
+        with pytest.raises(SchemaMismatch) as told:
+            await refused(empty)
+        assert "before 0.1.0" in one_line_without(told.value, "\n")
+        assert "use a new database, or remove everything in this one with 'tidings db reset'" in str(told.value)
+
+    assert await sql.fetch(CONTENTS) == before
+    assert await sql.fetchval("select count(*) from tidings.migrations") == latest
+    assert await sql.fetchval("select name from tidings.workflows") == "kept"
+    await sql.close()
+
+
+async def test_a_database_made_by_an_earlier_first_migration_is_told_the_same(
+    db: Database, sql: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    """Until 0.1.0 the first migration may be rewritten."""
     await sql.execute("update migrations set checksum = '\\x00' where number = 1")
 
-    for refused in (require_current, migrate):
-        with pytest.raises(SchemaMismatch, match=f"{NAMES[0]} in the database differs"):
+    for refused in (migrate, schema_state, require_current):
+        with pytest.raises(SchemaMismatch, match=r"before 0\.1\.0"):
             await refused(db)
+
+
+async def test_reset_makes_such_a_database_new(empty: Database, empty_dsn: str) -> None:
+    sql = await asyncpg.connect(empty_dsn)
+    await sql.execute(BEFORE_THE_FIRST_RELEASE)
+    await sql.close()
+
+    await reset(empty)
+
+    assert await migrate(empty) == NAMES
 
 
 async def test_the_number_of_shards_is_chosen_once(empty: Database) -> None:
@@ -284,134 +351,3 @@ async def test_a_database_that_is_not_there_is_named(server: str) -> None:
         await Database.open(with_database(server, "nowhere"))
 
     assert 'database "nowhere" does not exist' in one_line_without(refused.value, str(urlsplit(server).password))
-
-
-@pytest.mark.parametrize(
-    ("entry", "wait"),
-    [
-        ({"id": "a", "type": "email"}, None),
-        (
-            {"id": "a", "type": "delay", "duration": "P1W2DT3H4M5.5S"},
-            timedelta(days=9, hours=3, minutes=4, seconds=5.5),
-        ),
-        ({"id": "a", "type": "delay", "duration": "P1.5D"}, timedelta(days=1.5)),
-        ({"id": "a", "type": "delay", "delayMs": 1500}, timedelta(seconds=1.5)),
-        ({"id": "a", "type": "delay", "delay_ms": 0.5}, timedelta(microseconds=500)),
-    ],
-)
-async def test_versions_frozen_before_the_third_migration_can_be_started_after_it(
-    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch, entry: dict[str, object], wait: timedelta | None
-) -> None:
-    monkeypatch.setattr(module, "migrations", lambda: migrations()[:2])
-    await migrate(empty)
-    monkeypatch.undo()
-    connection = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
-    definition = {"entryNodeId": "a", "nodes": [{"id": "b", "type": "delay", "delayMs": 1}, entry]}
-    id, at = UUID(int=7 << 76), datetime(2026, 1, 1, tzinfo=UTC)
-    await connection.execute("insert into workflows values ($1, 't', 'w', 'n', true, $2, $2)", id, at)
-    await connection.execute("insert into workflow_versions values ($1, $1, 1, $2, $3)", id, json.dumps(definition), at)
-
-    await migrate(empty)
-
-    found = await connection.fetchrow("select form, entry, entry_wait, total_steps, lane from workflow_versions")
-    assert found is not None
-    assert tuple(found) == ("graph", "a", wait, 2, 0)
-    await connection.close()
-
-
-async def test_versions_frozen_before_routes_know_their_channels_and_count_steps_and_tags_lose_their_case(
-    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 17])
-    await migrate(empty)
-    monkeypatch.undo()
-    sql = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
-    kinds = ["sms", "delay", "email", "branch", "function", "sms"]
-    definitions = {
-        "graph": {"nodes": [{"id": str(place), "type": kind} for place, kind in enumerate(kinds)]},
-        "steps": {"steps": [{"name": "a", "function": "f"}]},
-        "sequence": {"sequence": {}, "steps": [{"channel": "whatsapp"}, {"channel": "email"}]},
-    }
-    for number, (form, definition) in enumerate(definitions.items(), start=1):
-        await sql.execute(
-            "with w as (insert into workflows (id, tenant_id, workspace_id, name, active, created_at, updated_at)"
-            " values ($1, 't', 'w', $2, true, now(), now()))"
-            " insert into workflow_versions (id, workflow_id, number, definition, created_at, form, entry, total_steps)"
-            " values ($1, $1, 1, $3, now(), $2, 'a', 4)",
-            *(UUID(int=number), form, json.dumps(definition)),
-        )
-    tags = ["VIP", "vip", "Trial"]
-    await sql.execute(
-        "insert into contact_tags select 0, 't', 'w', tag, $1 from unnest($2::text[]) tag", UUID(int=1), tags
-    )
-
-    await migrate(empty)
-
-    assert [row["tag"] for row in await sql.fetch("select tag from contact_tags order by tag")] == ["trial", "vip"]
-    found = await sql.fetch("select form, channels, total_steps from workflow_versions")
-    assert {row["form"]: row["total_steps"] for row in found} == {"graph": 4, "steps": 4, "sequence": 2}
-    assert {row["form"]: row["channels"] for row in found} == {
-        "graph": ["email", "sms"],
-        "steps": [],
-        "sequence": ["email", "whatsapp"],
-    }
-    await sql.close()
-
-
-async def test_whoever_could_start_work_from_sql_still_can_when_the_function_gets_a_contact(
-    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 8])
-    await migrate(empty)
-    sql = await asyncpg.connect(empty_dsn)
-    await sql.execute("grant execute on function tidings.trigger to tidings_reader")
-    monkeypatch.undo()
-
-    await migrate(empty)
-
-    mays = "select has_function_privilege($1, p.oid, 'execute') from pg_proc p where p.proname = 'trigger'"
-    assert [row[0] for row in await sql.fetch(mays, "tidings_reader")] == [True]
-    assert [row[0] for row in await sql.fetch(mays, "pg_monitor")] == [False]
-    await sql.close()
-
-
-async def test_a_correlation_id_from_before_stands_for_the_first_that_used_it_and_makers_are_taken_from_history(
-    empty: Database, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "migrations", lambda: [one for one in migrations() if one.number < 23])
-    await migrate(empty)
-    monkeypatch.undo()
-    sql = await asyncpg.connect(empty_dsn, server_settings={"search_path": "tidings"})
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    older, newer, from_api = (make_id(Bucket(0), at + timedelta(hours=hour), 0) for hour in range(3))
-    for workflow, id, by in ((1, newer, "frontend"), (2, older, "frontend"), (3, from_api, "api")):
-        await sql.execute(
-            """
-            insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,
-                                    status, frontier, input, triggered_by, created_at)
-            values (0, $1, 't', 'w', $2, $2, 'c-1', 'enqueued', '{}', '{}', $3, $4)
-            """,
-            *(id, UUID(int=workflow), by, at),
-        )
-    for name, id in (("known", older), ("unknown", newer)):
-        await sql.execute(
-            """
-            insert into workflows (id, tenant_id, workspace_id, name, created_at, updated_at)
-            values ($1, 't', 'w', $2, $3, $3)
-            """,
-            *(id, name, at),
-        )
-    await sql.execute(
-        """
-        insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)
-        values (0, $1, 't', 'w', 'workflow', $1, 'created', 'ann', $2)
-        """,
-        *(older, at),
-    )
-
-    await migrate(empty)
-
-    assert await sql.fetchval("select id from executions where correlated") == older
-    makers = await sql.fetch("select name, created_by from workflows order by name")
-    assert [tuple(one) for one in makers] == [("known", "ann"), ("unknown", None)]
-    await sql.close()

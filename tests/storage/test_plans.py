@@ -19,7 +19,6 @@ from tests.architecture.sql_text import HOT
 from tests.databases import create, drop, with_database
 from tidings.domain.paging import EVERYTHING
 from tidings.storage.database import SESSION_SETTINGS
-from tidings.storage.migrate import migrations
 from tidings.storage.scratch import drop_scratch_database, make_scratch_database
 from tidings.storage.statements import Statement, load
 
@@ -153,10 +152,10 @@ async def vacuum_alone(session: Sql, table: str) -> None:
 
 async def insert_sleepers(session: Sql) -> None:
     """A million rows that are due later; without a log and with the indexes last it takes a third of the time."""
-    await session.execute("drop index queue_due; alter table queue drop constraint queue_pkey, set unlogged")
+    await session.execute("drop index idx_queue_due_at; alter table queue drop constraint queue_pkey, set unlogged")
     await insert_queue_rows(session, 10_000, SLEEPERS, NOW + timedelta(hours=1))
     await session.execute("alter table queue add primary key (shard, id)")
-    await session.execute("create index queue_due on queue (shard, lane, due_at)")
+    await session.execute("create index idx_queue_due_at on queue (shard, lane, due_at)")
 
 
 async def claim(session: Sql, mode: Mode) -> Plan:
@@ -200,7 +199,7 @@ async def test_a_backlog_costs_a_claim_no_more_than_its_limit(session: Sql) -> N
 async def test_a_claim_without_its_index_reads_the_sleepers(session: Sql) -> None:
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
     await insert_queue_rows(session, 1000, 100_000, NOW + timedelta(hours=1))
-    await session.execute("drop index queue_due")
+    await session.execute("drop index idx_queue_due_at")
 
     plan = await claim(session, "force_generic_plan")
 
@@ -211,8 +210,7 @@ async def test_a_claim_without_its_index_reads_the_sleepers(session: Sql) -> Non
 # Nothing hot reads a whole shard
 
 WHOLE_SHARD = {
-    "observe": {"list_items", "list_doubtful_items", "count_doubtful_items", "count_queue", "count_items"}
-    | {"count_executions"},
+    "observe": {"count_queue", "count_items", "count_executions"},
     "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
     "executions": {"list_live_executions"},
     "contacts": {"list_contacts"},
@@ -317,20 +315,22 @@ async def test_on_a_database_that_was_just_made_a_batch_is_joined_by_its_keys(se
 
 
 async def test_items_in_doubt_are_listed_from_their_own_index(looking: Sql) -> None:
-    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", **ANY_ID}
 
     for mode in MODES:
-        plan = await explain(looking, load("observe")["list_doubtful_items"], values, mode)
-        assert {part.get("Index Name") for part in parts(plan)} - {None} == {"outbox_in_doubt"}
+        plan = await explain(looking, load("items")["list_outbox_in_doubt"], values, mode)
+        assert {part.get("Index Name") for part in parts(plan)} - {None, "attempts_pkey"} == {
+            "idx_channel_outbox_in_doubt"
+        }
         assert plan["Actual Rows"] == 6
         assert buffers(plan) < 60
 
 
 async def test_the_newest_items_are_listed_without_reading_the_others(looking: Sql) -> None:
-    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50"}
+    values = {"shard": "1", "tenant": "t", "workspace": "w", "limit": "50", **ANY_ID}
 
     for mode in MODES:
-        plan = await explain(looking, load("observe")["list_items"], values, mode)
+        plan = await explain(looking, load("items")["list_outbox"], values, mode)
         assert plan["Actual Rows"] == 50
         assert buffers(plan) < 200, mode
 
@@ -451,9 +451,9 @@ async def test_a_whole_read_is_seen(looking: Sql) -> None:
 
 
 CONTACT_LISTS: list[tuple[str, dict[str, str], str, int]] = [
-    ("list_contacts", {}, "contacts_listed", 50),
-    ("list_contacts_of_status", {"status": "status 3"}, "contacts_status", 50),
-    ("list_contacts_of_company", {"company": "company 7"}, "contacts_company", 20),
+    ("list_contacts", {}, "idx_contacts_listed", 50),
+    ("list_contacts_of_status", {"status": "status 3"}, "idx_contacts_status", 50),
+    ("list_contacts_of_company", {"company": "company 7"}, "idx_contacts_company", 20),
     ("list_contacts_with_tag", {"tag": "tag 7"}, "contact_tags_pkey", 20),
 ]
 """Statement, filter, the index that must be used, and rows."""
@@ -509,7 +509,7 @@ async def test_those_on_the_way_through_a_sequence_are_found_without_reading_the
     for mode in MODES:
         for name, found in (("count_in_flight", 60), ("lock_enrollments_behind", 50), ("has_live_enrollment", 1)):
             plan = await explain(session, load("sequences")[name], values, mode)
-            assert "executions_enrolled" in {part.get("Index Name") for part in parts(plan)}, (name, mode)
+            assert "idx_executions_workflow_id" in {part.get("Index Name") for part in parts(plan)}, (name, mode)
             assert buffers(plan) < 20 * found + 40, (name, mode)
 
 
@@ -533,12 +533,12 @@ async def test_the_work_for_a_contact_is_found_by_its_own_indexes(session: Sql) 
     } | ANY_ID
 
     for file, name, index in (
-        ("executions", "list_executions_of_contact", "executions_contact"),
-        ("erase", "list_executions_to_erase", "executions_contact"),
-        ("erase", "list_items_to_erase", "outbox_contact"),
+        ("executions", "list_executions_of_contact", "idx_executions_contact_id"),
+        ("erase", "list_executions_to_erase", "idx_executions_contact_id"),
+        ("erase", "list_items_to_erase", "idx_channel_outbox_contact_id"),
         ("erase", "list_events_to_erase", "event_contacts_pkey"),
         ("events", "list_events_of_contact", "event_contacts_pkey"),
-        ("items", "list_outbox_of_contact", "outbox_contact"),
+        ("items", "list_outbox_of_contact", "idx_channel_outbox_contact_id"),
     ):
         for mode in MODES:
             plan = await explain(session, load(file)[name], values, mode)
@@ -585,16 +585,6 @@ async def test_what_is_computed_for_every_row_is_computed_in_place(session: Sql,
     assert await is_in_place(session, call)
 
 
-async def test_an_older_database_computes_its_shards_in_place_too(session: Sql) -> None:
-    await session.execute("alter function shard_count() called on null input")
-    assert not await is_in_place(session, "shard_of(id)")
-
-    (script,) = [one.text for one in migrations() if one.name == "0016_cheaper_rows"]
-    await session.execute(script)
-
-    assert await is_in_place(session, "shard_of(id)")
-
-
 async def is_in_place(session: Sql, call: str) -> bool:
     """Whether the planner has put a function's body where it is called."""
     explained = await session.fetchval(f"explain (verbose, format json) select {call} from outbox")
@@ -606,15 +596,15 @@ async def is_in_place(session: Sql, call: str) -> bool:
 A_MOMENT = {"since": "00000000-0000-7500-8000-000000000000", "before": "00000000-0000-7510-8000-000000000000"}
 """A range of ids far from both ends, as a span of time is: a 256th of all."""
 LISTED = [
-    ("executions", "list_executions", {}, "executions_listed"),
-    ("executions", "list_failed_executions", {}, "executions_failed"),
-    ("runs", "list_runs", {}, "runs_listed"),
-    ("events", "list_events", {}, "events_listed"),
-    ("contacts", "list_contacts", {}, "contacts_listed"),
-    ("contacts", "list_contacts_of_status", {"status": "status 0"}, "contacts_status"),
-    ("access", "list_tenant_audit", {}, "audit_log_listed"),
-    ("items", "list_outbox", {}, "outbox_pkey"),
-    ("items", "list_outbox_in_doubt", {}, "outbox_in_doubt"),
+    ("executions", "list_executions", {}, "idx_executions_listed"),
+    ("executions", "list_failed_executions", {}, "idx_executions_error_node"),
+    ("runs", "list_runs", {}, "idx_runs_listed"),
+    ("events", "list_events", {}, "idx_events_listed"),
+    ("contacts", "list_contacts", {}, "idx_contacts_listed"),
+    ("contacts", "list_contacts_of_status", {"status": "status 0"}, "idx_contacts_status"),
+    ("access", "list_tenant_audit", {}, "idx_audit_log_listed"),
+    ("items", "list_outbox", {}, "channel_outbox_pkey"),
+    ("items", "list_outbox_in_doubt", {}, "idx_channel_outbox_in_doubt"),
 ]
 """File, statement, filter, and the index of which a range is read."""
 

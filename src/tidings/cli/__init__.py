@@ -5,6 +5,7 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 
 import os
 import sys
+from collections.abc import Callable
 
 from tidings.domain.errors import TidingsError
 
@@ -17,7 +18,7 @@ def main() -> None:
     from tidings.cli.app import app
 
     try:
-        app()
+        _run(app)
     except TidingsError as error:
         import typer.main
 
@@ -27,3 +28,14 @@ def main() -> None:
         arguments = sys.argv[1:]
         fail(with_flags(error, running_command(typer.main.get_command(app), arguments), arguments))
         sys.exit(1)
+
+
+def _run(app: Callable[[], object]) -> None:
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        from tidings.extras import missing_extra
+
+        if lacking := missing_extra(error):
+            raise lacking from error
+        raise

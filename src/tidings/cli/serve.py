@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
+from tidings.cli.options import AppReference, DatabaseUrl, DataDir
 from tidings.cli.output import print_line, print_not_ready
-from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
+from tidings.cli.running import config_from, run
+from tidings.cli.worker import Print, ProcessCount, worker_processes
 from tidings.config import Config
 from tidings.domain.flow.item import Channel
+from tidings.extras import require_extra
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
@@ -34,6 +36,7 @@ def serve(
 
     The first SIGTERM or Ctrl-C answers what is in the air; the second leaves at once.
     """
+    require_extra("server")
     config = config_from(host=host, port=port, database_url=database_url, data_dir=data_dir)
     raise typer.Exit(run(lambda: _serve(config, app)))
 
@@ -53,6 +56,7 @@ def up(
 
     The first SIGTERM or Ctrl-C finishes what is in the air and leaves nothing in doubt; the second leaves at once.
     """
+    require_extra("server")
     config = config_from(
         host=host, port=port, processes=processes, print=print_, database_url=database_url, data_dir=data_dir
     )

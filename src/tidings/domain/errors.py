@@ -18,6 +18,7 @@
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
     │   └── ChannelNotReady       no provider is set up for a channel that it needs
+    ├── ExtraMissing            what it needs was not installed with Tidings
     ├── SimulationUnavailable   no simulation can run here
     ├── RendererUnavailable     the process that renders templates cannot be started here
     └── StorageUnavailable      PostgreSQL cannot be reached or used
@@ -175,6 +176,12 @@ class ChannelNotReady(Conflict):
             f"no provider is set up for {', '.join(self.channels)}: start a worker {own}, or with --print to print "
             "messages instead of sending them; `tidings providers list` shows what is set up"
         )
+
+
+class ExtraMissing(TidingsError):
+    """What it needs is installed on request, and was not."""
+
+    code = "extra_missing"
 
 
 class SimulationUnavailable(TidingsError):

@@ -5,6 +5,7 @@
 `supervision.py` keeps it running. `temporary.py` is a server for a test. None of it speaks SQL.
 """
 
+from tidings.embedded.binaries import require_binaries
 from tidings.embedded.placement import default_data_dir
 from tidings.embedded.server import Status, ensure_running, find_running, remove, status, stop
 from tidings.embedded.temporary import TemporaryServer
@@ -16,6 +17,7 @@ __all__ = [
     "ensure_running",
     "find_running",
     "remove",
+    "require_binaries",
     "status",
     "stop",
 ]

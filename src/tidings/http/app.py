@@ -33,11 +33,12 @@ from tidings.http.access import Api
 from tidings.http.edge import Edge
 from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
-from tidings.http.openapi import VERSION, describe
+from tidings.http.openapi import describe
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
+from tidings.version import __version__
 
 RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
@@ -51,7 +52,7 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     """The HTTP API on an engine; the caller closes the engine."""
     app = FastAPI(
         title="Tidings",
-        version=VERSION,
+        version=__version__,
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere; docs.py has its own
         redoc_url=None,
         redirect_slashes=False,

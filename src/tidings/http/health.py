@@ -12,9 +12,9 @@ from tidings.domain.roles import Permission
 from tidings.http.access import allowed, api_of
 from tidings.http.errors import RETRY_AFTER
 from tidings.http.metrics import CONTENT_TYPE_LATEST
-from tidings.http.openapi import VERSION
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Health
+from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.resources.providers import StoredRest
@@ -54,7 +54,9 @@ async def get_health(request: Request) -> Response:
 
 
 def _health(code: int, headers: Mapping[str, str] | None = None, **said: object) -> JSONResponse:
-    return JSONResponse({"version": VERSION, **said}, code, headers={"Cache-Control": "no-store", **(headers or {})})
+    return JSONResponse(
+        {"version": __version__, **said}, code, headers={"Cache-Control": "no-store", **(headers or {})}
+    )
 
 
 def _problem(rest: "StoredRest") -> str:

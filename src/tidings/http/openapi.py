@@ -1,7 +1,6 @@
 """The description of the API: FastAPI's, with the bodies, the hot operations and every error added."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query
@@ -42,6 +41,7 @@ from tidings.http.simulation_shapes import (
     GivenWorkflowSimulation,
 )
 from tidings.http.view_schemas import describe_views, reference
+from tidings.version import __version__
 from tidings.views.executions import StartedExecution, StartedOne
 from tidings.views.pages import Everything
 from tidings.views.problems import Problem
@@ -62,7 +62,6 @@ ContactPath = Annotated[
     str, Path(min_length=1, max_length=LONGEST_EXTERNAL_ID, description="The contact's id or its externalId.")
 ]
 Described = dict[str, Any]
-VERSION = version("tidings")
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
@@ -210,7 +209,7 @@ BY_HAND: Mapping[str, Described] = {
 def describe(app: FastAPI) -> Described:
     """The whole description; made once."""
     if app.openapi_schema is None:
-        found = get_openapi(title="Tidings", version=VERSION, description=DESCRIPTION, routes=app.routes)
+        found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
         for path, operations in BY_HAND.items():
             found["paths"].setdefault(path, {}).update(operations)
         views = [route.view for route in app.routes if isinstance(route, ViewRoute) and route.view]

@@ -21,7 +21,7 @@ from tidings.storage.directory import place_of
 from tidings.storage.functions import ListedFunction, SealedSecret
 from tidings.storage.sealed import unopened
 
-__all__ = ["Functions", "ListedFunction"]
+__all__ = ["Functions", "ListedFunction", "SealedSecret"]
 
 
 class Functions:

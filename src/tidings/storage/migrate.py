@@ -1,7 +1,7 @@
 """Bring a database to this code's tables, and refuse one that it must not use.
 
-Migrations are numbered SQL files; those that are missing commit together with their checksums, under one advisory
-lock, so several processes may start at once.
+Migrations are numbered SQL files, of which the first is schema.sql until 0.1.0; those that are missing commit together
+with their checksums, under one advisory lock, so several processes may start at once.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ _SQL = load("migrate")
 OLDEST_SERVER = 140000
 DEFAULT_SHARDS = 4
 MOST_TRIES = 5
+INITIAL = "0001_initial.sql"
 SHARD_CHOICES = tuple(2**power for power in range(13))
 
 
@@ -45,13 +46,14 @@ class SchemaState:
 
 
 def migrations() -> Sequence[Migration]:
-    """Every migration of this code, in order."""
-    found = sorted(files("tidings.storage").joinpath("migrations").iterdir(), key=lambda file: file.name)
-    return [
-        Migration(int(file.name[:4]), file.name.removesuffix(".sql"), file.read_text())
-        for file in found
-        if file.name.endswith(".sql")
-    ]
+    """Every migration of this code, in order.
+
+    Until 0.1.0 freezes the first as a file of its own, it is schema.sql: the same tables are said once.
+    """
+    storage = files("tidings.storage")
+    numbered = {file.name: file for file in storage.joinpath("migrations").iterdir() if file.name.endswith(".sql")}
+    every = {INITIAL: storage.joinpath("schema.sql")} | numbered
+    return [Migration(int(name[:4]), name.removesuffix(".sql"), every[name].read_text()) for name in sorted(every)]
 
 
 async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str]:
@@ -60,14 +62,6 @@ async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
     if not (await schema_state(db)).pending:
         return []  # every process asks when it starts, and would hold up others by locks for nothing
-    applied = await _migrate_in_the_end(db, shards)
-    if len(applied) == len(migrations()):
-        async with db.autocommit() as tx:
-            await tx.run_script(_SQL["sweep_sample"].text)
-    return applied
-
-
-async def _migrate_in_the_end(db: Database, shards: int) -> Sequence[str]:
     for _ in range(MOST_TRIES - 1):
         with suppress(TransientFailure):  # workers at their work may be in the way of its locks; nothing was changed
             return await _migrate(db, shards)
@@ -171,6 +165,12 @@ async def _is_initialised(tx: Tx) -> bool:
 async def _compare(tx: Tx) -> SchemaState:
     rows = {row["number"]: row for row in await tx.fetch(_SQL["applied_migrations"])}
     known = {migration.number: migration for migration in migrations()}
+    if 1 in rows and rows[1]["checksum"] != known[1].checksum:
+        # The first migration never changes from 0.1.0 on, so whoever made this database had an older one.
+        raise SchemaMismatch(
+            "the database was made by a Tidings before 0.1.0, and its tables cannot be brought up to date; use a new "
+            "database, or remove everything in this one with 'tidings db reset', and import your data anew"
+        )
     newer = [row["name"] for number, row in rows.items() if number not in known]
     if newer:
         raise SchemaMismatch(

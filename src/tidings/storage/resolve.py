@@ -1,6 +1,6 @@
 """What people decide: the end of doubt, pause, cancel, resume.
 
-Reached from kernel/manage/resolve.py and kernel/stop.py.
+Reached from resolve.py, replay.py and observe.py in kernel/manage.
 """
 
 from collections.abc import Mapping, Sequence

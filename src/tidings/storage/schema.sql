@@ -1,8 +1,17 @@
--- The kernel's tables. Narrow and hot (queue) apart from wide and cold; every hot table's keys begin with `shard`,
--- and a CHECK ties `shard` to the bucket inside the id: a row is where its id says, and nowhere else.
+-- Everything that Tidings keeps in a database, by subject (§): tables from tenancy to the audit log, which channels they take,
+-- functions, views, who may read, and what the planner is told.
 --
--- Within a shard the database refuses the same idempotency key twice. Nothing in it ties a key to its shard: what has the
--- same key has an owner of the same bucket because the code makes it so, and `tidings verify` looks for a key in two shards.
+-- Narrow and hot (queue) apart from wide and cold; every hot table's keys begin with `shard`, and a CHECK ties `shard` to the
+-- bucket inside the id: a row is where its id says, and nowhere else. Within a shard the database refuses the same idempotency
+-- key twice. Nothing in it ties a key to its shard: what has the same key has an owner of the same bucket because the code
+-- makes it so, and `tidings verify` looks for a key in two shards.
+--
+-- Names: <table>_pkey, <table>_<what>_key for all that is unique, <table>_<what>_fkey, <table>_<what>_check and
+-- idx_<table>_<what>, where a column says what as far as one does. Those of the outbox carry the name that the execution
+-- contract has for it, channel_outbox: whoever knows the contract's names finds them in the database's errors.
+
+
+-- § Where a row is
 
 -- The bucket inside an id: the 12 bits after the version of a UUID v7.
 create function bucket_of_id(id uuid) returns integer
@@ -32,124 +41,237 @@ begin
 end
 $$;
 
--- The state a person sees. A pause holds from the moment it is asked for: nothing more can be marked. What has started
--- stays so, whatever it waits for. domain/words.py has each product's words for it.
-create function shown_status(status text, stop text, started_at timestamptz) returns text
-    language sql immutable parallel safe
-    return case when status in ('completed', 'failed', 'cancelled') then status
-                when stop = 'pause' then 'paused'
-                when started_at is not null then 'processing'
-                else 'enqueued' end;
--- As the version before this one asks for it; both may run while a database is brought up to date.
-create function shown_status(status text, stop text, leased boolean, cursor text, entry text) returns text
-    language sql immutable parallel safe
-    return case when status in ('completed', 'failed', 'cancelled') then status
-                when stop = 'pause' then 'paused'
-                when leased or cursor <> entry then 'processing'
-                else 'enqueued' end;
+-- The shard of what has no id but a hash: from the hash's first 12 bits.
+create function shard_of_hash(hash bytea) returns smallint
+    language sql immutable strict parallel safe
+    return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;
 
 -- One row for each shard: where a batch insert has no other row of its shard to start from, it starts here.
 create table shards (
-    shard smallint primary key
+    shard smallint constraint shards_pkey primary key
 );
 insert into shards (shard) select generate_series(0, shard_count() - 1);
 
--- Definitions: small, read often, changed rarely.
 
-create table workflows (
-    id           uuid        primary key,
+-- § Tenancy: the keys to the API
+
+-- A key is shown once, when it is made; what is kept is its sha256, which opens nothing.
+create table api_keys (
+    id           uuid        constraint api_keys_pkey primary key,
     tenant_id    text        not null,
     workspace_id text        not null,
+    role         text        not null,
     name         text        not null,
+    hash         bytea       not null constraint api_keys_hash_key unique,
+    prefix       text        not null,                         -- its first characters, to tell keys apart
+    created_at   timestamptz not null,
+    created_by   text        not null,
+    expires_at   timestamptz,
+    last_used_at timestamptz,                                  -- to the minute
+    revoked_at   timestamptz,
+    constraint api_keys_role_check check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService')),
+    constraint api_keys_hash_check check (octet_length(hash) = 32)
+);
+create index idx_api_keys_listed on api_keys (tenant_id, id);
+
+
+-- § Definitions: small, read often, changed rarely
+
+-- Workflows, and sequences, which are workflows of their own kind.
+create table workflows (
+    id           uuid        constraint workflows_pkey primary key,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    kind         text        not null default 'workflow',
+    name         text        not null,
+    description  text,
     active       boolean     not null default true,
+    paused       boolean     not null default false,           -- a sequence: nothing of it is sent meanwhile
+    created_by   text,                                         -- null where nobody said
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
     deleted_at   timestamptz,
-    description  text,
-    kind         text        not null default 'workflow' check (kind in ('workflow', 'sequence')),
-    paused       boolean     not null default false,           -- a sequence: nothing of it is sent meanwhile
-    created_by   text                                          -- null where history does not tell
+    constraint workflows_kind_check check (kind in ('workflow', 'sequence'))
 );
--- A workflow and a sequence may have the same name.
-create unique index workflows_name on workflows (tenant_id, workspace_id, kind, name) where deleted_at is null;
-create index workflows_listed on workflows (tenant_id, workspace_id, kind, id) where deleted_at is null;
+-- A workflow and a sequence may have the same name, and a name is free again once its workflow is deleted.
+create unique index workflows_name_key on workflows (tenant_id, workspace_id, kind, name) where deleted_at is null;
+create index idx_workflows_listed on workflows (tenant_id, workspace_id, kind, id) where deleted_at is null;
 
 -- A version never changes: an execution names its version for ever.
 create table workflow_versions (
-    id          uuid        primary key,
-    workflow_id uuid        not null references workflows,
-    number      integer     not null check (number > 0),
+    id          uuid        constraint workflow_versions_pkey primary key,
+    workflow_id uuid        not null constraint workflow_versions_workflow_id_fkey references workflows,
+    number      integer     not null,
     definition  jsonb       not null,
     created_at  timestamptz not null,
     -- What starting an execution needs to know without reading the definition.
-    form        text        not null check (form in ('graph', 'steps', 'sequence')),
-    required    jsonb       not null default '[]',                 -- dotted paths that every trigger must give
+    form        text        not null,
+    required    jsonb       not null default '[]',             -- dotted paths that every trigger must give
     entry       text        not null,
     entry_wait  interval,
     total_steps integer     not null,
-    lane        smallint    not null default 0 check (lane between 0 and 3),
-    channels    text[]      not null default '{}',                 -- those that need a route; calls of functions need none
-    unique (workflow_id, number)
+    lane        smallint    not null default 0,
+    channels    text[]      not null default '{}',             -- those that need a route; calls of functions need none
+    constraint workflow_versions_number_key unique (workflow_id, number),
+    constraint workflow_versions_number_check check (number > 0),
+    constraint workflow_versions_form_check check (form in ('graph', 'steps', 'sequence')),
+    constraint workflow_versions_lane_check check (lane between 0 and 3)
 );
 
--- Which provider serves a channel: configuration, never liveness. Without a tenant and a workspace, which no workspace is
--- called, it holds for every workspace; a workspace's own row comes before that.
-create table routes (
+-- The draft of a sequence, which its author works on; publishing freezes it as a version.
+create table sequences (
+    id       uuid  constraint sequences_pkey primary key constraint sequences_id_fkey references workflows,
+    settings jsonb not null
+);
+
+create table sequence_steps (
+    sequence_id  uuid        not null constraint sequence_steps_sequence_id_fkey references sequences,
+    id           uuid        not null,                         -- the same in every version
+    day_offset   integer     not null,
+    step_order   integer     not null,                         -- unique when it is published, not while it is edited
+    send_hour    smallint,
+    channel      text        not null,
+    subject      text,
+    content      text        not null,
+    max_lateness interval,
+    created_at   timestamptz not null,
+    constraint sequence_steps_pkey primary key (sequence_id, id),
+    constraint sequence_steps_day_offset_check check (day_offset >= 0),
+    constraint sequence_steps_step_order_check check (step_order >= 0),
+    constraint sequence_steps_send_hour_check check (send_hour between 0 and 23)
+);
+
+-- Where a workspace's functions are: one row for each with an address of its own, and '*' for the base of all others.
+-- The secret is sealed by the engine; its key is not in the database.
+create table functions (
     tenant_id    text        not null,
     workspace_id text        not null,
-    channel      text        not null
-        check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function')),
-    provider     text        not null check (provider <> ''),
-    source       text        not null,                         -- who said so
-    since        timestamptz not null,
-    primary key (tenant_id, workspace_id, channel),
-    check ((tenant_id = '') = (workspace_id = ''))
+    name         text        not null,
+    url          text        not null,
+    secret       bytea,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    constraint functions_pkey primary key (tenant_id, workspace_id, name)
 );
 
--- The workers, and what each can call; one that was not seen for a while does not live any more.
-create table workers (
-    id           uuid        primary key,
-    host         text        not null,
-    pid          integer     not null,
-    version      text        not null,
-    lanes        smallint[]  not null,
-    serves       jsonb       not null,                         -- by provider: its class, channels, calls at once
-    started_at   timestamptz not null,
-    last_seen_at timestamptz not null
+
+-- § People
+
+-- The bucket of a contact: of an external id that is itself an id, the one it carries; else of its hash. A contact made
+-- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/people/contact.py.
+create function contact_bucket(tenant text, workspace text, external_id text) returns integer
+    language sql immutable parallel safe
+    return case when external_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+                then bucket_of_id(external_id::uuid)
+                else bucket_of(tenant, workspace, external_id) end;
+
+-- The bucket of a contact comes from its external id, so the same external id cannot be on two shards. A deleted contact
+-- stays as a row without anything about the person: what was sent to it still counts.
+create table contacts (
+    shard        smallint    not null,
+    id           uuid        not null,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    external_id  text,                                         -- null once it is deleted; never changed otherwise
+    name         text,
+    email        text,
+    phone        text,
+    whatsapp     text,
+    push_tokens  text[]      not null default '{}',
+    company      text,
+    status       text        not null default 'active',
+    time_zone    text,
+    locale       text,
+    tags         text[]      not null default '{}',
+    attributes   jsonb       not null default '{}',
+    consent      jsonb       not null default '{}',            -- by channel: granted or withdrawn, when, and where
+    suppressions jsonb       not null default '{}',            -- by channel: why nothing may be sent, and since when
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    deleted_at   timestamptz,
+    constraint contacts_pkey primary key (shard, id),
+    constraint contacts_external_id_key unique (shard, tenant_id, workspace_id, external_id),
+    constraint contacts_shard_check check (shard = shard_of(id)),
+    constraint contacts_bucket_check
+        check (external_id is null or bucket_of_id(id) = contact_bucket(tenant_id, workspace_id, external_id)),
+    constraint contacts_deleted_check check ((deleted_at is not null) = (external_id is null)),
+    constraint contacts_erased_check check (
+        deleted_at is null
+        or (num_nonnulls(name, email, phone, whatsapp, company, time_zone, locale) = 0
+            and push_tokens = '{}' and tags = '{}' and attributes = '{}' and consent = '{}' and suppressions = '{}')
+    )
+) with (fillfactor = 90);
+create index idx_contacts_listed on contacts (shard, tenant_id, workspace_id, id) where deleted_at is null;
+create index idx_contacts_status on contacts (shard, tenant_id, workspace_id, status, id) where deleted_at is null;
+-- Companies compare without case.
+create index idx_contacts_company on contacts (shard, tenant_id, workspace_id, lower(company), id) where company is not null;
+
+-- Who has a tag, newest first, however rare or common it is. The truth is contacts.tags; whoever reads here looks there.
+-- Tags compare without case: here they are in lower case, there as they were given.
+create table contact_tags (
+    shard        smallint not null,
+    tenant_id    text     not null,
+    workspace_id text     not null,
+    tag          text     not null,
+    contact_id   uuid     not null,
+    constraint contact_tags_pkey primary key (shard, tenant_id, workspace_id, tag, contact_id)
 );
 
--- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
--- keeps its row until a call to it is answered.
-create table provider_pauses (
-    provider     text        primary key,
-    paused_until timestamptz not null,
-    reason       text        not null,
-    since        timestamptz,                                  -- when it could first not be used; null if it can be
-    times        integer     not null default 0,               -- rests since then
-    refused      boolean     not null default false,           -- it refuses our settings: a person must mend them
-    rested_at    timestamptz,                                  -- when the last of these rests began
-    tried_at     timestamptz                                   -- when somebody began to try whether it is back
+-- What is left of people who were deleted and wanted nothing more: no address, only its hash, so that the same address
+-- that comes again is known. As suppression_hash in domain/people/contact.py; the shard comes from the hash.
+create table suppressed_addresses (
+    shard  smallint    not null,
+    hash   bytea       not null,
+    reason text        not null,
+    since  timestamptz not null,
+    constraint suppressed_addresses_pkey primary key (shard, hash),
+    constraint suppressed_addresses_shard_check check (shard = shard_of_hash(hash)),
+    constraint suppressed_addresses_hash_check check (octet_length(hash) = 32)
 );
+
+-- An audience under a name.
+create table segments (
+    id           uuid        constraint segments_pkey primary key,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    name         text        not null,
+    audience     jsonb       not null,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    deleted_at   timestamptz
+);
+create unique index segments_name_key on segments (tenant_id, workspace_id, name) where deleted_at is null;
+create index idx_segments_listed on segments (tenant_id, workspace_id, id) where deleted_at is null;
+
+
+-- § The queue
 
 -- The only time-indexed table: one narrow row for each live execution, job or run. due_at means all of ready,
 -- sleeping, waiting for a retry, and lease expiry. Finished work has no row here.
 create table queue (
-    shard   smallint    not null,
-    id      uuid        not null,
-    kind    text        not null check (kind in ('execution', 'job', 'run')),
-    lane    smallint    not null check (lane between 0 and 3), -- 0 transactional, 1 sequences, 2 campaigns, 3 runs
-    due_at  timestamptz not null,
-    fence   bigint      not null default 0,
-    leased  boolean     not null default false,
-    wake    boolean     not null default false,                -- look again as soon as this lease ends
-    stop    text        check (stop in ('pause', 'cancel')),
-    crashes smallint    not null default 0,
+    shard      smallint    not null,
+    id         uuid        not null,
+    kind       text        not null,
+    lane       smallint    not null,                           -- 0 transactional, 1 sequences, 2 campaigns, 3 runs
+    due_at     timestamptz not null,
+    fence      bigint      not null default 0,
+    leased     boolean     not null default false,
+    wake       boolean     not null default false,             -- look again as soon as this lease ends
+    stop       text,
+    crashes    smallint    not null default 0,
     started_at timestamptz,                                    -- when it was first claimed to be worked on
-    primary key (shard, id),
-    constraint queue_shard_check check (shard = shard_of(id))
+    constraint queue_pkey primary key (shard, id),
+    constraint queue_shard_check check (shard = shard_of(id)),
+    constraint queue_kind_check check (kind in ('execution', 'job', 'run')),
+    constraint queue_lane_check check (lane between 0 and 3),
+    constraint queue_stop_check check (stop in ('pause', 'cancel'))
 );
-create index queue_due on queue (shard, lane, due_at);
+create index idx_queue_due_at on queue (shard, lane, due_at);
 
+
+-- § Executions
+
+-- One walk through a version. An enrollment is an execution with a contact, in the contact's bucket.
 create table executions (
     shard           smallint    not null,
     id              uuid        not null,
@@ -167,29 +289,74 @@ create table executions (
     error           text,
     error_node      text,
     triggered_by    text,
+    correlated      boolean,                                   -- its key is the whole workspace's, not its workflow's
+    contact_id      uuid,                                      -- whom it walks for, if for anybody
     created_at      timestamptz not null,
     started_at      timestamptz,
     ended_at        timestamptz,
     reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
-    contact_id      uuid,                                      -- whom it walks for, if for anybody
-    correlated      boolean,                                   -- its key is the whole workspace's, not its workflow's
-    primary key (shard, id),
+    constraint executions_pkey primary key (shard, id),
     constraint executions_idempotency_key unique (shard, tenant_id, workspace_id, workflow_id, idempotency_key),
     constraint executions_shard_check check (shard = shard_of(id)),
     constraint executions_status_check
         check (status in ('enqueued', 'paused', 'completed', 'failed', 'cancelled')),
     constraint executions_ended_check
         check ((ended_at is null) = (status in ('enqueued', 'paused')))
-) with (fillfactor = 50);
-create index executions_listed on executions (shard, tenant_id, workspace_id, id);
+) with (fillfactor = 50); -- a row is written at least twice: with room on its own page an update adds nothing to the indexes
+create index idx_executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
-create index executions_failed on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
+create index idx_executions_error_node on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
 -- A contact never changes, so what moves an execution still updates it in place.
-create index executions_contact on executions (shard, contact_id, id) where contact_id is not null;
-create index executions_enrolled on executions (shard, workflow_id, id) where contact_id is not null;
--- 004's correlation_id. The bucket of a key is made without its workflow, so one shard can tell.
-create unique index executions_correlated on executions (shard, tenant_id, workspace_id, idempotency_key) where correlated;
+create index idx_executions_contact_id on executions (shard, contact_id, id) where contact_id is not null;
+create index idx_executions_workflow_id on executions (shard, workflow_id, id) where contact_id is not null;
+-- A correlation id is unique in its workspace. The bucket of a key is made without its workflow, so one shard can tell.
+create unique index executions_correlated_key on executions (shard, tenant_id, workspace_id, idempotency_key)
+    where correlated;
 
+-- What a node other than a send did; what a send did, the outbox says.
+create table execution_log (
+    shard        smallint    not null,
+    execution_id uuid        not null,
+    node         text        not null,
+    visit        smallint    not null,
+    status       text        not null,
+    output       jsonb,
+    error        text,
+    saw          jsonb,
+    seen         jsonb,                                        -- as of the outbox
+    started_at   timestamptz,
+    at           timestamptz not null,
+    constraint execution_log_pkey primary key (shard, execution_id, node, visit)
+);
+
+
+-- § Campaigns, their runs and jobs
+
+-- What is said, to whom, when and how fast. A run keeps what it needs of its campaign, so a change never reaches it.
+create table campaigns (
+    id              uuid        constraint campaigns_pkey primary key,
+    tenant_id       text        not null,
+    workspace_id    text        not null,
+    name            text        not null,
+    channel         text        not null,
+    content         jsonb       not null,
+    version         integer     not null default 1,            -- counts changes
+    audience        jsonb,                                     -- null for social, which is for nobody in particular
+    data            jsonb       not null default '{}',         -- what templates see beside the contact
+    send_hour       smallint,
+    time_zone       text        not null default 'contact',    -- whose hour that is
+    rate_per_minute integer,
+    max_lateness    interval,
+    created_at      timestamptz not null,
+    updated_at      timestamptz not null,
+    deleted_at      timestamptz,
+    constraint campaigns_version_check check (version > 0),
+    constraint campaigns_send_hour_check check (send_hour between 0 and 23),
+    constraint campaigns_rate_per_minute_check check (rate_per_minute > 0)
+);
+create index idx_campaigns_listed on campaigns (tenant_id, workspace_id, id) where deleted_at is null;
+
+-- One deployment of a campaign: all it needs, as it was at that moment.
 create table runs (
     shard           smallint    not null,
     id              uuid        not null,
@@ -201,62 +368,67 @@ create table runs (
     provider        text        not null,
     content_id      text        not null,                      -- the asset, or the version of a voice script
     content         jsonb       not null,
+    data            jsonb       not null default '{}',
+    -- Where its people come from: a plain list, contacts, or the failed items of another run. All of it is a snapshot.
+    source          text        not null default 'list',
+    audience        jsonb,
+    retry_of        uuid,
+    retry_where     jsonb,
+    retried_by      uuid,                                      -- the last run to try its failed items again
+    is_test         boolean     not null default false,
     scheduled_for   timestamptz,
-    rate_per_minute integer     check (rate_per_minute > 0),
+    send_hour       smallint,
+    time_zone       text        not null default 'contact',
+    max_lateness    interval,
+    rate_per_minute integer,
     status          text        not null,
     paused          boolean     not null default false,
     cancelled       boolean     not null default false,
     planned         integer,                                   -- null until the last chunk of the audience
-    retry_of        uuid,
     created_at      timestamptz not null,
     started_at      timestamptz,
     ended_at        timestamptz,
-    -- Where its people come from: a plain list, contacts, or the failed items of another run. All of it is a snapshot.
-    source          text        not null default 'list' check (source in ('list', 'contacts', 'retry')),
-    audience        jsonb,
-    retry_where     jsonb,
-    data            jsonb       not null default '{}',
-    send_hour       smallint,
-    time_zone       text        not null default 'contact',
-    max_lateness    interval,
-    is_test         boolean     not null default false,
-    retried_by      uuid,                                      -- the last run to try its failed items again
-    primary key (shard, id),
+    constraint runs_pkey primary key (shard, id),
     constraint runs_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint runs_shard_check check (shard = shard_of(id)),
+    constraint runs_source_check check (source in ('list', 'contacts', 'retry')),
+    constraint runs_rate_per_minute_check check (rate_per_minute > 0),
     constraint runs_status_check check (status in ('queued', 'running', 'completed', 'partial', 'failed')),
     constraint runs_ended_check check ((ended_at is null) = (status in ('queued', 'running'))),
     constraint runs_planned_check check (ended_at is null or planned is not null)
 ) with (fillfactor = 80);
-create index runs_listed on runs (shard, tenant_id, workspace_id, id);
-create index runs_campaign on runs (shard, campaign_id, id);
+create index idx_runs_listed on runs (shard, tenant_id, workspace_id, id);
+create index idx_runs_campaign_id on runs (shard, campaign_id, id);
 
 -- How far one shard's share of a run's audience has been turned into jobs and items.
 create table run_parts (
     shard       smallint    not null,
     run_id      uuid        not null,
     cursor      bigint      not null default 0,
+    cursor_id   uuid,                                          -- contacts and items are followed by id
     planned     integer     not null default 0,
     finished    boolean     not null default false,
-    cursor_id   uuid,                                          -- contacts and items are followed by id
     paced_until timestamptz,                                   -- when the run's rate has room again in this shard
-    primary key (shard, run_id)
+    constraint run_parts_pkey primary key (shard, run_id)
 );
 
 -- The people of a run that was deployed to a plain list, as they were at that moment.
 create table audience (
     shard     smallint not null,
     run_id    uuid     not null,
-    ordinal   bigint   not null check (ordinal > 0),
+    ordinal   bigint   not null,
     recipient text     not null,
     data      jsonb    not null default '{}',
-    primary key (shard, run_id, ordinal)
+    constraint audience_pkey primary key (shard, run_id, ordinal),
+    constraint audience_ordinal_check check (ordinal > 0)
 );
 
+-- Some items of a run, or all of an event, and how many of them ended in which way.
 create table jobs (
     shard        smallint    not null,
     id           uuid        not null,
     run_id       uuid,                                         -- a run's, or
+    event_id     uuid,                                         -- an event's
     tenant_id    text        not null,
     workspace_id text        not null,
     job_type     text        not null,
@@ -272,10 +444,9 @@ create table jobs (
     created_at   timestamptz not null,
     started_at   timestamptz,
     ended_at     timestamptz,
-    event_id     uuid,                                         -- an event's
-    primary key (shard, id),
-    constraint jobs_owner_check check ((run_id is null) <> (event_id is null)),
+    constraint jobs_pkey primary key (shard, id),
     constraint jobs_shard_check check (shard = shard_of(id)),
+    constraint jobs_owner_check check ((run_id is null) <> (event_id is null)),
     constraint jobs_status_check
         check (status in ('queued', 'locked', 'completed', 'partial', 'failed', 'dead')),
     constraint jobs_ended_check check ((ended_at is null) = (status in ('queued', 'locked'))),
@@ -283,7 +454,75 @@ create table jobs (
     constraint jobs_terminal_check
         check (status in ('queued', 'locked') or sent + called + posted + failed + skipped = planned)
 ) with (fillfactor = 80);
-create index jobs_run on jobs (shard, run_id, id);
+create index idx_jobs_run_id on jobs (shard, run_id, id);
+
+
+-- § Events and rules
+
+-- What is sent when something happens, over one channel, to one audience. Small and read often, so it has no shard.
+create table rules (
+    id           uuid        constraint rules_pkey primary key,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    trigger      text        not null,
+    channel      text        not null,
+    audience     text        not null,
+    enabled      boolean     not null,
+    steps        jsonb       not null,
+    required     jsonb       not null default '[]',            -- dotted paths that every event must give
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    constraint rules_trigger_key unique (tenant_id, workspace_id, trigger, channel, audience),
+    constraint rules_audience_check check (audience in ('lead', 'partner', 'agent'))
+);
+create index idx_rules_listed on rules (tenant_id, workspace_id, id);
+
+-- Something that happened, under the key that makes it happen once. Its items belong to one job, without a run.
+create table events (
+    shard           smallint    not null,
+    id              uuid        not null,
+    tenant_id       text        not null,
+    workspace_id    text        not null,
+    trigger         text        not null,
+    idempotency_key text        not null,
+    data            jsonb       not null,                      -- lead, partner, agent and variables
+    decisions       jsonb,                                     -- null until a worker has routed what SQL stored
+    job_id          uuid,                                      -- null where there is nothing to send
+    source          text        not null,
+    created_at      timestamptz not null,
+    routed_at       timestamptz,
+    constraint events_pkey primary key (shard, id),
+    constraint events_idempotency_key unique (shard, tenant_id, workspace_id, trigger, idempotency_key),
+    constraint events_shard_check check (shard = shard_of(id)),
+    constraint events_routed_check check ((routed_at is null) = (decisions is null)),
+    constraint events_unrouted_check check (routed_at is not null or job_id is not null)
+);
+create index idx_events_listed on events (shard, tenant_id, workspace_id, id);
+
+-- Which of an event's people are contacts, so that deleting a contact finds the events about it. In the event's shard.
+create table event_contacts (
+    shard      smallint not null,
+    contact_id uuid     not null,
+    audience   text     not null,                              -- as which of its people
+    event_id   uuid     not null,
+    constraint event_contacts_pkey primary key (shard, contact_id, audience, event_id),
+    constraint event_contacts_shard_check check (shard = shard_of(event_id)),
+    constraint event_contacts_audience_check check (audience in ('lead', 'partner', 'agent'))
+);
+
+-- What host applications do where there is no rule: whoever starts with some writes them down, so that whoever takes an event
+-- knows of them. No workspace's own: a fallback holds for all.
+create table fallbacks (
+    trigger  text        not null,
+    channel  text        not null,
+    audience text        not null,
+    since    timestamptz not null,
+    constraint fallbacks_pkey primary key (trigger, channel, audience),
+    constraint fallbacks_audience_check check (audience in ('lead', 'partner', 'agent'))
+);
+
+
+-- § The outbox and its attempts
 
 -- One row for each intended provider action; the only door out. It belongs to an execution's node, or to the job of a run
 -- or of an event.
@@ -296,87 +535,135 @@ create table outbox (
     node                text,
     visit               smallint,
     run_id              uuid,
+    event_id            uuid,
     job_id              uuid,
     ordinal             bigint      not null,
     channel             text        not null,
     provider            text        not null,
     recipient           text        not null,
+    contact_id          uuid,                                  -- whom it is meant for, if that is a contact
     payload             jsonb,                                 -- frozen by the first mark
     status              text        not null,
     skipped             boolean     not null default false,
     in_doubt            boolean     not null default false,
     idempotency_key     bytea       not null,
     attempts            smallint    not null default 0,        -- calls that used an attempt
+    max_attempts        smallint,                              -- of a rule's item, where it is not the usual five
     retry_at            timestamptz,
+    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
     marked_attempt      smallint    not null default 0,        -- marks ever made; a fact names its own
     marked_fence        bigint,
     marked_at           timestamptz,
     first_marked_at     timestamptz,
     provider_message_id text,
     error               text,
+    result              jsonb,                                 -- what a function answered
+    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
     created_at          timestamptz not null,
     finalized_at        timestamptz,
-    result              jsonb,                                 -- what a function answered
-    contact_id          uuid,                                  -- whom it is meant for, if that is a contact
-    event_id            uuid,
-    max_attempts        smallint,                              -- of a rule's item, where it is not 000's five
-    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
-    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
-    primary key (shard, id),
-    constraint outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
-    constraint outbox_shard_check check (shard = shard_of(id)),
-    constraint outbox_idempotency_key_check check (octet_length(idempotency_key) = 32),
-    constraint outbox_status_check check (status in ('queued', 'sent', 'called', 'posted', 'failed', 'skipped')),
-    constraint outbox_skipped_status_check check (skipped = (status = 'skipped')),
-    constraint outbox_in_doubt_check check (not in_doubt or status = 'queued'),
-    constraint outbox_finalized_check check ((finalized_at is null) = (status = 'queued')),
-    constraint outbox_payload_check check (marked_at is null or payload is not null),
-    constraint outbox_owner_check check (
+    constraint channel_outbox_pkey primary key (shard, id),
+    constraint channel_outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
+    constraint channel_outbox_shard_check check (shard = shard_of(id)),
+    constraint channel_outbox_idempotency_key_check check (octet_length(idempotency_key) = 32),
+    constraint channel_outbox_status_check check (status in ('queued', 'sent', 'called', 'posted', 'failed', 'skipped')),
+    constraint channel_outbox_skipped_status_check check (skipped = (status = 'skipped')),
+    constraint channel_outbox_in_doubt_check check (not in_doubt or status = 'queued'),
+    constraint channel_outbox_finalized_check check ((finalized_at is null) = (status = 'queued')),
+    constraint channel_outbox_payload_check check (marked_at is null or payload is not null),
+    constraint channel_outbox_owner_check check (
         (execution_id is not null and node is not null and visit is not null and run_id is null and job_id is null
          and event_id is null)
         or (run_id is not null and job_id is not null and execution_id is null and node is null and visit is null
             and event_id is null)
         or (event_id is not null and job_id is not null and execution_id is null and node is null and visit is null
             and run_id is null)
-    ),
-    -- What no code can send is refused when it is written, not found when it is due.
-    constraint outbox_channel_check
-        check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'))
-) with (fillfactor = 45);
-create index outbox_execution on outbox (shard, execution_id) where execution_id is not null;
-create index outbox_run on outbox (shard, run_id, job_id) where run_id is not null;
-create index outbox_in_doubt on outbox (shard, id) where in_doubt;
-create index outbox_contact on outbox (shard, contact_id, id) where contact_id is not null;
-create index outbox_event on outbox (shard, event_id) where event_id is not null;
-create index outbox_step on outbox (shard, node, id) where contact_id is not null and node is not null;
+    )
+) with (fillfactor = 45); -- a row is written twice, reserved with its mark and then with its fact; as of executions
+create index idx_channel_outbox_execution_id on outbox (shard, execution_id) where execution_id is not null;
+create index idx_channel_outbox_run_id on outbox (shard, run_id, job_id) where run_id is not null;
+create index idx_channel_outbox_event_id on outbox (shard, event_id) where event_id is not null;
+create index idx_channel_outbox_contact_id on outbox (shard, contact_id, id) where contact_id is not null;
+create index idx_channel_outbox_node on outbox (shard, node, id) where contact_id is not null and node is not null;
+create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
     shard      smallint    not null,
     item_id    uuid        not null,
     attempt    smallint    not null,
-    outcome    text        not null check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed')),
+    outcome    text        not null,
     error      text        not null,
     started_at timestamptz not null,
     ended_at   timestamptz not null,
-    primary key (shard, item_id, attempt)
+    constraint attempts_pkey primary key (shard, item_id, attempt),
+    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed'))
 );
 
--- What a node other than a send did; what a send did, the outbox says.
-create table execution_log (
-    shard        smallint    not null,
-    execution_id uuid        not null,
-    node         text        not null,
-    visit        smallint    not null,
-    status       text        not null,
-    output       jsonb,
-    error        text,
-    at           timestamptz not null,
-    saw          jsonb,
-    started_at   timestamptz,
-    seen         jsonb,                                        -- as of the outbox
-    primary key (shard, execution_id, node, visit)
+
+-- § Providers, routes and workers
+
+-- Which provider serves a channel: configuration, never liveness. Without a tenant and a workspace, which no workspace is
+-- called, it holds for every workspace; a workspace's own row comes before that.
+create table routes (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    channel      text        not null,
+    provider     text        not null,
+    source       text        not null,                         -- who said so
+    since        timestamptz not null,
+    constraint routes_pkey primary key (tenant_id, workspace_id, channel),
+    constraint routes_provider_check check (provider <> ''),
+    constraint routes_workspace_check check ((tenant_id = '') = (workspace_id = ''))
 );
+
+-- The workers, and what each can call; one that was not seen for a while does not live any more.
+create table workers (
+    id           uuid        constraint workers_pkey primary key,
+    host         text        not null,
+    pid          integer     not null,
+    version      text        not null,
+    lanes        smallint[]  not null,
+    serves       jsonb       not null,                         -- by provider: its class, channels, calls at once
+    started_at   timestamptz not null,
+    last_seen_at timestamptz not null
+);
+
+-- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
+-- keeps its row until a call to it is answered.
+create table provider_pauses (
+    provider     text        constraint provider_pauses_pkey primary key,
+    paused_until timestamptz not null,
+    reason       text        not null,
+    since        timestamptz,                                  -- when it could first not be used; null if it can be
+    times        integer     not null default 0,               -- rests since then
+    refused      boolean     not null default false,           -- it refuses our settings: a person must mend them
+    rested_at    timestamptz,                                  -- when the last of these rests began
+    tried_at     timestamptz                                   -- when somebody began to try whether it is back
+);
+
+-- How many calls each worker may have in the air where all workers together have a limit: one row to hold on to for each
+-- provider with such a limit.
+create table limited_providers (
+    provider text constraint limited_providers_pkey primary key
+);
+
+-- Who holds how many of a provider's slots, and until when. The unexpired slots of a provider never add up to more than
+-- its limit, but for the time that it takes to make a limit smaller.
+create table provider_shares (
+    provider       text        not null,
+    worker_id      uuid        not null,
+    slots          integer     not null,
+    wanted         integer     not null,                       -- calls it would make at once if it could; 0 is idle
+    provider_limit integer     not null,                       -- as it was told; the smallest is in force
+    until          timestamptz not null,                       -- from then on its slots are free
+    constraint provider_shares_pkey primary key (provider, worker_id),
+    constraint provider_shares_slots_check check (slots >= 0),
+    constraint provider_shares_wanted_check check (wanted >= 0),
+    constraint provider_shares_provider_limit_check check (provider_limit > 0)
+);
+
+
+-- § The audit log
 
 -- Every change of state of a run, and every person's action.
 create table audit_log (
@@ -384,45 +671,68 @@ create table audit_log (
     id           uuid        not null,
     tenant_id    text        not null,
     workspace_id text        not null,
-    subject_kind text        not null check (
-        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
-                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route')
-    ),
+    subject_kind text        not null,
     subject_id   uuid        not null,
     event        text        not null,
     actor        text        not null,
     detail       jsonb       not null default '{}',
     at           timestamptz not null,
-    primary key (shard, id),
-    constraint audit_log_shard_check check (shard = shard_of(id))
+    constraint audit_log_pkey primary key (shard, id),
+    constraint audit_log_shard_check check (shard = shard_of(id)),
+    constraint audit_log_subject_kind_check check (
+        subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
+                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route')
+    )
 );
-create index audit_log_subject on audit_log (shard, subject_id);
+create index idx_audit_log_subject_id on audit_log (shard, subject_id);
+-- A run has hundreds of jobs, whose changes of state are read with the run: here they would hide what people did.
+create index idx_audit_log_listed on audit_log (shard, tenant_id, id) where subject_kind <> 'job';
 
--- The names of contract 002, so that its trace query runs as printed.
 
-create view campaign_runs as
-select id, campaign_id, tenant_id, workspace_id, status, channel, paused, cancelled, planned, retry_of,
-       created_at, started_at, ended_at as completed_at
-  from runs;
+-- § Channels: which of them each table takes
 
-create view job_queue as
-select id, run_id, tenant_id, workspace_id, job_type, status, attempts, planned, sent, called, posted, failed,
-       skipped, created_at, started_at as locked_at, ended_at as completed_at
-  from jobs;
+-- What no code can send is refused when it is written, not found when it is due.
+alter table outbox add constraint channel_outbox_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'));
+alter table routes add constraint routes_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'));
+alter table campaigns add constraint campaigns_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social'));
+alter table sequence_steps add constraint sequence_steps_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
+alter table rules add constraint rules_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
+alter table fallbacks add constraint fallbacks_channel_check
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
 
-create view channel_outbox as
-select id, tenant_id, workspace_id, run_id, job_id, channel, provider, recipient, payload, status, skipped, in_doubt,
-       idempotency_key, provider_message_id, attempts, error, created_at, finalized_at
-  from outbox;
 
-create view campaign_audit_log as
-select id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at as created_at
-  from audit_log
- where subject_kind in ('run', 'job', 'item', 'campaign');
+-- § Functions: what is computed alike in SQL and in Python
 
--- Starting work from SQL: any language, inside the caller's own transaction.
+-- An id as domain/flow/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
+create function new_id(bucket integer, moment timestamptz) returns uuid
+    language sql volatile strict parallel safe
+    return (lpad(to_hex(floor(extract(epoch from moment) * 1000)::bigint), 12, '0') || '7'
+            || lpad(to_hex(bucket), 3, '0') || substr(gen_random_uuid()::text, 20))::uuid;
 
--- Whether data has a dotted path; a null at its end counts. As _has_path in domain/content/template.py.
+-- The id of a contact's n-th enrollment, as one call makes it: milliseconds, the version, the contact's bucket, the variant
+-- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/flow/ids.py.
+create function enrollment_id(milliseconds bigint, contact_id uuid, number text, salt text) returns uuid
+    language sql immutable strict parallel safe
+    return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'
+            || left(md5(contact_id::text || ':' || number || ':' || salt), 15))::uuid;
+
+-- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes what stands before and after the recipient
+-- once for all items of a run.
+create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
+    language sql stable strict parallel safe
+    return sha256(head || int4send(octet_length(recipient)) || convert_to(recipient, 'UTF8') || tail);
+
+-- A time as Python writes it into JSON.
+create function iso_format(moment timestamptz) returns text
+    language sql stable strict parallel safe
+    return replace(to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '.000000', '') || '+00:00';
+
+-- Whether data has a dotted path; a null at its end counts. As has_path in domain/content/template.py.
 create function has_path(data jsonb, path text) returns boolean
     language plpgsql immutable strict parallel safe as
 $$
@@ -440,19 +750,126 @@ begin
 end
 $$;
 
--- An id as domain/flow/ids.py makes one: milliseconds, the version, the bucket, the variant and 62 random bits.
-create function new_id(bucket integer, moment timestamptz) returns uuid
-    language sql volatile strict parallel safe
-    return (lpad(to_hex(floor(extract(epoch from moment) * 1000)::bigint), 12, '0') || '7'
-            || lpad(to_hex(bucket), 3, '0') || substr(gen_random_uuid()::text, 20))::uuid;
+-- The state a person sees. A pause holds from the moment it is asked for: nothing more can be marked. What has started
+-- stays so, whatever it waits for. domain/words.py has each product's words for it.
+create function shown_status(status text, stop text, started_at timestamptz) returns text
+    language sql immutable parallel safe
+    return case when status in ('completed', 'failed', 'cancelled') then status
+                when stop = 'pause' then 'paused'
+                when started_at is not null then 'processing'
+                else 'enqueued' end;
 
--- A time as Python writes it into JSON.
-create function iso_format(moment timestamptz) returns text
-    language sql stable strict parallel safe
-    return replace(to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '.000000', '') || '+00:00';
+-- The context of an execution, as workflow_executions shows it: the caller's data, and of steps what each has given, by its
+-- number and, as far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in
+-- domain/flow/graph.py.
+create function execution_context(definition jsonb, input jsonb, vars jsonb) returns jsonb
+    language sql immutable parallel safe
+    return (
+        with walked as (
+            select s.number - 1 as number, s.step ->> 'name' as name, vars -> (s.step ->> 'name') as result
+              from jsonb_array_elements(case when definition ? 'steps' then definition -> 'steps' else '[]' end)
+                   with ordinality as s(step, number)
+             where vars ? (s.step ->> 'name')
+        ),
+        judged as (
+            select number, name, result,
+                   coalesce(result ->> 'status' = 'failed' and result ?& array['error', 'messageId', 'at'], false) as failed
+              from walked
+        ),
+        given as (
+            select j.number, f.name, f.value
+              from judged j
+             cross join jsonb_each(case when jsonb_typeof(j.result) = 'object' and not j.failed then j.result else '{}' end)
+                   as f(name, value)
+        )
+        select coalesce((select jsonb_object_agg(name, value order by number) from given), '{}')
+               || (vars - coalesce((select array_agg(name) from judged where failed), '{}'))
+               || coalesce((select jsonb_object_agg('step_' || number || '_result', result) from judged where not failed), '{}')
+               || coalesce((select jsonb_object_agg('step_' || number || '_error', result -> 'error') from judged where failed),
+                           '{}')
+               || input
+    );
 
--- Refuses what could not be stored, or what no worker could read again. As _check_key and _check_data in
--- kernel/start/trigger.py; what jsonb refuses by itself is not looked for.
+
+-- § Functions: a worker's share of a provider's slots
+
+-- Renews a worker's share. What it keeps (its calls, and those it may begin meanwhile) is never taken away; it grows up to
+-- its fair part as far as there are free slots, and is told that part, so that it keeps to less next time.
+--
+-- A function and not a statement: after waiting for the provider's row, each statement below sees what the last holder of
+-- that row has committed, while a single one would add up the shares as they were before it waited.
+create function beat_share(
+    provider text, worker_id uuid, provider_limit integer, kept integer, wanted integer, turn text, at timestamptz,
+    lease_until timestamptz
+) returns table (slots integer, fair integer, until timestamptz)
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    mine      record;
+    one       record;
+    in_force  integer;
+    left_over integer;
+    workers   integer;
+    spare     integer;
+    elsewhere integer;
+    part      integer;
+begin
+    insert into limited_providers (provider) values (beat_share.provider) on conflict do nothing;
+    perform 1 from limited_providers p where p.provider = beat_share.provider for update;
+
+    delete from provider_shares s where s.provider = beat_share.provider and s.until <= beat_share.at;
+
+    select s.slots, s.until into mine
+      from provider_shares s
+     where s.provider = beat_share.provider and s.worker_id = beat_share.worker_id;
+    if mine.until > beat_share.lease_until then
+        -- A beat that was long on its way: a later one has been answered, and the worker relies on that.
+        return query select mine.slots, mine.slots, mine.until;
+        return;
+    end if;
+
+    insert into provider_shares (provider, worker_id, slots, wanted, provider_limit, until)
+    values (beat_share.provider, beat_share.worker_id, 0, beat_share.wanted, beat_share.provider_limit,
+            beat_share.lease_until)
+        on conflict (provider, worker_id) do update
+       set wanted = excluded.wanted, provider_limit = excluded.provider_limit, until = excluded.until;
+
+    -- The idle keep one slot each if that costs the others little or nothing.
+    select min(s.provider_limit), count(*),
+           coalesce(sum(s.slots) filter (where s.worker_id <> beat_share.worker_id), 0),
+           case when count(*) filter (where s.wanted = 0) * 4 <= min(s.provider_limit)
+                  or sum(greatest(s.wanted, 1)) <= min(s.provider_limit) then 1 else 0 end
+      into in_force, workers, elsewhere, spare
+      from provider_shares s
+     where s.provider = beat_share.provider;
+
+    -- Whoever wants little gets it, and the others share what is left; who of two equals gets the odd one goes by turns.
+    left_over := in_force;
+    for one in select s.worker_id, greatest(s.wanted, spare) as wanted
+                 from provider_shares s
+                where s.provider = beat_share.provider
+                order by greatest(s.wanted, spare), md5(s.worker_id::text || beat_share.turn)
+    loop
+        part := least(one.wanted, left_over / workers);
+        exit when one.worker_id = beat_share.worker_id;
+        left_over := left_over - part;
+        workers := workers - 1;
+    end loop;
+
+    return query
+    update provider_shares s
+       set slots = greatest(least(s.slots, beat_share.kept), least(part, in_force - elsewhere))
+     where s.provider = beat_share.provider and s.worker_id = beat_share.worker_id
+    returning s.slots, part, s.until;
+end
+$$;
+
+
+-- § Functions: starting work from SQL, in any language, inside the caller's own transaction
+
+-- Refuses what could not be stored, or what no worker could read again. As check_key and check_data in
+-- kernel/start/check.py; what jsonb refuses by itself is not looked for.
 create function check_trigger(data jsonb, idempotency_key text) returns void
     language plpgsql stable parallel safe as
 $$
@@ -591,237 +1008,6 @@ begin
         hint = 'Give each of them; null will do. A name with a dot is a path: {"order": {"id": 7}} has order.id.';
 end
 $$;
-revoke all on function trigger from public;
-
--- Keys to the API, and row-level security as the second line behind it.
-
--- A key is shown once, when it is made; what is kept is its sha256, which opens nothing.
-create table api_keys (
-    id           uuid        primary key,
-    tenant_id    text        not null,
-    workspace_id text        not null,
-    role         text        not null
-        check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService')),
-    name         text        not null,
-    hash         bytea       not null unique check (octet_length(hash) = 32),
-    prefix       text        not null,                         -- its first characters, to tell keys apart
-    created_at   timestamptz not null,
-    created_by   text        not null,
-    expires_at   timestamptz,
-    last_used_at timestamptz,                                  -- to the minute
-    revoked_at   timestamptz
-);
-create index api_keys_listed on api_keys (tenant_id, id);
-
--- A run has hundreds of jobs, whose changes of state are read with the run: here they would hide what people did.
-create index audit_log_listed on audit_log (shard, tenant_id, id) where subject_kind <> 'job';
-
--- Whoever does not own the tables sees the rows of the workspace that the session names, and none when it names none.
--- The engine owns them and is not subject to this: its workers serve every tenant.
-create function is_own(tenant text, workspace text) returns boolean
-    language sql stable parallel safe
-    return tenant = current_setting('tidings.tenant', true)
-       and workspace = current_setting('tidings.workspace', true);
-
-alter table workflows enable row level security;
-create policy own_workspace on workflows for select using (is_own(tenant_id, workspace_id));
-alter table executions enable row level security;
-create policy own_workspace on executions for select using (is_own(tenant_id, workspace_id));
-alter table runs enable row level security;
-create policy own_workspace on runs for select using (is_own(tenant_id, workspace_id));
-alter table jobs enable row level security;
-create policy own_workspace on jobs for select using (is_own(tenant_id, workspace_id));
-alter table outbox enable row level security;
-create policy own_workspace on outbox for select using (is_own(tenant_id, workspace_id));
-alter table audit_log enable row level security;
-create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
-
--- These hang on a row above, and are seen with it.
-alter table workflow_versions enable row level security;
-create policy own_workspace on workflow_versions for select
-    using (exists (select 1 from workflows w where w.id = workflow_id));
-alter table execution_log enable row level security;
-create policy own_workspace on execution_log for select
-    using (exists (select 1 from executions e where e.shard = execution_log.shard and e.id = execution_id));
-alter table attempts enable row level security;
-create policy own_workspace on attempts for select
-    using (exists (select 1 from outbox o where o.shard = attempts.shard and o.id = item_id));
-
--- Nobody but the owner.
-alter table api_keys enable row level security;
-alter table audience enable row level security;
-alter table run_parts enable row level security;
-alter table queue enable row level security;
-alter table routes enable row level security;
-alter table workers enable row level security;
-
--- The role that such a reader is a member of. Roles belong to the whole server: another database may have made it, and a
--- hosted one may not let us; then its administrator makes it and grants the same.
-do $$
-begin
-    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        create role tidings_reader nologin;
-    end if;
-exception
-    when duplicate_object or unique_violation or insufficient_privilege then null;
-end
-$$;
-
-do $$
-begin
-    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        return;
-    end if;
-    grant usage on schema tidings to tidings_reader;
-    grant select on workflows, workflow_versions, executions, execution_log, runs, jobs, outbox, attempts, audit_log
-        to tidings_reader;
-    -- Before 15 a view reads with its owner's rights, which would show everything.
-    if current_setting('server_version_num')::integer >= 150000 then
-        alter view campaign_runs set (security_invoker = true);
-        alter view job_queue set (security_invoker = true);
-        alter view channel_outbox set (security_invoker = true);
-        alter view campaign_audit_log set (security_invoker = true);
-        grant select on campaign_runs, job_queue, channel_outbox, campaign_audit_log to tidings_reader;
-    end if;
-end
-$$;
-
--- What people send in bulk.
-
--- Campaigns: what is said, to whom, when and how fast. A run keeps what it needs of one, so a change never reaches it.
-create table campaigns (
-    id              uuid        primary key,
-    tenant_id       text        not null,
-    workspace_id    text        not null,
-    name            text        not null,
-    channel         text        not null check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social')),
-    content         jsonb       not null,
-    version         integer     not null default 1 check (version > 0), -- counts changes
-    audience        jsonb,                                     -- null for social, which is for nobody in particular
-    data            jsonb       not null default '{}',         -- what templates see beside the contact
-    send_hour       smallint    check (send_hour between 0 and 23),
-    time_zone       text        not null default 'contact',    -- whose hour that is
-    rate_per_minute integer     check (rate_per_minute > 0),
-    max_lateness    interval,
-    created_at      timestamptz not null,
-    updated_at      timestamptz not null,
-    deleted_at      timestamptz
-);
-create index campaigns_listed on campaigns (tenant_id, workspace_id, id) where deleted_at is null;
-
--- An audience under a name.
-create table segments (
-    id           uuid        primary key,
-    tenant_id    text        not null,
-    workspace_id text        not null,
-    name         text        not null,
-    audience     jsonb       not null,
-    created_at   timestamptz not null,
-    updated_at   timestamptz not null,
-    deleted_at   timestamptz
-);
-create unique index segments_name on segments (tenant_id, workspace_id, name) where deleted_at is null;
-create index segments_listed on segments (tenant_id, workspace_id, id) where deleted_at is null;
-
--- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes what stands before and after the recipient
--- once for all items of a run.
-create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
-    language sql stable strict parallel safe
-    return sha256(head || int4send(octet_length(recipient)) || convert_to(recipient, 'UTF8') || tail);
-
--- 002's trace, one row for each item of a run and one for a job that has none.
-create view campaign_trace as
-select cr.campaign_id, cr.id as run_id, cr.status as run_status, cr.retry_of, jq.id as job_id, jq.job_type,
-       jq.status as job_status, jq.attempts as job_attempts, co.id as outbox_id, co.contact_id, co.channel, co.provider,
-       co.recipient, co.status as outbox_status, co.in_doubt, co.attempts, co.provider_message_id, co.error,
-       cr.created_at as run_created_at, jq.created_at as job_created_at, co.created_at, co.finalized_at,
-       cr.tenant_id, cr.workspace_id
-  from runs cr
-  join jobs jq on jq.run_id = cr.id
-  left join outbox co on co.shard = jq.shard and co.run_id = jq.run_id and co.job_id = jq.id;
-
-alter table campaigns enable row level security;
-create policy own_workspace on campaigns for select using (is_own(tenant_id, workspace_id));
-alter table segments enable row level security;
-create policy own_workspace on segments for select using (is_own(tenant_id, workspace_id));
-
-do $$
-begin
-    if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        grant select on campaigns, segments to tidings_reader;
-        if current_setting('server_version_num')::integer >= 150000 then
-            alter view campaign_trace set (security_invoker = true);
-            grant select on campaign_trace to tidings_reader;
-        end if;
-    end if;
-end
-$$;
-
--- Where a workspace's functions are: one row for each with an address of its own, and '*' for the base of all others.
--- The secret is sealed by the engine; its key is not in the database.
-create table functions (
-    tenant_id    text        not null,
-    workspace_id text        not null,
-    name         text        not null,
-    url          text        not null,
-    secret       bytea,
-    created_at   timestamptz not null,
-    updated_at   timestamptz not null,
-    primary key (tenant_id, workspace_id, name)
-);
-
--- Nobody but the owner.
-alter table functions enable row level security;
-
--- People. The bucket of a contact comes from its external id, so the same external id cannot be on two shards.
-
--- The bucket of a contact: of an external id that is itself an id, the one it carries; else of its hash. A contact made
--- without an external id has its id for one, and is found by it like any other. As contact_bucket in domain/people/contact.py.
-create function contact_bucket(tenant text, workspace text, external_id text) returns integer
-    language sql immutable parallel safe
-    return case when external_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
-                then bucket_of_id(external_id::uuid)
-                else bucket_of(tenant, workspace, external_id) end;
-
--- A deleted contact stays as a row without anything about the person: what was sent to it still counts.
-create table contacts (
-    shard        smallint    not null,
-    id           uuid        not null,
-    tenant_id    text        not null,
-    workspace_id text        not null,
-    external_id  text,                                         -- null once it is deleted; never changed otherwise
-    name         text,
-    email        text,
-    phone        text,
-    whatsapp     text,
-    push_tokens  text[]      not null default '{}',
-    company      text,
-    status       text        not null default 'active',
-    time_zone    text,
-    locale       text,
-    tags         text[]      not null default '{}',
-    attributes   jsonb       not null default '{}',
-    consent      jsonb       not null default '{}',            -- by channel: granted or withdrawn, when, and where
-    suppressions jsonb       not null default '{}',            -- by channel: why nothing may be sent, and since when
-    created_at   timestamptz not null,
-    updated_at   timestamptz not null,
-    deleted_at   timestamptz,
-    primary key (shard, id),
-    constraint contacts_external_id unique (shard, tenant_id, workspace_id, external_id),
-    constraint contacts_shard_check check (shard = shard_of(id)),
-    constraint contacts_bucket_check
-        check (external_id is null or bucket_of_id(id) = contact_bucket(tenant_id, workspace_id, external_id)),
-    constraint contacts_deleted_check check ((deleted_at is not null) = (external_id is null)),
-    constraint contacts_erased_check check (
-        deleted_at is null
-        or (num_nonnulls(name, email, phone, whatsapp, company, time_zone, locale) = 0
-            and push_tokens = '{}' and tags = '{}' and attributes = '{}' and consent = '{}' and suppressions = '{}')
-    )
-) with (fillfactor = 90);
-create index contacts_listed on contacts (shard, tenant_id, workspace_id, id) where deleted_at is null;
-create index contacts_status on contacts (shard, tenant_id, workspace_id, status, id) where deleted_at is null;
--- Companies compare without case.
-create index contacts_company on contacts (shard, tenant_id, workspace_id, lower(company), id) where company is not null;
 
 -- The id of a contact that is named by its id or by its external id, for whoever starts work for it from SQL:
 -- trigger(…, contact_id => contact_id('crm-1815')). What is a contact's id is never taken for an external id. As
@@ -857,179 +1043,12 @@ begin
     return its_id;
 end
 $$;
-revoke all on function contact_id from public;
-
--- Who has a tag, newest first, however rare or common it is. The truth is contacts.tags; whoever reads here looks there.
--- Tags compare without case: here they are in lower case, there as they were given.
-create table contact_tags (
-    shard        smallint not null,
-    tenant_id    text     not null,
-    workspace_id text     not null,
-    tag          text     not null,
-    contact_id   uuid     not null,
-    primary key (shard, tenant_id, workspace_id, tag, contact_id)
-);
-
-alter table contacts enable row level security;
-create policy own_workspace on contacts for select using (is_own(tenant_id, workspace_id));
-alter table contact_tags enable row level security;
-create policy own_workspace on contact_tags for select using (is_own(tenant_id, workspace_id));
-
-do $$
-begin
-    if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        grant select on contacts, contact_tags to tidings_reader;
-    end if;
-end
-$$;
-
--- What is left of people who were deleted and wanted nothing more: no address, only its hash, so that the same address
--- that comes again is known. As suppression_hash in domain/people/contact.py; the shard comes from the hash.
-create function shard_of_hash(hash bytea) returns smallint
-    language sql immutable strict parallel safe
-    return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;
-
-create table suppressed_addresses (
-    shard  smallint    not null,
-    hash   bytea       not null check (octet_length(hash) = 32),
-    reason text        not null,
-    since  timestamptz not null,
-    primary key (shard, hash),
-    constraint suppressed_addresses_shard_check check (shard = shard_of_hash(hash))
-);
-
--- Nobody but the owner.
-alter table suppressed_addresses enable row level security;
-
--- Sequences: a sequence is a workflow of its own kind. What is here is the draft its author works on; publishing freezes
--- it as a version.
-
-create table sequences (
-    id       uuid  primary key references workflows,
-    settings jsonb not null
-);
-
-create table sequence_steps (
-    sequence_id  uuid        not null references sequences,
-    id           uuid        not null,                         -- the same in every version
-    day_offset   integer     not null check (day_offset >= 0),
-    step_order   integer     not null check (step_order >= 0), -- unique when it is published, not while it is edited
-    send_hour    smallint    check (send_hour between 0 and 23),
-    channel      text        not null check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice')),
-    subject      text,
-    content      text        not null,
-    max_lateness interval,
-    created_at   timestamptz not null,
-    primary key (sequence_id, id)
-);
-
-alter table sequences enable row level security;
-create policy own_workspace on sequences for select
-    using (exists (select 1 from workflows w where w.id = sequences.id));
-alter table sequence_steps enable row level security;
-create policy own_workspace on sequence_steps for select
-    using (exists (select 1 from workflows w where w.id = sequence_id));
-
-do $$
-begin
-    if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        grant select on sequences, sequence_steps to tidings_reader;
-    end if;
-end
-$$;
-
--- Event rules: what is sent when something happens, over one channel, to one audience; and what happened.
-
--- One rule for each trigger, channel and audience. Small and read often, so it has no shard.
-create table rules (
-    id           uuid        primary key,
-    tenant_id    text        not null,
-    workspace_id text        not null,
-    trigger      text        not null,
-    channel      text        not null,
-    audience     text        not null,
-    enabled      boolean     not null,
-    steps        jsonb       not null,
-    required     jsonb       not null default '[]',            -- dotted paths that every event must give
-    created_at   timestamptz not null,
-    updated_at   timestamptz not null,
-    constraint rules_key unique (tenant_id, workspace_id, trigger, channel, audience),
-    constraint rules_channel_check check (channel in ('email', 'whatsapp', 'sms', 'push', 'voice')),
-    constraint rules_audience_check check (audience in ('lead', 'partner', 'agent'))
-);
-create index rules_listed on rules (tenant_id, workspace_id, id);
-
--- Something that happened, under the key that makes it happen once. Its items belong to one job, without a run.
-create table events (
-    shard           smallint    not null,
-    id              uuid        not null,
-    tenant_id       text        not null,
-    workspace_id    text        not null,
-    trigger         text        not null,
-    idempotency_key text        not null,
-    data            jsonb       not null,                      -- lead, partner, agent and variables
-    decisions       jsonb,                                     -- null until a worker has routed what SQL stored
-    job_id          uuid,                                      -- null where there is nothing to send
-    source          text        not null,
-    created_at      timestamptz not null,
-    routed_at       timestamptz,
-    primary key (shard, id),
-    constraint events_idempotency_key unique (shard, tenant_id, workspace_id, trigger, idempotency_key),
-    constraint events_shard_check check (shard = shard_of(id)),
-    constraint events_routed_check check ((routed_at is null) = (decisions is null)),
-    constraint events_unrouted_check check (routed_at is not null or job_id is not null)
-);
-create index events_listed on events (shard, tenant_id, workspace_id, id);
-
--- Which of an event's people are contacts, so that deleting a contact finds the events about it. In the event's shard.
-create table event_contacts (
-    shard      smallint not null,
-    contact_id uuid     not null,
-    audience   text     not null,                              -- as which of its people
-    event_id   uuid     not null,
-    primary key (shard, contact_id, audience, event_id),
-    constraint event_contacts_audience_check check (audience in ('lead', 'partner', 'agent')),
-    constraint event_contacts_shard_check check (shard = shard_of(event_id))
-);
-
--- What host applications do where there is no rule: whoever starts with some writes them down, so that whoever takes an event
--- knows of them. No workspace's own: a fallback holds for all.
-create table fallbacks (
-    trigger  text        not null,
-    channel  text        not null,
-    audience text        not null,
-    since    timestamptz not null,
-    primary key (trigger, channel, audience),
-    constraint fallbacks_channel_check check (channel in ('email', 'whatsapp', 'sms', 'push', 'voice')),
-    constraint fallbacks_audience_check check (audience in ('lead', 'partner', 'agent'))
-);
-
--- Nobody reads them with SQL: they are the operator's.
-alter table fallbacks enable row level security;
-
--- The outbox in the words of 000. A fallback is of kind `function`.
-create view notification_outbox as
-select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send' as template, recipient, payload,
-       case when in_doubt then 'in_doubt'
-            when status = 'queued' and marked_at is not null then 'processing'
-            when status = 'queued' then 'pending'
-            when status in ('sent', 'called', 'posted') then 'succeeded'
-            else status end as status,
-       (attempts + case when in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = outbox.shard and a.item_id = outbox.id and a.attempt = outbox.marked_attempt
-              and a.outcome = 'crashed'
-       ) else 0 end)::smallint as attempt_count,
-       coalesce(max_attempts, 5) as max_attempts, coalesce(retry_at, planned_at, created_at) as run_at,
-       error as last_error, created_at, finalized_at
-  from outbox
- where event_id is not null;
 
 -- Sending an event from SQL: stored with the caller's transaction, or never there; routed by the worker that claims it.
--- The same key again gives the same event. As read_event in domain/rules/event.py and check_event in domain/rules/routing.py, but
--- for addresses: one that is none is skipped with the reason when the event is routed. Whoever says to be a contact, by its
--- id or its external id, is one of the workspace, and templates see what the contact has where the event gives nothing.
+-- The same key again gives the same event. As read_event in domain/rules/event.py and check_event in
+-- domain/rules/routing.py, but for addresses: one that is none is skipped with the reason when the event is routed. Whoever
+-- says to be a contact, by its id or its external id, is one of the workspace, and templates see what the contact has where
+-- the event gives nothing.
 create function event(
     trigger text,
     lead jsonb default null,
@@ -1194,159 +1213,62 @@ begin
         hint = 'Give each of them; null will do. A name with a dot is a path: {"quote": {"number": 7}} has quote.number.';
 end
 $$;
-revoke all on function event from public;
 
-alter table rules enable row level security;
-create policy own_workspace on rules for select using (is_own(tenant_id, workspace_id));
-alter table events enable row level security;
-create policy own_workspace on events for select using (is_own(tenant_id, workspace_id));
-alter table event_contacts enable row level security;
 
-do $$
-begin
-    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        return;
-    end if;
-    grant select on rules, events to tidings_reader;
-    -- Before 15 a view reads with its owner's rights, which would show everything.
-    if current_setting('server_version_num')::integer >= 150000 then
-        alter view notification_outbox set (security_invoker = true);
-        grant select on notification_outbox to tidings_reader;
-    end if;
-end
-$$;
+-- § Views: the names of the execution contract, so that its trace query runs as printed
 
--- Enrollments: contacts on their way through a sequence. Each is an execution with a contact, in the contact's bucket.
+create view campaign_runs as
+select id, campaign_id, tenant_id, workspace_id, status, channel, paused, cancelled, planned, retry_of,
+       created_at, started_at, ended_at as completed_at
+  from runs;
 
--- The id of a contact's n-th enrollment, as one call makes it: milliseconds, the version, the contact's bucket, the variant
--- and 60 bits of a hash; the same at each try of the call, which has a salt of its own. As enrollment_id in domain/flow/ids.py.
-create function enrollment_id(milliseconds bigint, contact_id uuid, number text, salt text) returns uuid
-    language sql immutable strict parallel safe
-    return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'
-            || left(md5(contact_id::text || ':' || number || ':' || salt), 15))::uuid;
+create view job_queue as
+select id, run_id, tenant_id, workspace_id, job_type, status, attempts, planned, sent, called, posted, failed,
+       skipped, created_at, started_at as locked_at, ended_at as completed_at
+  from jobs;
 
--- How many calls each worker may have in the air where all workers together have a limit.
+create view channel_outbox as
+select id, tenant_id, workspace_id, run_id, job_id, channel, provider, recipient, payload, status, skipped, in_doubt,
+       idempotency_key, provider_message_id, attempts, error, created_at, finalized_at
+  from outbox;
 
--- One row to hold on to for each provider with such a limit.
-create table limited_providers (
-    provider text primary key
-);
+create view campaign_audit_log as
+select id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at as created_at
+  from audit_log
+ where subject_kind in ('run', 'job', 'item', 'campaign');
 
--- Who holds how many of a provider's slots, and until when. The unexpired slots of a provider never add up to more than
--- its limit, but for the time that it takes to make a limit smaller.
-create table provider_shares (
-    provider       text        not null,
-    worker_id      uuid        not null,
-    slots          integer     not null check (slots >= 0),
-    wanted         integer     not null check (wanted >= 0),          -- calls it would make at once if it could; 0 is idle
-    provider_limit integer     not null check (provider_limit > 0),   -- as it was told; the smallest is in force
-    until          timestamptz not null,                              -- from then on its slots are free
-    primary key (provider, worker_id)
-);
+-- The contract's trace, one row for each item of a run and one for a job that has none.
+create view campaign_trace as
+select cr.campaign_id, cr.id as run_id, cr.status as run_status, cr.retry_of, jq.id as job_id, jq.job_type,
+       jq.status as job_status, jq.attempts as job_attempts, co.id as outbox_id, co.contact_id, co.channel, co.provider,
+       co.recipient, co.status as outbox_status, co.in_doubt, co.attempts, co.provider_message_id, co.error,
+       cr.created_at as run_created_at, jq.created_at as job_created_at, co.created_at, co.finalized_at,
+       cr.tenant_id, cr.workspace_id
+  from runs cr
+  join jobs jq on jq.run_id = cr.id
+  left join outbox co on co.shard = jq.shard and co.run_id = jq.run_id and co.job_id = jq.id;
 
--- Renews a worker's share. What it keeps (its calls, and those it may begin meanwhile) is never taken away; it grows up to
--- its fair part as far as there are free slots, and is told that part, so that it keeps to less next time.
---
--- A function and not a statement: after waiting for the provider's row, each statement below sees what the last holder of
--- that row has committed, while a single one would add up the shares as they were before it waited.
-create function beat_share(
-    provider text, worker_id uuid, provider_limit integer, kept integer, wanted integer, turn text, at timestamptz,
-    lease_until timestamptz
-) returns table (slots integer, fair integer, until timestamptz)
-    language plpgsql volatile as
-$$
-#variable_conflict use_column
-declare
-    mine      record;
-    one       record;
-    in_force  integer;
-    left_over integer;
-    workers   integer;
-    spare     integer;
-    elsewhere integer;
-    part      integer;
-begin
-    insert into limited_providers (provider) values (beat_share.provider) on conflict do nothing;
-    perform 1 from limited_providers p where p.provider = beat_share.provider for update;
 
-    delete from provider_shares s where s.provider = beat_share.provider and s.until <= beat_share.at;
+-- § Views: the names of event rules and of durable workflows, for whoever knows these tables from other systems
 
-    select s.slots, s.until into mine
-      from provider_shares s
-     where s.provider = beat_share.provider and s.worker_id = beat_share.worker_id;
-    if mine.until > beat_share.lease_until then
-        -- A beat that was long on its way: a later one has been answered, and the worker relies on that.
-        return query select mine.slots, mine.slots, mine.until;
-        return;
-    end if;
-
-    insert into provider_shares (provider, worker_id, slots, wanted, provider_limit, until)
-    values (beat_share.provider, beat_share.worker_id, 0, beat_share.wanted, beat_share.provider_limit,
-            beat_share.lease_until)
-        on conflict (provider, worker_id) do update
-       set wanted = excluded.wanted, provider_limit = excluded.provider_limit, until = excluded.until;
-
-    -- The idle keep one slot each if that costs the others little or nothing.
-    select min(s.provider_limit), count(*),
-           coalesce(sum(s.slots) filter (where s.worker_id <> beat_share.worker_id), 0),
-           case when count(*) filter (where s.wanted = 0) * 4 <= min(s.provider_limit)
-                  or sum(greatest(s.wanted, 1)) <= min(s.provider_limit) then 1 else 0 end
-      into in_force, workers, elsewhere, spare
-      from provider_shares s
-     where s.provider = beat_share.provider;
-
-    -- Whoever wants little gets it, and the others share what is left; who of two equals gets the odd one goes by turns.
-    left_over := in_force;
-    for one in select s.worker_id, greatest(s.wanted, spare) as wanted
-                 from provider_shares s
-                where s.provider = beat_share.provider
-                order by greatest(s.wanted, spare), md5(s.worker_id::text || beat_share.turn)
-    loop
-        part := least(one.wanted, left_over / workers);
-        exit when one.worker_id = beat_share.worker_id;
-        left_over := left_over - part;
-        workers := workers - 1;
-    end loop;
-
-    return query
-    update provider_shares s
-       set slots = greatest(least(s.slots, beat_share.kept), least(part, in_force - elsewhere))
-     where s.provider = beat_share.provider and s.worker_id = beat_share.worker_id
-    returning s.slots, part, s.until;
-end
-$$;
-
--- The names of 004, so that whoever knows its tables finds definitions and executions under them.
-
--- What 004 calls the context of an execution: the caller's data, and of steps what each has given, by its number and, as
--- far as neither the data nor another step has such a name, by its own fields. As Graph.accumulated in domain/flow/graph.py.
-create function execution_context(definition jsonb, input jsonb, vars jsonb) returns jsonb
-    language sql immutable parallel safe
-    return (
-        with walked as (
-            select s.number - 1 as number, s.step ->> 'name' as name, vars -> (s.step ->> 'name') as result
-              from jsonb_array_elements(case when definition ? 'steps' then definition -> 'steps' else '[]' end)
-                   with ordinality as s(step, number)
-             where vars ? (s.step ->> 'name')
-        ),
-        judged as (
-            select number, name, result,
-                   coalesce(result ->> 'status' = 'failed' and result ?& array['error', 'messageId', 'at'], false) as failed
-              from walked
-        ),
-        given as (
-            select j.number, f.name, f.value
-              from judged j
-             cross join jsonb_each(case when jsonb_typeof(j.result) = 'object' and not j.failed then j.result else '{}' end)
-                   as f(name, value)
-        )
-        select coalesce((select jsonb_object_agg(name, value order by number) from given), '{}')
-               || (vars - coalesce((select array_agg(name) from judged where failed), '{}'))
-               || coalesce((select jsonb_object_agg('step_' || number || '_result', result) from judged where not failed), '{}')
-               || coalesce((select jsonb_object_agg('step_' || number || '_error', result -> 'error') from judged where failed),
-                           '{}')
-               || input
-    );
+-- What came of events. A fallback is of kind `function`.
+create view notification_outbox as
+select id, tenant_id, workspace_id, event_id, channel as kind, channel || '_send' as template, recipient, payload,
+       case when in_doubt then 'in_doubt'
+            when status = 'queued' and marked_at is not null then 'processing'
+            when status = 'queued' then 'pending'
+            when status in ('sent', 'called', 'posted') then 'succeeded'
+            else status end as status,
+       (attempts + case when in_doubt then (
+           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+           select count(*) from attempts a
+            where a.shard = outbox.shard and a.item_id = outbox.id and a.attempt = outbox.marked_attempt
+              and a.outcome = 'crashed'
+       ) else 0 end)::smallint as attempt_count,
+       coalesce(max_attempts, 5) as max_attempts, coalesce(retry_at, planned_at, created_at) as run_at,
+       error as last_error, created_at, finalized_at
+  from outbox
+ where event_id is not null;
 
 create view workflow_definitions as
 select w.id, w.name, w.description, coalesce(v.definition -> 'steps', v.definition -> 'nodes') as steps,
@@ -1389,14 +1311,198 @@ select e.id, w.name as workflow_name, v.number as workflow_version,
        limit 1
   ) f on e.ended_at is null and e.attempts > 0;
 
+
+-- § Who may read
+
+-- Row-level security is the second line behind the API. Whoever does not own the tables sees the rows of the workspace that
+-- the session names, and none when it names none. The engine owns them and is not subject to this: its workers serve every
+-- tenant.
+create function is_own(tenant text, workspace text) returns boolean
+    language sql stable parallel safe
+    return tenant = current_setting('tidings.tenant', true)
+       and workspace = current_setting('tidings.workspace', true);
+
+alter table workflows enable row level security;
+create policy own_workspace on workflows for select using (is_own(tenant_id, workspace_id));
+alter table contacts enable row level security;
+create policy own_workspace on contacts for select using (is_own(tenant_id, workspace_id));
+alter table contact_tags enable row level security;
+create policy own_workspace on contact_tags for select using (is_own(tenant_id, workspace_id));
+alter table segments enable row level security;
+create policy own_workspace on segments for select using (is_own(tenant_id, workspace_id));
+alter table executions enable row level security;
+create policy own_workspace on executions for select using (is_own(tenant_id, workspace_id));
+alter table campaigns enable row level security;
+create policy own_workspace on campaigns for select using (is_own(tenant_id, workspace_id));
+alter table runs enable row level security;
+create policy own_workspace on runs for select using (is_own(tenant_id, workspace_id));
+alter table jobs enable row level security;
+create policy own_workspace on jobs for select using (is_own(tenant_id, workspace_id));
+alter table rules enable row level security;
+create policy own_workspace on rules for select using (is_own(tenant_id, workspace_id));
+alter table events enable row level security;
+create policy own_workspace on events for select using (is_own(tenant_id, workspace_id));
+alter table outbox enable row level security;
+create policy own_workspace on outbox for select using (is_own(tenant_id, workspace_id));
+alter table audit_log enable row level security;
+create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
+
+-- These hang on a row above, and are seen with it.
+alter table workflow_versions enable row level security;
+create policy own_workspace on workflow_versions for select
+    using (exists (select 1 from workflows w where w.id = workflow_id));
+alter table sequences enable row level security;
+create policy own_workspace on sequences for select
+    using (exists (select 1 from workflows w where w.id = sequences.id));
+alter table sequence_steps enable row level security;
+create policy own_workspace on sequence_steps for select
+    using (exists (select 1 from workflows w where w.id = sequence_id));
+alter table execution_log enable row level security;
+create policy own_workspace on execution_log for select
+    using (exists (select 1 from executions e where e.shard = execution_log.shard and e.id = execution_id));
+alter table attempts enable row level security;
+create policy own_workspace on attempts for select
+    using (exists (select 1 from outbox o where o.shard = attempts.shard and o.id = item_id));
+
+-- Nobody but the owner: secrets, hashes, the kernel's own, and what is the operator's.
+alter table api_keys enable row level security;
+alter table functions enable row level security;
+alter table suppressed_addresses enable row level security;
+alter table queue enable row level security;
+alter table run_parts enable row level security;
+alter table audience enable row level security;
+alter table event_contacts enable row level security;
+alter table fallbacks enable row level security;
+alter table routes enable row level security;
+alter table workers enable row level security;
+
+-- Starting work is for whoever is told so.
+revoke all on function trigger from public;
+revoke all on function contact_id from public;
+revoke all on function event from public;
+
+-- The role that such a reader is a member of. Roles belong to the whole server: another database may have made it, and a
+-- hosted one may not let us; then its administrator makes it and grants the same.
 do $$
 begin
+    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
+        create role tidings_reader nologin;
+    end if;
+exception
+    when duplicate_object or unique_violation or insufficient_privilege then null;
+end
+$$;
+
+do $$
+begin
+    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
+        return;
+    end if;
+    grant usage on schema tidings to tidings_reader;
+    grant select on workflows, workflow_versions, sequences, sequence_steps, contacts, contact_tags, segments, executions,
+                    execution_log, campaigns, runs, jobs, rules, events, outbox, attempts, audit_log
+        to tidings_reader;
     -- Before 15 a view reads with its owner's rights, which would show everything.
-    if current_setting('server_version_num')::integer >= 150000
-       and exists (select 1 from pg_roles where rolname = 'tidings_reader') then
+    if current_setting('server_version_num')::integer >= 150000 then
+        alter view campaign_runs set (security_invoker = true);
+        alter view job_queue set (security_invoker = true);
+        alter view channel_outbox set (security_invoker = true);
+        alter view campaign_audit_log set (security_invoker = true);
+        alter view campaign_trace set (security_invoker = true);
+        alter view notification_outbox set (security_invoker = true);
         alter view workflow_definitions set (security_invoker = true);
         alter view workflow_executions set (security_invoker = true);
-        grant select on workflow_definitions, workflow_executions to tidings_reader;
+        grant select on campaign_runs, job_queue, channel_outbox, campaign_audit_log, campaign_trace, notification_outbox,
+                        workflow_definitions, workflow_executions
+            to tidings_reader;
     end if;
 end
 $$;
+
+
+-- § What the planner is told
+
+-- What it would learn in the first minutes anyway. Without statistics it takes one shard for one part in two hundred, reads
+-- whole shards where it should look up keys, and keeps that plan while the tables grow. So each hot table holds some rows
+-- for a moment, is analyzed, and is empty again; the statistics stay. Emptied by truncate and not by delete: pages of dead
+-- rows would let it take every table for empty until autovacuum comes by, and compare each row of a batch with a whole shard.
+
+create temporary table sample on commit drop as
+select number, number % 2 = 1 as odd, number <= 1000 as few, (bucket % shard_count())::smallint as shard,
+       (lpad(to_hex(number), 12, '0') || '7' || lpad(to_hex(bucket), 3, '0') || '8000'
+        || lpad(to_hex(number), 12, '0'))::uuid as id,
+       ('00000000-0000-7000-8000-' || lpad(to_hex(number % 10), 12, '0'))::uuid as sequence_id,
+       'workspace ' || number % 50 as workspace, timestamptz '2026-01-01' as at
+  from (select number, (number * 37) % 4096 as bucket from generate_series(1, 2000) as number) as numbers;
+
+-- Contacts are of many workspaces: taken for the only one, the first small workspace beside a large one would be listed by
+-- reading past everybody else.
+create temporary table sample_contacts on commit drop as
+select number, workspace, at, (bucket % shard_count())::smallint as shard,
+       (lpad(to_hex(number), 12, '0') || '7' || lpad(to_hex(bucket), 3, '0') || '8000'
+        || lpad(to_hex(number), 12, '0'))::uuid as id
+  from (select *, bucket_of('default', workspace, number::text) as bucket from sample) as buckets;
+
+insert into contacts (shard, id, tenant_id, workspace_id, external_id, email, company, status, tags, created_at, updated_at)
+select shard, id, 'default', workspace, number::text, number || '@example.com', 'company ' || number % 100,
+       'status ' || number % 5, array['tag ' || number % 20], at, at
+  from sample_contacts;
+
+insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
+select shard, 'default', workspace, 'tag ' || number % 20, id from sample_contacts;
+
+insert into queue (shard, id, kind, lane, due_at)
+select shard, id, 'execution', number % 3, at + number * interval '1 minute' from sample where few;
+
+-- Every other execution is an enrollment: many in one sequence, each of another contact.
+insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier,
+                        input, created_at, contact_id)
+select shard, id, 'default', 'default', case when odd then sequence_id else id end,
+       case when odd then sequence_id else id end, id::text, 'enqueued', '{}', '{}', at, case when odd then id end
+  from sample;
+
+insert into execution_log (shard, execution_id, node, visit, status, at)
+select shard, id, 'node', 1, 'completed', at from sample where few;
+
+insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)
+select shard, id, id, 'default', 'default', 'email_send_batch', 'queued', 1, at from sample where few;
+
+insert into audience (shard, run_id, ordinal, recipient)
+select shard, id, number, number || '@example.com' from sample where few;
+
+insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source, created_at,
+                    routed_at)
+select shard, id, 'default', workspace, 'trigger ' || number % 20, number::text, '{}', '[]', 'api', at, at
+  from sample where few;
+
+insert into event_contacts (shard, contact_id, audience, event_id)
+select shard, id, 'lead', id from sample where few;
+
+-- Half of the items belong to enrollments, half to runs.
+insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, run_id, job_id, ordinal, channel,
+                    provider, recipient, status, idempotency_key, created_at, contact_id)
+select shard, id, 'default', 'default', case when odd then id end, case when odd then sequence_id::text end,
+       case when odd then 1 end, case when not odd then id end, case when not odd then id end, number, 'email', 'provider',
+       number || '@example.com', 'queued', sha256(id::text::bytea), at, case when odd then id end
+  from sample;
+
+analyze contacts;
+analyze contact_tags;
+analyze queue;
+analyze execution_log;
+analyze audience;
+analyze events;
+analyze event_contacts;
+-- Without the columns that are null in the whole sample and looked for (correlated, event_id): it would believe that no row
+-- ever has them.
+analyze executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor,
+                    input, vars, attempts, error, error_node, triggered_by, contact_id, created_at, started_at, ended_at,
+                    reopened_at);
+analyze jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, attempts, planned, sent, called, posted, failed,
+              skipped, error, created_at, started_at, ended_at);
+analyze outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, run_id, job_id, ordinal, channel, provider,
+                recipient, contact_id, payload, status, skipped, in_doubt, idempotency_key, attempts, retry_at,
+                marked_attempt, marked_fence, marked_at, first_marked_at, provider_message_id, error, result, created_at,
+                finalized_at);
+
+truncate contacts, contact_tags, queue, executions, execution_log, jobs, audience, events, event_contacts, outbox;

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from importlib.metadata import version
 
 import structlog
 
@@ -24,6 +23,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import workers
 from tidings.storage.database import TransientFailure
 from tidings.storage.workers import ListedWorker
+from tidings.version import __version__
 
 log = structlog.get_logger()
 
@@ -80,7 +80,7 @@ class Presence:
             id=self._kernel.shares.worker_id,
             host=socket.gethostname(),
             pid=os.getpid(),
-            version=version("tidings"),
+            version=__version__,
             lanes=list(self._lanes),
             serves=services_of(self._kernel),
             started_at=now,

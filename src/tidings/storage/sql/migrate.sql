@@ -9,7 +9,7 @@ create schema if not exists tidings;
 -- name: create_migrations
 -- What was applied, and what it said.
 create table if not exists migrations (
-    number     integer     primary key,
+    number     integer     constraint migrations_pkey primary key,
     name       text        not null,
     checksum   bytea       not null,
     applied_at timestamptz not null
@@ -72,9 +72,3 @@ select current_setting('fsync') as fsync, current_setting('synchronous_commit') 
 -- name: drop_schema
 -- Removes everything Tidings owns.
 drop schema if exists tidings cascade;
-
--- name: sweep_sample
--- Takes away the rows that migration 0002 left dead. An index made over them since has told the planner that their pages
--- hold no rows; it would take every table for empty, and compare each row of a batch with a whole shard, until autovacuum
--- comes by: seconds for each thousand rows. Without pages it goes by the width of a row.
-vacuum tidings.queue, tidings.executions, tidings.jobs, tidings.outbox, tidings.audience;
