@@ -37,7 +37,6 @@ ALLOWED = [
     "Health",
     "Imported",
     "InFlight",
-    "Job",
     "Lack",
     "Line",
     "MessageCounts",

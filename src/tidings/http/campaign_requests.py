@@ -7,14 +7,15 @@ from pydantic import AwareDatetime, Field
 
 from tidings.http.run_requests import Key
 from tidings.http.shapes import AT, ID, ContactReference, Given, Json, example
+from tidings.views.campaigns import EXAMPLE_AUDIENCE, EXAMPLE_CONTENT
 
 Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
 Label = Annotated[str, Field(min_length=1, max_length=100)]
 EXAMPLE_CAMPAIGN: Json = {
     "name": "Spring news",
     "channel": "email",
-    "content": {"subject": "Spring is here, {{ contact.name }}", "body": "Good day."},
-    "audience": {"tag": "newsletter", "excludeContactIds": []},
+    "content": EXAMPLE_CONTENT,
+    "audience": EXAMPLE_AUDIENCE,
     "rate": 600,
     "maxLateness": "PT12H",
 }

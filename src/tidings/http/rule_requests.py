@@ -6,22 +6,13 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.http.shapes import Given, Json, example
-from tidings.views.rules import RuleAudience
+from tidings.views.events import EXAMPLE_DATA
+from tidings.views.rules import EXAMPLE_STEP, RuleAudience
 
 RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
-EXAMPLE_STEP: Json = {
-    "stepOrder": 1,
-    "template": {"subject": "Your quote {{ quote.number }}", "body": "Good day {{ lead.name }}, here it is."},
-    "recipientConfig": {"includeLeadContact": True, "customEmails": ["sales@example.com"]},
-}
 EXAMPLE_RULE: Json = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [EXAMPLE_STEP]}
-EXAMPLE_EVENT: Json = {
-    "trigger": "quote_sent",
-    "idempotencyKey": "quote-17-sent",
-    "lead": {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750"},
-    "variables": {"quote": {"number": "Q-17"}},
-}
+EXAMPLE_EVENT: Json = {"trigger": "quote_sent", "idempotencyKey": "quote-17-sent", **EXAMPLE_DATA}
 
 
 class GivenTemplate(Given):

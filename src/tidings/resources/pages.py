@@ -18,7 +18,7 @@ id_of = attrgetter("id")
 
 
 class HasId(Protocol):
-    """What stands in such a list."""
+    """What is in such a list."""
 
     @property
     def id(self) -> UUID:

@@ -1,6 +1,6 @@
 """Rules as people manage them: create, change, switch on and off, delete. Every change is in the audit log.
 
-A rule is read and checked by domain/rules/rule.py; kernel/start/event.py routes by what stands here when an event
+A rule is read and checked by domain/rules/rule.py; kernel/start/event.py routes by what is stored when an event
 comes.
 """
 

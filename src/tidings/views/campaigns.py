@@ -7,7 +7,8 @@ from tidings.views.contacts import ContactName
 from tidings.views.lacks import Lack
 from tidings.views.view import ChannelName, Duration, Id, Json, Time, View, doc
 
-_CONTENT = {"subject": "Spring is here, {{ contact.name }}", "body": "Good day."}
+EXAMPLE_CONTENT = {"subject": "Spring is here, {{ contact.name }}", "body": "Good day."}
+EXAMPLE_AUDIENCE = {"tag": "newsletter", "excludeContactIds": []}
 
 
 class Campaign(View, frozen=True, kw_only=True):
@@ -16,9 +17,9 @@ class Campaign(View, frozen=True, kw_only=True):
     id: Id
     name: Annotated[str, doc(example="Spring news")]
     channel: ChannelName
-    content: Annotated[Json, doc(example=_CONTENT)]
+    content: Annotated[Json, doc(example=EXAMPLE_CONTENT)]
     version: Annotated[int, doc("Counts its changes.")] = 1
-    audience: Annotated[Json | None, doc(example={"tag": "newsletter", "excludeContactIds": []})] = None
+    audience: Annotated[Json | None, doc(example=EXAMPLE_AUDIENCE)] = None
     segment_name: Annotated[str | None, doc("Of the segment in the audience.")] = None
     data: Json = {}
     send_hour: int | None = None

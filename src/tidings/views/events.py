@@ -1,4 +1,4 @@
-"""Events, what was decided about them, and how their items stand."""
+"""Events, what was decided about them, and what has become of their items."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,7 +9,7 @@ from tidings.views.rules import RuleAudience
 from tidings.views.view import Id, Json, Time, View, doc
 
 _AT = "2026-03-02T09:00:00Z"
-_DATA = {
+EXAMPLE_DATA = {
     "lead": {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750"},
     "variables": {"quote": {"number": "Q-17"}},
 }
@@ -69,7 +69,7 @@ class Event(View, frozen=True, kw_only=True):
     trigger: Annotated[str, doc(example="quote_sent")]
     idempotency_key: Annotated[str, doc(example="quote-17-sent")]
     source: Annotated[str, doc(example="api")] = ""
-    data: Annotated[Json, doc(example=_DATA)] = {}
+    data: Annotated[Json, doc(example=EXAMPLE_DATA)] = {}
     decisions: Sequence[Decision] = ()
     created_at: Time
     routed_at: Annotated[Time | None, doc("Null until a worker has routed what SQL stored.", _AT)] = None

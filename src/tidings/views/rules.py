@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tidings.views.view import ChannelName, Id, Json, Time, View, doc
 
-_STEP = {
+EXAMPLE_STEP = {
     "stepOrder": 1,
     "template": {"subject": "Your quote {{ quote.number }}", "body": "Good day {{ lead.name }}, here it is."},
     "recipientConfig": {"includeLeadContact": True, "customEmails": ["sales@example.com"]},
@@ -29,7 +29,7 @@ class Rule(View, frozen=True, kw_only=True):
     channel: Annotated[str, doc(example="email")]
     audience: Annotated[RuleAudience, doc(example="lead")]
     enabled: Annotated[bool, doc(example=True)]
-    steps: Annotated[Sequence[Json], doc(example=[_STEP])] = ()
+    steps: Annotated[Sequence[Json], doc(example=[EXAMPLE_STEP])] = ()
     not_ready: Annotated[
         Sequence[ChannelName],
         doc("Channels of its steps that no provider is set up for: their items fail, or fall back."),

@@ -1,4 +1,4 @@
-"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing (000).
+"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing.
 
 Pure, so that explaining an event and sending one are the same decision. kernel/start/event.py renders and stores.
 """
@@ -36,9 +36,10 @@ def decide_route(
     failure: str | None = None,
     refusal: str | None = None,
 ) -> Route:
-    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+    """What becomes of one channel and audience.
 
-    `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
+    `failure` says why enqueueing is known to have failed; only a registered fallback can be called instead. `refusal`
+    says why the audience, a contact, must not be written to over the channel: then no fallback does either.
     """
     if rule and not rule.enabled:
         return Route(RouteOutcome.SUPPRESSED, f"the rule for {key} is disabled")
@@ -109,7 +110,7 @@ def check_event(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition], f
     may be sent again under its key.
     """
     intents = {key: intents_of(event, rule) for key, rule in rules.items() if rule.enabled}
-    problems = malformed_in([intent for share in intents.values() for intent in share])
+    problems = malformed_in([intent for own in intents.values() for intent in own])
     missing = {key: found for key in intents if (found := missing_for(event, rules[key]))}
     is_of_use = any(key not in missing and _reaches_somebody(intents[key]) for key in intents) or any(
         _may_fall_back(event, rules, key) for key in fallbacks if key.trigger == event.trigger
@@ -174,5 +175,5 @@ def fallback_payload(event: IncomingEvent, key: RuleKey) -> dict[str, object]:
 
 
 def template_of(channel: Channel) -> str:
-    """000's name for what sends an item of this kind."""
+    """What the outbox calls whatever sends an item of this kind."""
     return f"{channel}_send"

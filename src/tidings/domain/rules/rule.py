@@ -1,4 +1,4 @@
-"""A rule: what is sent when something happens, over one channel, to one audience (000).
+"""A rule: what is sent when something happens, over one channel, to one audience.
 
 Keyed by (trigger, channel, audience). Its steps are read, checked and put in order here; what an event makes of them
 is in routing.py.
@@ -123,7 +123,7 @@ class Step:
 
     @property
     def retry(self) -> RetryPolicy:
-        """000's waits, for as many attempts as the step allows."""
+        """The waits between attempts of a rule, for as many attempts as the step allows."""
         return retry_policy(self.max_attempts)
 
 

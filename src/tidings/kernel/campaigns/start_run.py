@@ -58,7 +58,7 @@ class RetriedRun:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One wish to start a campaign's run; its people are `recipients`, or an `audience` of contacts."""
+    """A request to start a campaign's run; its people are `recipients`, or an `audience` of contacts."""
 
     campaign_id: UUID
     idempotency_key: str
@@ -84,36 +84,36 @@ class Deployment:
         return Source.CONTACTS if self.audience else Source.LIST
 
 
-async def deploy(kernel: Kernel, caller: Caller, wish: Deployment) -> Started:
+async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Started:
     """Start a run: a plain list is stored now, jobs and items are written by workers (rule 10).
 
     The people go in first, shard by shard, under an id nobody knows yet; the run itself appears in one commit, or
     finds its key taken. A crash before that leaves only rows that no run names.
     """
     workspace = caller.workspace
-    _check_deployment(wish)
-    content = check_content(wish.channel, wish.content)
+    _check_deployment(deployment)
+    content = check_content(deployment.channel, deployment.content)
     now = await kernel.clock.now()
-    bucket = workspace.bucket_of(wish.idempotency_key)
+    bucket = workspace.bucket_of(deployment.idempotency_key)
     run_id = kernel.new_id(bucket, now)
     entry = kernel.new_id(bucket, now)
-    find = _find_by_key(kernel, workspace, wish.idempotency_key)
+    find = _find_by_key(kernel, workspace, deployment.idempotency_key)
 
     async def write(tx: Tx) -> UUID | None:
-        if wish.retry:
-            await require_turn(kernel, tx, wish.retry.run_id, run_id)
-        if await _insert_run(kernel, tx, workspace, wish, content, run_id, now):
-            detail = {"campaignId": str(wish.campaign_id), "source": wish.source}
+        if deployment.retry:
+            await require_turn(kernel, tx, deployment.retry.run_id, run_id)
+        if await _insert_run(kernel, tx, workspace, deployment, content, run_id, now):
+            detail = {"campaignId": str(deployment.campaign_id), "source": deployment.source}
             await write_audit(kernel, tx, caller, [Deed("run", run_id, "deployed", detail, entry)], now)
         return await find(tx)
 
     # Only a shortcut: what decides is the unique index, below.
     taken_by = await kernel.db.persist(find, alone=True)
     if taken_by is None:
-        await require_ready(kernel, workspace, [wish.channel])  # before anything is stored
-        if wish.retry and not await take_turn(kernel, wish.retry.run_id, wish.retry.after, run_id):
-            return await _answer_of_the_faster(kernel, wish.retry, find)
-        await _open_parts(kernel, workspace, wish, run_id)
+        await require_ready(kernel, workspace, [deployment.channel])  # before anything is stored
+        if deployment.retry and not await take_turn(kernel, deployment.retry.run_id, deployment.retry.after, run_id):
+            return await _answer_of_the_faster(kernel, deployment.retry, find)
+        await _open_parts(kernel, workspace, deployment, run_id)
         taken_by = await kernel.db.persist(write)
         if taken_by != run_id:
             await _delete_people(kernel, run_id)
@@ -153,7 +153,7 @@ async def _insert_run(
     kernel: Kernel,
     tx: Tx,
     workspace: Workspace,
-    wish: Deployment,
+    deployment: Deployment,
     content: Mapping[str, str],
     run_id: UUID,
     now: datetime,
@@ -161,46 +161,46 @@ async def _insert_run(
     shard = kernel.shard_of(run_id)
     run = NewRun(
         id=run_id,
-        campaign_id=wish.campaign_id,
-        key=wish.idempotency_key,
-        channel=wish.channel,
-        provider=kernel.route(workspace, wish.channel),
-        content_id=wish.content_id,
+        campaign_id=deployment.campaign_id,
+        key=deployment.idempotency_key,
+        channel=deployment.channel,
+        provider=kernel.route(workspace, deployment.channel),
+        content_id=deployment.content_id,
         content=content,
-        source=wish.source,
-        scheduled_for=wish.scheduled_for,
-        rate_per_minute=wish.rate_per_minute,
-        retry_of=wish.retry.run_id if wish.retry else None,
-        audience=wish.audience.shown() if wish.audience else None,
-        retry_where=wish.retry.where if wish.retry else None,
-        data=wish.data,
-        send_hour=wish.send_hour,
-        time_zone=wish.time_zone,
-        max_lateness=wish.max_lateness,
-        is_test=wish.is_test,
+        source=deployment.source,
+        scheduled_for=deployment.scheduled_for,
+        rate_per_minute=deployment.rate_per_minute,
+        retry_of=deployment.retry.run_id if deployment.retry else None,
+        audience=deployment.audience.shown() if deployment.audience else None,
+        retry_where=deployment.retry.where if deployment.retry else None,
+        data=deployment.data,
+        send_hour=deployment.send_hour,
+        time_zone=deployment.time_zone,
+        max_lateness=deployment.max_lateness,
+        is_test=deployment.is_test,
     )
     new = await start.insert_run(tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, run=run, now=now)
-    due_at = max(now, wish.scheduled_for or now)
+    due_at = max(now, deployment.scheduled_for or now)
     await start.enqueue_run(tx, shard=shard, lane=Lane.RUNS, due_at=due_at, id=run_id)
     return new
 
 
-async def _open_parts(kernel: Kernel, workspace: Workspace, wish: Deployment, run_id: UUID) -> None:
-    if wish.source is Source.LIST:
-        await _insert_people(kernel, workspace, run_id, _distinct(wish))
+async def _open_parts(kernel: Kernel, workspace: Workspace, deployment: Deployment, run_id: UUID) -> None:
+    if deployment.source is Source.LIST:
+        await _insert_people(kernel, workspace, run_id, _distinct(deployment))
         return
     for shard in kernel.every_shard():
         await kernel.db.persist(partial(start.insert_run_part, shard=shard, run_id=run_id), alone=True)
 
 
 async def _insert_people(kernel: Kernel, workspace: Workspace, run_id: UUID, people: Sequence[Recipient]) -> None:
-    shares: dict[Shard, list[tuple[int, Recipient]]] = {shard: [] for shard in kernel.every_shard()}
+    by_shard: dict[Shard, list[tuple[int, Recipient]]] = {shard: [] for shard in kernel.every_shard()}
     for ordinal, person in enumerate(people, start=1):
-        shares[Shard(workspace.bucket_of(str(ordinal)) % kernel.shards)].append((ordinal, person))
-    for shard, share in shares.items():
-        for first in range(0, len(share), AUDIENCE_CHUNK):
-            await _insert_chunk(kernel, shard, run_id, share[first : first + AUDIENCE_CHUNK])
-        if share:
+        by_shard[Shard(workspace.bucket_of(str(ordinal)) % kernel.shards)].append((ordinal, person))
+    for shard, people_there in by_shard.items():
+        for first in range(0, len(people_there), AUDIENCE_CHUNK):
+            await _insert_chunk(kernel, shard, run_id, people_there[first : first + AUDIENCE_CHUNK])
+        if people_there:
             await kernel.db.persist(partial(start.insert_run_part, shard=shard, run_id=run_id), alone=True)
 
 
@@ -224,12 +224,12 @@ async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
         await kernel.db.persist(partial(start.delete_audience, shard=shard, run_id=run_id))
 
 
-def _distinct(wish: Deployment) -> list[Recipient]:
+def _distinct(deployment: Deployment) -> list[Recipient]:
     """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run."""
-    if wish.channel is Channel.SOCIAL:
-        return _distinct_posts(wish.recipients)
+    if deployment.channel is Channel.SOCIAL:
+        return _distinct_posts(deployment.recipients)
     seen: dict[str, Recipient] = {}
-    for person in wish.recipients:
+    for person in deployment.recipients:
         seen.setdefault(person.address.strip().casefold(), person)
     return list(seen.values())
 
@@ -245,16 +245,18 @@ def _distinct_posts(recipients: Sequence[Recipient]) -> list[Recipient]:
     return list(seen.values())
 
 
-def _check_deployment(wish: Deployment) -> None:
-    check_key(wish.idempotency_key)
-    if wish.source is Source.LIST and not wish.recipients:
+def _check_deployment(deployment: Deployment) -> None:
+    check_key(deployment.idempotency_key)
+    if deployment.source is Source.LIST and not deployment.recipients:
         raise InputInvalid("the audience is empty; name at least one recipient")
-    nameless = next((place for place, one in enumerate(wish.recipients) if not one.address.strip()), None)
+    nameless = next((place for place, one in enumerate(deployment.recipients) if not one.address.strip()), None)
     if nameless is not None:
         raise InputInvalid(f"recipients[{nameless}] has no address; leave it out or give one")
-    for place, one in enumerate(wish.recipients):
+    for place, one in enumerate(deployment.recipients):
         check_data({"address": one.address, "data": one.data}, f"recipients[{place}]")
-    if wish.rate_per_minute is not None and wish.rate_per_minute < 1:
-        raise InputInvalid(f"a rate of {wish.rate_per_minute} a minute: use 1 or more, or none")
-    if wish.scheduled_for and wish.scheduled_for.tzinfo is None:
-        raise InputInvalid(f"scheduledFor {wish.scheduled_for} has no time zone; write it like {wish.scheduled_for}Z")
+    if deployment.rate_per_minute is not None and deployment.rate_per_minute < 1:
+        raise InputInvalid(f"a rate of {deployment.rate_per_minute} a minute: use 1 or more, or none")
+    if deployment.scheduled_for and deployment.scheduled_for.tzinfo is None:
+        raise InputInvalid(
+            f"scheduledFor {deployment.scheduled_for} has no time zone; write it like {deployment.scheduled_for}Z"
+        )

@@ -30,8 +30,7 @@ async def write_audit(kernel: Kernel, tx: Tx, caller: Caller, deeds: Sequence[De
     await resolve.insert_audit(
         tx,
         shard=kernel.shard_of(deeds[0].id),
-        tenant=caller.workspace.tenant,
-        workspace=caller.workspace.name,
+        workspace=caller.workspace,
         actor=caller.actor,
         ids=[deed.entry or kernel.new_id(bucket_of_id(deed.id), now) for deed in deeds],
         subject_kinds=[deed.kind for deed in deeds],
