@@ -163,7 +163,9 @@ async def send_test(
 
 
 def _say_deployed(run: "StartedRun") -> None:
-    words = "is deployed; follow it with 'tidings runs watch'"
+    words = f"is deployed; follow it with 'tidings runs watch {run.id}'"
+    if run.completed_at:
+        words = f"is deployed, {run.status_text}"
     if run.duplicate:
         words = f"had been deployed before{': ' + run.note if run.note else ''}"
     print_line(f"{run.id}  {words}")
@@ -183,10 +185,11 @@ async def deploy(
     from datetime import UTC
 
     from tidings.cli.run_watch import watch_run
+    from tidings.resources.runs import started_run
 
     scheduled_for = begin if begin is None or begin.tzinfo else begin.replace(tzinfo=UTC)
     found = await at.find(at.engine.campaigns, campaign)
     started = await at.engine.campaigns.deploy(at.by, found.id, scheduled_for=scheduled_for, idempotency_key=key)
     if watch and not at.as_json:
-        await watch_run(at.engine, at.workspace, started.id)
+        return started_run(await watch_run(at.engine, at.workspace, started.id), duplicate=started.duplicate)
     return started

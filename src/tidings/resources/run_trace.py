@@ -1,4 +1,4 @@
-"""Read a whole run, job by job, without holding it: its trace, and the same as CSV."""
+"""Read a whole run, job by job, without holding it in memory: its trace, and the same as CSV."""
 
 import csv
 import io

@@ -164,7 +164,7 @@ class Retry(View, frozen=True, kw_only=True):
 
 
 class TraceLine(View, frozen=True, kw_only=True):
-    """One item with its job and its run."""
+    """One item with its job and its run, named as in the SQL view `campaign_trace`."""
 
     campaign_id: Id
     run_id: Id

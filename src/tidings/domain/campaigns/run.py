@@ -30,7 +30,7 @@ def job_status(counts: JobCounts) -> JobStatus:
 
 
 def run_status(planned: int | None, started: bool, jobs: Iterable[tuple[JobStatus, JobCounts]]) -> RunStatus:
-    """What a run has come to; never terminal while its audience is still being planned."""
+    """What a run has come to, by its jobs; never terminal while its audience is still being planned."""
     jobs = list(jobs)
     is_open = planned is None or any(status in OPEN_JOBS for status, _ in jobs)
     if is_open:

@@ -36,10 +36,10 @@ def decide_route(
     failure: str | None = None,
     refusal: str | None = None,
 ) -> Route:
-    """What becomes of one channel and audience.
+    """Decide what becomes of one channel and audience, by its rule and its fallback.
 
-    `failure` says why enqueueing is known to have failed; only a registered fallback can be called instead. `refusal`
-    says why the audience, a contact, must not be written to over the channel: then no fallback does either.
+    `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+    `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
     """
     if rule and not rule.enabled:
         return Route(RouteOutcome.SUPPRESSED, f"the rule for {key} is disabled")
@@ -84,7 +84,7 @@ def intents_of(event: IncomingEvent, rule: RuleDefinition) -> list[Intent]:
 
 
 def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
-    """Recipients that are no addresses: whoever sends the event must mend it."""
+    """Recipients that are not addresses: the sender of the event must correct them."""
     found = {
         one.place: one.reason
         for intent in intents
@@ -143,7 +143,7 @@ class Timing:
 
 
 def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
-    """When a step is due: after its delay, or so long before a time; ValueError if that is no time.
+    """When a step is due: after its delay, or so long before a time; ValueError if that is not a time.
 
     A reminder whose moment has passed when the event comes is not sent late: it would say something that is not so.
     """
@@ -161,7 +161,7 @@ def fallback_name(key: RuleKey) -> str:
 
 
 def fallback_payload(event: IncomingEvent, key: RuleKey) -> dict[str, object]:
-    """What a fallback is told: the whole event, and what it stands in for."""
+    """The payload of a fallback: the whole event, and what it stands in for."""
     missing: dict[str, object] = dict.fromkeys(RuleAudience)
     return {
         "trigger": key.trigger,
@@ -175,5 +175,5 @@ def fallback_payload(event: IncomingEvent, key: RuleKey) -> dict[str, object]:
 
 
 def template_of(channel: Channel) -> str:
-    """What the outbox calls whatever sends an item of this kind."""
+    """The name that the view `notification_outbox` has for what sends an item of this channel."""
     return f"{channel}_send"
