@@ -23,10 +23,8 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
-from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.providers import Provider, Worker
-from tidings.http.segment_shapes import Segment
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
 from tidings.http.shapes import (
@@ -39,11 +37,13 @@ from tidings.http.shapes import (
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.contacts import Contact, Imported
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
 from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
+from tidings.views.segments import Segment
 from tidings.views.view import View
 
 Like = type[Shape] | type[View]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.storage.statements import Statement, _filled, _parse, load
+from tidings.storage.statements import Statement, _parse, _with_own, load
 
 
 def test_parameters_are_numbered_in_the_order_of_their_first_use() -> None:
@@ -68,7 +68,7 @@ def test_a_file_gives_each_statement_under_its_name_without_its_semicolon() -> N
 def test_a_part_stands_wherever_a_statement_names_it_and_sql_keeps_its_own_braces() -> None:
     text = "select {columns}, '{other}'::text[] from things union select {columns} from others"
 
-    filled = _filled(text, {"columns": "\nid, :name as name\n\n", "unused": "x"})
+    filled = _with_own(text, {"columns": "\nid, :name as name\n\n", "unused": "x"})
 
     assert (
         filled == "select id, :name as name, '{other}'::text[] from things union select id, :name as name from others"

@@ -12,19 +12,15 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 from tidings.client.answers import (
     ApiKey,
     Applied,
-    Contact,
-    Imported,
     NewKey,
     Provider,
-    RejectedLine,
     Triggered,
-    UpsertedContact,
     Version,
     Worker,
     WorkerShare,
     Workflow,
 )
-from tidings.client.campaign_answers import Deployed, Segment
+from tidings.client.campaign_answers import Deployed
 from tidings.client.client import Client
 from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepFate, StepLog, Why
 from tidings.client.errors import (
@@ -39,7 +35,7 @@ from tidings.client.errors import (
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
-from tidings.views.contacts import ContactName
+from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.events import Decision, Event, EventItem
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.lacks import Lack
@@ -48,6 +44,7 @@ from tidings.views.outbox import Resolved
 from tidings.views.problems import ProblemPlace as Problem
 from tidings.views.rules import Rule
 from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
+from tidings.views.segments import Segment
 
 __all__ = [
     "ApiError",

@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from tidings.client.campaign_answers import Deployed, Segment
+from tidings.client.campaign_answers import Deployed
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.pages import Everything
 from tidings.views.runs import Run, StartedRun
+from tidings.views.segments import Segment
 
 PATH = "/v1/campaigns"
 SEGMENTS = "/v1/segments"

@@ -1,16 +1,13 @@
 """What people ask of campaigns, as models: domain/campaigns/campaign.py reads what is given."""
 
-from typing import Annotated, Literal
-from uuid import UUID
-
 from pydantic import AwareDatetime, Field
 
+from tidings.http.audience_shapes import GivenCampaignAudience
+from tidings.http.channel_words import MessageChannel
 from tidings.http.run_requests import Key
 from tidings.http.shapes import AT, ID, ContactReference, Given, Json, example
 from tidings.views.campaigns import EXAMPLE_AUDIENCE, EXAMPLE_CONTENT
 
-Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
-Label = Annotated[str, Field(min_length=1, max_length=100)]
 EXAMPLE_CAMPAIGN: Json = {
     "name": "Spring news",
     "channel": "email",
@@ -21,29 +18,12 @@ EXAMPLE_CAMPAIGN: Json = {
 }
 
 
-class GivenAudience(Given):
-    """Whom: filters are joined by "and" and united with `contactIds`; who is excluded is left out. `{}` is refused."""
-
-    all: bool | None = Field(None, description="Everyone; only beside `contactIds` and `excludeContactIds`.")
-    company: str | None = Field(None, max_length=500)
-    tag: Label | None = None
-    status: Label | None = None
-    contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
-    exclude_contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
-
-
-class GivenCampaignAudience(GivenAudience):
-    """The same, or the people of a segment, which the filters beside it narrow."""
-
-    segment_id: UUID | None = None
-
-
 class ChangedCampaign(Given):
     """What is given of a campaign: what is left out stays, what is null goes back to its default."""
 
     model_config = example({"content": EXAMPLE_CAMPAIGN["content"], "rate": None})
     name: str | None = Field(None, min_length=1, max_length=200)
-    channel: Bulk | None = None
+    channel: MessageChannel | None = None
     content: Json | None = Field(
         None,
         description="`{subject, body, html}`, `{body}`, `{title, body}`, `{script, version}`, or for social "
@@ -62,7 +42,7 @@ class GivenCampaign(ChangedCampaign):
 
     model_config = example(EXAMPLE_CAMPAIGN)
     name: str = Field(min_length=1, max_length=200)
-    channel: Bulk
+    channel: MessageChannel
     content: Json
 
 

@@ -1,22 +1,24 @@
 """What people say of rules and events, as models: domain/rules/rule.py and domain/rules/event.py read it."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
+from tidings.domain.people.contact import ADDRESS_FIELDS
+from tidings.http.channel_words import ContactChannel
 from tidings.http.shapes import Given, Json, example
 from tidings.views.events import EXAMPLE_DATA
 from tidings.views.rules import EXAMPLE_STEP, RuleAudience
 
-RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
+ADDRESSES = tuple(dict.fromkeys(name for names in ADDRESS_FIELDS.values() for name in names))
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
 EXAMPLE_RULE: Json = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [EXAMPLE_STEP]}
 EXAMPLE_EVENT: Json = {"trigger": "quote_sent", "idempotencyKey": "quote-17-sent", **EXAMPLE_DATA}
 
 
 class GivenTemplate(Given):
-    """The message, in Liquid: an email has `subject`, `body` and `html`, a push `title` and `body`, voice `script`."""
+    """The message, in Liquid: a body with what its channel has beside it, or a script that is read out."""
 
     subject: str | None = None
     body: str | None = None
@@ -57,7 +59,7 @@ class GivenRuleStep(Given):
     id: UUID | None = Field(None, description="Of a step that is there; a new one has none.")
     step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
     enabled: bool | None = None
-    channel: RuleChannel | None = Field(None, description="The rule's; it may be repeated.")
+    channel: ContactChannel | None = Field(None, description="The rule's; it may be repeated.")
     template: GivenTemplate
     delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
     send_before: GivenMoment | None = None
@@ -72,7 +74,7 @@ class GivenRule(Given):
 
     model_config = example(EXAMPLE_RULE)
     trigger: TriggerName
-    channel: RuleChannel
+    channel: ContactChannel
     audience: RuleAudience
     enabled: bool = True
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)
@@ -89,7 +91,7 @@ class GivenEvent(Given):
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     lead: Json | None = Field(
         None,
-        description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like. `contactId` says which contact"
+        description=f"`{'`, `'.join(ADDRESSES)}`, and whatever you like. `contactId` says which contact"
         " this is: what is not given is taken from there, and what it refuses is not sent.",
     )
     partner: Json | None = None

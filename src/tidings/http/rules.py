@@ -8,9 +8,10 @@ from fastapi import Depends, Query, Request, Response
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.answers import answer
 from tidings.http.bodies import read_object
+from tidings.http.channel_words import ContactChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.rule_requests import GivenRule, RuleChannel
+from tidings.http.rule_requests import GivenRule
 from tidings.resources.rules import RuleFilter
 from tidings.views.pages import Page
 from tidings.views.rules import Rule, RuleAudience
@@ -33,7 +34,7 @@ async def create_rule(context: Definer, given: Annotated[dict[str, Any], Depends
 
 def asked_for(
     trigger: Word = None,
-    channel: RuleChannel | None = None,
+    channel: ContactChannel | None = None,
     audience: RuleAudience | None = None,
     enabled: bool | None = None,
 ) -> RuleFilter:

@@ -8,9 +8,9 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import Channel
 from tidings.domain.names import LONGEST_NAME, problem_of_name
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
 from tidings.resources.access import ShownKey
 from tidings.resources.shown import ShownWorkflow

@@ -13,15 +13,14 @@ from msgspec import convert
 
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.flow.item import Channel
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
-from tidings.domain.people.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
+from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
 from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
-from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -324,13 +323,7 @@ class Campaigns:
             raise AssertionError("only a social campaign has no audience")
         if audience.segment_id is None:
             return audience
-        find = partial(
-            campaigns.show_segment,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            id=audience.segment_id,
-            name=None,
-        )
+        find = partial(campaigns.show_segment, workspace=workspace, id=audience.segment_id, name=None)
         segment = await self._kernel.db.persist(find, alone=True)
         if segment is None:
             what = f"there is no segment {audience.segment_id} in this workspace"
@@ -342,7 +335,7 @@ class Campaigns:
 
     async def _somebody(
         self, workspace: Workspace, campaign: CampaignDefinition, named: ContactReference | None
-    ) -> Person:
+    ) -> LoadedContact:
         """The contact that was asked for, or the first of the audience."""
         if named is None:
             id = await self._first(workspace, await self.audience_of(workspace, campaign))
@@ -362,7 +355,7 @@ class Campaigns:
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
     async def _render(
-        self, found: FoundCampaign, templates: Sequence[Mapping[str, str]], person: Person | None
+        self, found: FoundCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
     ) -> Sequence[Rendered | RenderFailed]:
         now = await self._kernel.clock.now()
         data = _data(found) | ({CONTACT: person.data} if person else {})
@@ -400,7 +393,7 @@ def _preview(
     recipients: Sequence[str],
     *,
     skipped: str | None = None,
-    person: Person | None = None,
+    person: LoadedContact | None = None,
 ) -> Preview:
     content, error = ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered.fields, None)
     return Preview(
@@ -413,12 +406,12 @@ def _preview(
     )
 
 
-def _name_of(person: Person) -> ContactName:
+def _name_of(person: LoadedContact) -> ContactName:
     return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 
 def _content_id(found: FoundCampaign) -> str:
-    """What the keys of its items name as the asset, or as the version of a voice script."""
+    """What the keys of its items name as the asset, or as the version of a script."""
     return found.definition.content_version or f"{found.id}:{found.version}"
 
 

@@ -10,18 +10,20 @@ runs the statement of the function's name with its arguments as `:shard`, `:ids`
 returns (rows.py). `workspace` is two parameters, `:tenant` and `:workspace`, and `span` is `:since` and `:before`. A
 function that has more to do than this takes `_SQL["name"]` and `tx.fetch`.
 
-What several statements of a file have in common, the columns of a record say, stands there once as `-- part: name`, and
-`{name}` in a statement stands for it.
+What several statements have in common is a part, written once in a file of parts: `{contact_columns}` in a statement
+stands for the part of that name. A statement may be asked for with other parts in place of those it names; every value
+is a parameter, whatever the parts.
+A part that only one file needs, the columns of a record say, stands in that file as `-- part: name`.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from functools import cache, wraps
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, wraps
 from importlib.resources import files
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
 
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import Span
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     from tidings.storage.database import Tx
 
 _HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
-_PART = re.compile(r"\{([a-z_]+)\}")
-# A colon that is not part of a cast, and not inside a quoted text or a comment.
+# A colon that is not part of a cast, and not inside a quoted text or a comment; a part's name in braces, likewise.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
+_PLACE = re.compile(r"'[^']*'|--[^\n]*|\{([a-z_]+)\}")
+_FILES_OF_PARTS = ("contact_parts",)
 _SEVERAL: Mapping[object, Mapping[str, str]] = {
     Workspace: {"tenant": "tenant", "workspace": "name"},
     Span: {"since": "since", "before": "before"},
@@ -51,12 +54,18 @@ class Statement:
     name: str
     text: str
     parameters: tuple[str, ...]
+    source: str = field(default="", compare=False, repr=False)
+    """As it is written, with the names of its parts."""
 
     def arguments(self, values: Mapping[str, object]) -> list[object]:
         """The values in the order of $1, $2, …; a missing or unknown name is an error of the caller."""
         if values.keys() != set(self.parameters):
             raise TypeError(f"{self.name} takes {sorted(self.parameters)}, not {sorted(values)}")
         return [values[name] for name in self.parameters]
+
+    def with_parts(self, **parts: str) -> "Statement":
+        """The same statement with other texts in place of some of its parts."""
+        return _with_parts(self.name, self.source, tuple(parts.items()))
 
 
 class Statements(dict[str, Statement]):
@@ -80,17 +89,26 @@ class Statements(dict[str, Statement]):
 @cache
 def load(file: str) -> Statements:
     """The statements of one file."""
+    own = _pieces(file, "part")
+    return Statements({name: _parse(name, _with_own(body, own)) for name, body in _pieces(file, "name").items()})
+
+
+@cache
+def load_parts() -> Mapping[str, str]:
+    """Every part of statements, by name."""
+    return {name: body.strip() for file in _FILES_OF_PARTS for name, body in _pieces(file, "part").items()}
+
+
+def _pieces(file: str, heading: Literal["name", "part"]) -> Mapping[str, str]:
     source = files("tidings.storage").joinpath("sql", f"{file}.sql").read_text()
     _, *pieces = _HEADING.split(source)
-    found: dict[str, dict[str, str]] = {"name": {}, "part": {}}
-    for kind, name, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-        found[kind][name] = body
-    return Statements({name: _parse(name, _filled(body, found["part"])) for name, body in found["name"].items()})
+    found = zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
+    return {name: body for kind, name, body in found if kind == heading}
 
 
-def _filled(body: str, parts: Mapping[str, str]) -> str:
-    """A statement with its parts in their places; what no part is called is SQL's own."""
-    return _PART.sub(lambda place: parts[place[1]].strip() if place[1] in parts else place[0], body)
+def _with_own(body: str, parts: Mapping[str, str]) -> str:
+    """A statement with the parts of its own file in their places; what is none of them is filled in later."""
+    return _PLACE.sub(lambda place: parts[place[1]].strip() if place[1] in parts else place[0], body)
 
 
 def _binder(
@@ -125,7 +143,12 @@ def _taker(name: str, attribute: str) -> Callable[[Mapping[str, Any]], object]:
     return lambda values: take(values[name])
 
 
-def _parse(name: str, body: str) -> Statement:
+@lru_cache(maxsize=1_024)
+def _with_parts(name: str, source: str, parts: tuple[tuple[str, str], ...]) -> Statement:
+    return _parse(name, source, dict(parts))
+
+
+def _parse(name: str, source: str, parts: Mapping[str, str] | None = None) -> Statement:
     numbers: dict[str, int] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -133,5 +156,12 @@ def _parse(name: str, body: str) -> Statement:
             return match[0]
         return f"${numbers.setdefault(match[1], len(numbers) + 1)}"
 
-    text = _PARAMETER.sub(number, body).strip().rstrip(";")
-    return Statement(name, text, tuple(numbers))
+    text = _PARAMETER.sub(number, _filled(source, parts or {})).strip().rstrip(";")
+    return Statement(name, text, tuple(numbers), source)
+
+
+def _filled(source: str, parts: Mapping[str, str]) -> str:
+    def fill(match: re.Match[str]) -> str:
+        return match[0] if match[1] is None else _filled(parts.get(match[1]) or load_parts()[match[1]], parts)
+
+    return _PLACE.sub(fill, source)

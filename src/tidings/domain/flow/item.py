@@ -6,12 +6,13 @@ only a committed mark makes, so a call without a committed row does not type-che
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Never, NewType, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from tidings.domain.channels import FIRST_FIELDS
+from tidings.domain.channels import Channel as Channel  # noqa: PLC0414 – asked for with the item
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome
 from tidings.views.outbox import ItemStatus as ItemStatus  # noqa: PLC0414 – asked for with the item
@@ -22,30 +23,14 @@ Fence = NewType("Fence", int)
 
 Payload = Mapping[str, str]
 Part = TypeVar("Part")
-FIRST_PARTS = frozenset(["subject", "title"])
 
 
 def in_reading_order(content: Mapping[str, Part]) -> list[tuple[str, Part]]:
     """The parts of a message as a person reads them; the database keeps them in an order of its own."""
-    return sorted(content.items(), key=lambda part: part[0] not in FIRST_PARTS)
+    return sorted(content.items(), key=lambda part: part[0] not in FIRST_FIELDS)
 
 
-class Channel(StrEnum):
-    """The ways to reach a person, and `function` for a call to code."""
-
-    EMAIL = "email"
-    SMS = "sms"
-    WHATSAPP = "whatsapp"
-    PUSH = "push"
-    VOICE = "voice"
-    SOCIAL = "social"
-    FUNCTION = "function"
-
-
-SUCCESS_STATUS = dict.fromkeys(Channel, ItemStatus.SENT) | {
-    Channel.VOICE: ItemStatus.CALLED,
-    Channel.SOCIAL: ItemStatus.POSTED,
-}
+SUCCESS_STATUS = {channel: ItemStatus(channel.traits.success) for channel in Channel}
 SUCCESSES = frozenset(SUCCESS_STATUS.values())
 TERMINAL = frozenset(ItemStatus) - {ItemStatus.QUEUED}
 

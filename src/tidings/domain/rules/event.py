@@ -8,11 +8,11 @@ from uuid import UUID
 from tidings.domain.errors import EventInvalid, Problem
 from tidings.domain.json_text import spelled_twice
 from tidings.domain.messages import did_you_mean
-from tidings.domain.people.contact import Person as Contact
+from tidings.domain.people.contact import LoadedContact
 from tidings.domain.people.recipients import (
     CONTACT_ID,
     PERSON_FIELDS,
-    Person,
+    EventPerson,
     introduce,
     named_contact,
     problem_of_contact,
@@ -38,7 +38,7 @@ class IncomingEvent:
 
     trigger: str
     idempotency_key: str | None = None
-    people: Mapping[RuleAudience, Person] = field(default_factory=dict)
+    people: Mapping[RuleAudience, EventPerson] = field(default_factory=dict)
     variables: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
@@ -75,7 +75,7 @@ class IncomingEvent:
         }
         return replace(self, people={**self.people, **known})
 
-    def introduce(self, contacts: Mapping[UUID, Contact]) -> "IncomingEvent":
+    def introduce(self, contacts: Mapping[UUID, LoadedContact]) -> "IncomingEvent":
         """The same event, whose people are known as the contacts they are."""
         known = {who: introduce(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
         return replace(self, people={**self.people, **known})

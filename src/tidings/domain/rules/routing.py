@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RULE_CHANNELS, Addressee, Unreachable, resolve_recipients
+from tidings.domain.people.recipients import Addressee, Unreachable, resolve_recipients
 from tidings.domain.rules.event import IncomingEvent
 from tidings.domain.rules.rule import TIME, RuleDefinition, RuleKey, Step
 from tidings.domain.timing import parse_time
@@ -61,7 +61,7 @@ def keys_of(trigger: str, rules: Mapping[RuleKey, RuleDefinition], fallbacks: Co
     A trigger that no rule and no fallback knows has none.
     """
     known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
-    channels = [channel for channel in RULE_CHANNELS if any(key.channel is channel for key in known)]
+    channels = [channel for channel in CONTACT_CHANNELS if any(key.channel is channel for key in known)]
     audiences = [audience for audience in RuleAudience if any(key.audience is audience for key in known)]
     return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
 

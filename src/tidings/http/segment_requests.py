@@ -1,12 +1,9 @@
-"""Segments, as models."""
-
-from datetime import datetime
-from uuid import UUID
+"""What people ask of segments, as models."""
 
 from pydantic import Field
 
-from tidings.http.campaign_requests import GivenAudience
-from tidings.http.shapes import Given, Json, Shape, example
+from tidings.http.audience_shapes import GivenAudience
+from tidings.http.shapes import Given, example
 
 
 class ChangedSegment(Given):
@@ -23,13 +20,3 @@ class GivenSegment(ChangedSegment):
     model_config = example({"name": "vips of Acme", "audience": {"tag": "vip", "company": "Acme"}})
     name: str = Field(min_length=1, max_length=200)
     audience: GivenAudience
-
-
-class Segment(Shape):
-    """An audience under a name, looked at anew whenever it is used."""
-
-    id: UUID
-    name: str
-    audience: Json
-    created_at: datetime
-    updated_at: datetime
