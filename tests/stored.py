@@ -6,15 +6,16 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.campaigns.run import Counts
+from tidings.domain.campaigns.run import JobCounts
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.resources.outbox import OutboxFilter, ShownItem
-from tidings.storage import deploy, observe, runs
+from tidings.resources.outbox import OutboxFilter
+from tidings.storage import deploy, runs
 from tidings.storage.database import Tx
-from tidings.storage.observe import ShownRun
+from tidings.storage.runs import FoundRun
 from tidings.storage.statements import Statement
+from tidings.views.outbox import Item
 
 TESTER = Caller(Workspace(), "test")
 """Who decides in tests, in the workspace that a test has unless it names another."""
@@ -30,6 +31,9 @@ FIND_EXECUTION = Statement(
      where e.shard = $1 and e.id = $2
     """,
     ("shard", "id"),
+)
+FIND_WORKSPACE = Statement(
+    "workspace_of_run", "select tenant_id, workspace_id from runs where shard = $1 and id = $2", ("shard", "id")
 )
 
 
@@ -61,8 +65,8 @@ class StoredExecution:
 class StoredRun:
     """A run, and its jobs' counts added up."""
 
-    run: ShownRun
-    counts: Counts
+    run: FoundRun
+    counts: JobCounts
     in_doubt: int
 
     @property
@@ -80,9 +84,11 @@ async def stored_execution(engine: Engine, id: UUID) -> StoredExecution:
 
 async def stored_run(engine: Engine, id: UUID) -> StoredRun:
     async def read(tx: Tx) -> StoredRun:
-        run = await observe.find_run(tx, shard=engine.kernel.shard_of(id), id=id)
-        assert run, f"there is no run {id}"
-        counts, in_doubt = Counts(0), 0
+        home = engine.kernel.shard_of(id)
+        whose = await tx.fetch_one(FIND_WORKSPACE, shard=home, id=id)
+        assert whose, f"there is no run {id}"
+        [run] = await runs.show_runs(tx, shard=home, workspace=Workspace(*whose), ids=[id])
+        counts, in_doubt = JobCounts(0), 0
         for shard in engine.kernel.every_shard():
             for part in (await deploy.sum_jobs(tx, shard=shard, run_id=id)).values():
                 counts += part
@@ -94,6 +100,6 @@ async def stored_run(engine: Engine, id: UUID) -> StoredRun:
         return await read(tx)
 
 
-async def items_in_doubt(engine: Engine) -> list[ShownItem]:
+async def items_in_doubt(engine: Engine) -> list[Item]:
     """The items in doubt of the workspace that a test has, oldest first."""
     return (await engine.outbox.list(TESTER.workspace, OutboxFilter(in_doubt=True))).items[::-1]

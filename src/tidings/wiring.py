@@ -16,7 +16,6 @@ from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
-from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey, check_trigger
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
@@ -42,6 +41,7 @@ from tidings.storage.migrate import (
 )
 from tidings.storage.sealed import require_opened
 from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
+from tidings.views.rules import RuleAudience
 
 log = structlog.get_logger()
 FindUrl = Callable[[Config], Awaitable[str]]
@@ -329,7 +329,7 @@ def _fallbacks(app: App) -> Mapping[RuleKey, FunctionCallable | str]:
     for key, fallback in app.fallbacks.items():
         try:
             trigger, channel, audience = key
-            found[RuleKey(check_trigger(trigger), Channel(channel), Audience(audience))] = fallback
+            found[RuleKey(check_trigger(trigger), Channel(channel), RuleAudience(audience))] = fallback
         except (ValueError, TypeError) as error:
             raise ConfigInvalid(
                 f"the fallback for {key!r}: {error}; write it like ('quote_sent', 'email', 'lead')"

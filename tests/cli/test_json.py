@@ -23,22 +23,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
-from tidings.http.campaign_shapes import (
-    Campaign,
-    HistoryLine,
-    Item,
-    ItemDetail,
-    Job,
-    JobHistoryLine,
-    Preview,
-    Resolved,
-    Retry,
-    Run,
-    StartedRun,
-    TraceLine,
-)
 from tidings.http.providers import Provider, Worker
-from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.shapes import (
     CreatedKey,
     Key,
@@ -47,10 +32,14 @@ from tidings.http.shapes import (
     Workflow,
 )
 from tidings.providers.fake import FakeProvider
-from tidings.views.campaigns import AudienceCount
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import Contact, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
+from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.rules import Rule
+from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.segments import Segment
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step

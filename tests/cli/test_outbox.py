@@ -70,7 +70,7 @@ async def test_a_person_ends_doubt_and_it_is_on_record(
 
     assert (ended.json["id"], ended.json["status"], ended.json["inDoubt"]) == (str(doubtful), status, False)
     found = await engine.outbox.get(Workspace(), doubtful)
-    assert (found.item.status, found.item.in_doubt) == (status, False)
+    assert (found.status, found.in_doubt) == (status, False)
     [entry] = found.history
     assert (entry.event, entry.actor, entry.detail) == (event, "bob", {"note": "asked Ann"})
 
@@ -82,7 +82,7 @@ async def test_doubt_that_has_ended_cannot_be_ended_again(tidings: Command, engi
     assert first.out == f"{doubtful} is no longer in doubt: sent\n"
     assert f"item {doubtful} is not in doubt: it is sent" in again.complaint
     found = await engine.outbox.get(Workspace(), doubtful)
-    assert (found.item.status, len(found.history)) == (ItemStatus.SENT, 1)
+    assert (found.status, len(found.history)) == (ItemStatus.SENT, 1)
 
 
 @pytest.mark.parametrize("choices", [[], ["--sent", "--resend"]])

@@ -9,8 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.conftest import ManualClock
-from tidings.client import Client, Conflict, Invalid, NotFound, Retrying, WaitTimeout
-from tidings.client.campaign_answers import Counts, Run
+from tidings.client import Client, Conflict, Counts, Invalid, NotFound, Retrying, Run, WaitTimeout
 from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.flow.outcome import Rejected, Unknown
@@ -207,12 +206,12 @@ async def test_the_outbox(client: Client, engine: Engine, clock: ManualClock, pr
     assert {one.recipient for one in doubtful} == {"p1@example.com", "p2@example.com"}
     assert (meant.status, meant.in_doubt, meant.contact_id, meant.payload) == ("queued", True, person.id, None)
     assert shown.payload == {"subject": "Hello P1", "body": "News"}
-    assert [one["outcome"] for one in shown.failed_attempts] == ["unknown"]
+    assert [one.outcome for one in shown.failed_attempts] == ["unknown"]
     assert [one.id async for one in client.contacts.items(person.id)] == [meant.id]
 
     resolved = await client.outbox.resolve(meant.id, "failed", "the provider knows nothing of it")
     rest = await client.runs.resolve(run.id, "sent", "their list has it")
-    assert (resolved.status, resolved.history[0]["event"]) == ("failed", "resolved_failed")
+    assert (resolved.status, resolved.history[0].event) == ("failed", "resolved_failed")
     assert (rest.resolved, rest.refused) == (1, 0)
     with pytest.raises(Conflict):
         await client.outbox.resolve(meant.id, "sent", "again")

@@ -7,22 +7,30 @@ import pytest
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.recipients import (
     Addressee,
-    Audience,
     EventPerson,
     RecipientConfig,
     Unreachable,
     read_person,
     resolve_recipients,
 )
+from tidings.views.rules import RuleAudience
 
-EMAILS = {Audience.LEAD: "lead@example.com", Audience.PARTNER: "partner@example.com", Audience.AGENT: "a@example.com"}
-PHONES = {Audience.LEAD: "+442071838750", Audience.PARTNER: "+442071838751", Audience.AGENT: "+442071838752"}
+EMAILS = {
+    RuleAudience.LEAD: "lead@example.com",
+    RuleAudience.PARTNER: "partner@example.com",
+    RuleAudience.AGENT: "a@example.com",
+}
+PHONES = {
+    RuleAudience.LEAD: "+442071838750",
+    RuleAudience.PARTNER: "+442071838751",
+    RuleAudience.AGENT: "+442071838752",
+}
 CUSTOM_EMAILS = ("custom@example.com", "LEAD@Example.com")
 CUSTOM_PHONES = ("+442071838759", "+442071838750")
 BOOLEANS = (False, True)
 
 
-def person(who: Audience, *, has_address: bool) -> EventPerson:
+def person(who: RuleAudience, *, has_address: bool) -> EventPerson:
     return read_person({"email": EMAILS[who], "phone": PHONES[who]} if has_address else {"name": "Somebody"})
 
 
@@ -44,19 +52,19 @@ def test_the_recipient_matrix(
     addresses, own = (EMAILS, CUSTOM_EMAILS) if channel is Channel.EMAIL else (PHONES, CUSTOM_PHONES)
     config = RecipientConfig(lead, partner, agent, CUSTOM_PHONES if custom else (), CUSTOM_EMAILS if custom else ())
     people = {
-        Audience.LEAD: person(Audience.LEAD, has_address=lead_reachable),
-        Audience.PARTNER: person(Audience.PARTNER, has_address=partner_reachable),
-        Audience.AGENT: person(Audience.AGENT, has_address=True),
+        RuleAudience.LEAD: person(RuleAudience.LEAD, has_address=lead_reachable),
+        RuleAudience.PARTNER: person(RuleAudience.PARTNER, has_address=partner_reachable),
+        RuleAudience.AGENT: person(RuleAudience.AGENT, has_address=True),
     }
 
-    found = resolve_recipients(config, Audience.AGENT, channel, people)
+    found = resolve_recipients(config, RuleAudience.AGENT, channel, people)
 
     included = [
         (who, reachable)
         for who, wanted, reachable in (
-            (Audience.LEAD, lead, lead_reachable),
-            (Audience.PARTNER, partner, partner_reachable),
-            (Audience.AGENT, agent, True),
+            (RuleAudience.LEAD, lead, lead_reachable),
+            (RuleAudience.PARTNER, partner, partner_reachable),
+            (RuleAudience.AGENT, agent, True),
         )
         if wanted
     ]
@@ -70,10 +78,10 @@ def test_the_recipient_matrix(
     ]
 
 
-@pytest.mark.parametrize("audience", Audience)
+@pytest.mark.parametrize("audience", RuleAudience)
 @pytest.mark.parametrize("channel", [Channel.EMAIL, Channel.WHATSAPP, Channel.SMS, Channel.VOICE])
-def test_without_a_configuration_it_is_whoever_the_rule_is_for(audience: Audience, channel: Channel) -> None:
-    people = {who: person(who, has_address=True) for who in Audience}
+def test_without_a_configuration_it_is_whoever_the_rule_is_for(audience: RuleAudience, channel: Channel) -> None:
+    people = {who: person(who, has_address=True) for who in RuleAudience}
 
     found = resolve_recipients(None, audience, channel, people)
 
@@ -83,18 +91,18 @@ def test_without_a_configuration_it_is_whoever_the_rule_is_for(audience: Audienc
 
 def test_the_same_address_from_two_people_is_written_to_once_and_its_first_place_is_kept() -> None:
     people = {
-        Audience.LEAD: read_person({"email": "Ada@Example.com"}),
-        Audience.PARTNER: read_person({"email": "ada@EXAMPLE.com"}),
+        RuleAudience.LEAD: read_person({"email": "Ada@Example.com"}),
+        RuleAudience.PARTNER: read_person({"email": "ada@EXAMPLE.com"}),
     }
     config = RecipientConfig(True, True, custom_emails=("ADA@example.com", "other@example.com"))
 
-    found = resolve_recipients(config, Audience.LEAD, Channel.EMAIL, people)
+    found = resolve_recipients(config, RuleAudience.LEAD, Channel.EMAIL, people)
 
     assert found == [Addressee("lead", "Ada@example.com"), Addressee("customEmails[1]", "other@example.com")]
 
 
 def test_whoever_the_event_does_not_have_is_skipped_with_that_reason() -> None:
-    found = resolve_recipients(RecipientConfig(include_partner=True), Audience.LEAD, Channel.EMAIL, {})
+    found = resolve_recipients(RecipientConfig(include_partner=True), RuleAudience.LEAD, Channel.EMAIL, {})
 
     assert found == [Unreachable("partner", "the event has no partner")]
 
@@ -115,7 +123,9 @@ def test_an_address_that_is_missing_null_or_empty_is_skipped_with_the_reason(
 ) -> None:
     lead = read_person({"email": empty, "phone": empty, "whatsapp": empty, "pushTokens": empty})
 
-    assert resolve_recipients(None, Audience.LEAD, channel, {Audience.LEAD: lead}) == [Unreachable("lead", reason)]
+    assert resolve_recipients(None, RuleAudience.LEAD, channel, {RuleAudience.LEAD: lead}) == [
+        Unreachable("lead", reason)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +141,7 @@ def test_an_address_that_is_missing_null_or_empty_is_skipped_with_the_reason(
     ],
 )
 def test_an_address_that_is_none_is_told_with_its_place(given: dict[str, object], channel: Channel, place: str) -> None:
-    [found] = resolve_recipients(None, Audience.LEAD, channel, {Audience.LEAD: read_person(given)})
+    [found] = resolve_recipients(None, RuleAudience.LEAD, channel, {RuleAudience.LEAD: read_person(given)})
 
     assert isinstance(found, Unreachable)
     assert found.place == place
@@ -141,10 +151,10 @@ def test_whatsapp_goes_to_its_own_number_and_else_to_the_phone() -> None:
     both = read_person({"whatsapp": "+442071838751", "phone": "+442071838750"})
     phone = read_person({"phone": "+44 (0)20 7183 8750"})
 
-    assert resolve_recipients(None, Audience.LEAD, Channel.WHATSAPP, {Audience.LEAD: both}) == [
+    assert resolve_recipients(None, RuleAudience.LEAD, Channel.WHATSAPP, {RuleAudience.LEAD: both}) == [
         Addressee("lead", "+442071838751")
     ]
-    assert resolve_recipients(None, Audience.LEAD, Channel.WHATSAPP, {Audience.LEAD: phone}) == [
+    assert resolve_recipients(None, RuleAudience.LEAD, Channel.WHATSAPP, {RuleAudience.LEAD: phone}) == [
         Addressee("lead", "+442071838750")
     ]
 
@@ -154,13 +164,13 @@ def test_a_push_goes_to_every_token_once_and_to_no_custom_number(name: str) -> N
     lead = read_person({name: ["a", "b", "a"]})
     config = RecipientConfig(True, custom_phones=CUSTOM_PHONES, custom_emails=CUSTOM_EMAILS)
 
-    found = resolve_recipients(config, Audience.LEAD, Channel.PUSH, {Audience.LEAD: lead})
+    found = resolve_recipients(config, RuleAudience.LEAD, Channel.PUSH, {RuleAudience.LEAD: lead})
 
     assert found == [Addressee("lead", "a"), Addressee("lead", "b")]
 
 
 @pytest.mark.parametrize("channel", CONTACT_CHANNELS)
 def test_a_configuration_that_includes_nobody_reaches_nobody(channel: Channel) -> None:
-    people = {who: person(who, has_address=True) for who in Audience}
+    people = {who: person(who, has_address=True) for who in RuleAudience}
 
-    assert resolve_recipients(RecipientConfig(), Audience.LEAD, channel, people) == []
+    assert resolve_recipients(RecipientConfig(), RuleAudience.LEAD, channel, people) == []

@@ -10,7 +10,6 @@ import pytest
 from tests.domain.test_rule import CONTENT, rule, step
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.errors import EventInvalid
-from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.event import read_event, read_stored
 from tidings.domain.rules.routing import (
     RouteOutcome,
@@ -22,7 +21,8 @@ from tidings.domain.rules.routing import (
     template_of,
     timing_of,
 )
-from tidings.domain.rules.rule import Rule, RuleKey, read_rule
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
+from tidings.views.rules import RuleAudience
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TABLE = {
@@ -37,15 +37,15 @@ TABLE = {
 }
 
 
-def a_rule(key: RuleKey, *, enabled: bool = True) -> Rule:
+def a_rule(key: RuleKey, *, enabled: bool = True) -> RuleDefinition:
     written = rule({"template": CONTENT[key.channel]}, channel=key.channel, audience=key.audience, enabled=enabled)
     read = read_rule(written | {"trigger": key.trigger})
-    return Rule(read.key, read.enabled, read.steps, UUID(int=1))
+    return RuleDefinition(read.key, read.enabled, read.steps, UUID(int=1))
 
 
 @pytest.mark.parametrize(("state", "has_fallback"), TABLE)
-@pytest.mark.parametrize(("channel", "audience"), list(product(CONTACT_CHANNELS, Audience)))
-def test_the_routing_table(state: str, has_fallback: bool, channel: Channel, audience: Audience) -> None:
+@pytest.mark.parametrize(("channel", "audience"), list(product(CONTACT_CHANNELS, RuleAudience)))
+def test_the_routing_table(state: str, has_fallback: bool, channel: Channel, audience: RuleAudience) -> None:
     key = RuleKey("quote_sent", channel, audience)
     found = None if state == "no rule" else a_rule(key, enabled=state != "disabled")
 
@@ -56,7 +56,7 @@ def test_the_routing_table(state: str, has_fallback: bool, channel: Channel, aud
 
 
 def test_a_disabled_rule_is_suppressed_even_where_enqueueing_would_fail() -> None:
-    key = RuleKey("t", Channel.EMAIL, Audience.LEAD)
+    key = RuleKey("t", Channel.EMAIL, RuleAudience.LEAD)
 
     route = decide_route(key, a_rule(key, enabled=False), has_fallback=True, failure="no room")
 
@@ -65,16 +65,16 @@ def test_a_disabled_rule_is_suppressed_even_where_enqueueing_would_fail() -> Non
 
 def test_a_trigger_decides_about_every_channel_it_uses_for_everybody_it_is_for() -> None:
     email, whatsapp = Channel.EMAIL, Channel.WHATSAPP
-    lead_mail, agent_mail = RuleKey("t", email, Audience.LEAD), RuleKey("t", email, Audience.AGENT)
-    lead_chat, other = RuleKey("t", whatsapp, Audience.LEAD), RuleKey("other", Channel.SMS, Audience.PARTNER)
+    lead_mail, agent_mail = RuleKey("t", email, RuleAudience.LEAD), RuleKey("t", email, RuleAudience.AGENT)
+    lead_chat, other = RuleKey("t", whatsapp, RuleAudience.LEAD), RuleKey("other", Channel.SMS, RuleAudience.PARTNER)
 
     keys = keys_of("t", {lead_chat: a_rule(lead_chat)}, {lead_mail, agent_mail, other})
 
-    assert keys == [lead_mail, lead_chat, agent_mail, RuleKey("t", whatsapp, Audience.AGENT)]
+    assert keys == [lead_mail, lead_chat, agent_mail, RuleKey("t", whatsapp, RuleAudience.AGENT)]
 
 
 def test_a_trigger_that_nothing_knows_decides_about_nothing() -> None:
-    assert keys_of("unknown", {}, {RuleKey("t", Channel.EMAIL, Audience.LEAD)}) == []
+    assert keys_of("unknown", {}, {RuleKey("t", Channel.EMAIL, RuleAudience.LEAD)}) == []
 
 
 # Events
@@ -153,7 +153,10 @@ def test_every_variable_that_is_missing_is_named() -> None:
 def test_a_missing_variable_refuses_an_event_only_if_nothing_else_would_come_of_it() -> None:
     given = {"lead": {"email": "ada@example.com"}, "agent": {"email": "alan@example.com"}}
     plain = step(template={"subject": "Accepted", "body": "x"})
-    own, other = RuleKey("quote_sent", Channel.EMAIL, Audience.LEAD), RuleKey("other", Channel.EMAIL, Audience.LEAD)
+    own, other = (
+        RuleKey("quote_sent", Channel.EMAIL, RuleAudience.LEAD),
+        RuleKey("other", Channel.EMAIL, RuleAudience.LEAD),
+    )
 
     assert check(given, rule(), rule(plain, audience="agent")) == {}
     assert check(given, rule(), fallback=own) == {}
@@ -218,7 +221,7 @@ def test_what_is_no_time_is_told() -> None:
 
 
 def test_a_fallback_is_told_the_whole_event() -> None:
-    key = RuleKey("t", Channel.EMAIL, Audience.LEAD)
+    key = RuleKey("t", Channel.EMAIL, RuleAudience.LEAD)
     event = read_event({"trigger": "t", "idempotencyKey": "k", "lead": {"name": "Ada"}, "variables": {"x": 1}})
 
     assert fallback_name(key) == "fallback:t/email/lead"

@@ -9,8 +9,9 @@ import pytest
 
 from tidings.domain.errors import DefinitionInvalid
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import Audience, RecipientConfig
-from tidings.domain.rules.rule import Rule, RuleKey, keep_steps, read_rule, step_to_json
+from tidings.domain.people.recipients import RecipientConfig
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, keep_steps, read_rule, step_to_json
+from tidings.views.rules import RuleAudience
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CONTENT: dict[str, dict[str, str]] = {
@@ -41,9 +42,9 @@ def places(raw: object) -> set[str]:
     return {problem.place for problem in refused.value.problems}
 
 
-@pytest.mark.parametrize("audience", Audience)
+@pytest.mark.parametrize("audience", RuleAudience)
 @pytest.mark.parametrize("channel", CONTENT)
-def test_every_channel_and_audience_can_have_a_rule(channel: str, audience: Audience) -> None:
+def test_every_channel_and_audience_can_have_a_rule(channel: str, audience: RuleAudience) -> None:
     read = read_rule(rule({"template": CONTENT[channel]}, channel=channel, audience=audience))
 
     assert read.key == RuleKey("quote_sent", Channel(channel), audience)
@@ -180,7 +181,9 @@ def test_a_delay_is_a_duration_or_seconds(delay: object) -> None:
     assert read_rule(rule(step(delay=delay))).steps[0].delay == timedelta(seconds=90)
 
 
-def stored(given: dict[str, Any], before: Rule | None = None, at: datetime = NOW, first: int = 1) -> Rule:
+def stored(
+    given: dict[str, Any], before: RuleDefinition | None = None, at: datetime = NOW, first: int = 1
+) -> RuleDefinition:
     """The rule as it is stored and read again."""
     numbers = count(first)
     read = read_rule(given)

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tidings.domain.campaigns.run import OPEN_JOBS, OPEN_RUNS, Counts, JobStatus, RunStatus, job_status, run_status
+from tidings.domain.campaigns.run import OPEN_JOBS, OPEN_RUNS, JobCounts, JobStatus, RunStatus, job_status, run_status
 from tidings.domain.flow.ids import Bucket, Shard, make_id
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Claimed, Kind
@@ -19,14 +19,14 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 NAMES = ("sent", "called", "posted", "failed", "skipped")
 
 
-def every_count(most: int) -> Iterator[Counts]:
+def every_count(most: int) -> Iterator[JobCounts]:
     for planned in range(most + 1):
         for values in product(range(planned + 1), repeat=5):
             if sum(values) <= planned:
-                yield Counts(planned, *values)
+                yield JobCounts(planned, *values)
 
 
-def expected_job(counts: Counts) -> JobStatus:
+def expected_job(counts: JobCounts) -> JobStatus:
     """DESIGN.md: all succeeded or skipped → completed; mixed → partial; all failed → failed; open while an item is."""
     ended = [name for name in NAMES for _ in range(getattr(counts, name))]
     if len(ended) < counts.planned:
@@ -43,27 +43,27 @@ def test_a_job_follows_from_its_items_for_every_small_count() -> None:
 
 
 def test_counts_add_up_and_know_what_is_open() -> None:
-    total = Counts(5, sent=1, failed=2) + Counts(4, called=1, posted=1, skipped=1)
+    total = JobCounts(5, sent=1, failed=2) + JobCounts(4, called=1, posted=1, skipped=1)
 
-    assert total == Counts(9, 1, 1, 1, 2, 1)
+    assert total == JobCounts(9, 1, 1, 1, 2, 1)
     assert total.succeeded == 3
     assert total.open == 3
 
 
-def a_job(status: JobStatus) -> list[tuple[JobStatus, Counts]]:
+def a_job(status: JobStatus) -> list[tuple[JobStatus, JobCounts]]:
     """The ways a job can have come to a status."""
     ways = {
-        JobStatus.QUEUED: [Counts(2), Counts(2, sent=1)],
-        JobStatus.LOCKED: [Counts(2), Counts(2, failed=1)],
-        JobStatus.COMPLETED: [Counts(2, sent=2), Counts(2, skipped=2), Counts(2, called=1, skipped=1)],
-        JobStatus.PARTIAL: [Counts(2, sent=1, failed=1), Counts(2, failed=1, skipped=1)],
-        JobStatus.FAILED: [Counts(2, failed=2)],
-        JobStatus.DEAD: [Counts(2, failed=2), Counts(2, posted=1, failed=1)],
+        JobStatus.QUEUED: [JobCounts(2), JobCounts(2, sent=1)],
+        JobStatus.LOCKED: [JobCounts(2), JobCounts(2, failed=1)],
+        JobStatus.COMPLETED: [JobCounts(2, sent=2), JobCounts(2, skipped=2), JobCounts(2, called=1, skipped=1)],
+        JobStatus.PARTIAL: [JobCounts(2, sent=1, failed=1), JobCounts(2, failed=1, skipped=1)],
+        JobStatus.FAILED: [JobCounts(2, failed=2)],
+        JobStatus.DEAD: [JobCounts(2, failed=2), JobCounts(2, posted=1, failed=1)],
     }
     return [(status, counts) for counts in ways[status]]
 
 
-def expected_run(planned: int | None, started: bool, jobs: tuple[tuple[JobStatus, Counts], ...]) -> RunStatus:
+def expected_run(planned: int | None, started: bool, jobs: tuple[tuple[JobStatus, JobCounts], ...]) -> RunStatus:
     """DESIGN.md: all jobs completed → completed; none succeeded → failed; else partial; never while planning."""
     statuses = {status for status, _ in jobs}
     if planned is None or statuses & {JobStatus.QUEUED, JobStatus.LOCKED}:
@@ -82,7 +82,7 @@ def test_a_run_follows_from_its_jobs_for_every_mix_of_up_to_three() -> None:
 
 
 @pytest.mark.parametrize("jobs", [[], a_job(JobStatus.COMPLETED), a_job(JobStatus.FAILED)])
-def test_a_run_is_never_terminal_while_its_audience_is_being_planned(jobs: list[tuple[JobStatus, Counts]]) -> None:
+def test_a_run_is_never_terminal_while_its_audience_is_being_planned(jobs: list[tuple[JobStatus, JobCounts]]) -> None:
     assert run_status(None, True, jobs) in OPEN_RUNS
 
 

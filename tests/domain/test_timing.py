@@ -112,3 +112,6 @@ def test_a_span_is_written_shortly() -> None:
     assert format_duration(timedelta(days=3)) == "P3D"
     assert format_duration(timedelta(minutes=90, seconds=5)) == "PT1H30M5S"
     assert format_duration(timedelta()) == "PT0S"
+    assert format_duration(timedelta(seconds=1.5)) == "PT1.5S"
+    assert format_duration(timedelta(minutes=1, microseconds=250)) == "PT1M0.00025S"
+    assert format_duration(timedelta(days=400)) == "P400D"

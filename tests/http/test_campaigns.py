@@ -71,6 +71,19 @@ async def test_a_campaign_is_made_changed_listed_and_deleted(admin: Person) -> N
 
 
 @pytest.mark.parametrize(
+    ("given", "answered"), [("PT36H", "P1DT12H"), ("P400D", "P400D"), (1.5, "PT1.5S"), ("P1DT0.25S", "P1DT0.25S")]
+)
+async def test_how_late_it_may_be_is_answered_so_that_it_can_be_given_back(
+    admin: Person, given: str | float, answered: str
+) -> None:
+    made = (await admin.post("/v1/campaigns", LETTER | {"maxLateness": given})).json()
+    again = await admin.ask("PATCH", f"/v1/campaigns/{made['id']}", json={"maxLateness": answered})
+
+    assert made["maxLateness"] == answered
+    assert (again.status_code, again.json()["version"]) == (200, made["version"])  # it says the same
+
+
+@pytest.mark.parametrize(
     ("given", "place"),
     [
         ({"audience": {}}, "audience"),

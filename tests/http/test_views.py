@@ -1,7 +1,7 @@
 """What a view declares once is what HTTP answers, OpenAPI describes and the client reads."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -12,13 +12,19 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from tests.http.conftest import Person, start
+from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
 from tidings.http.answers import answer
 from tidings.http.resource import resource_router
 from tidings.http.view_schemas import describe_views, name_of
+from tidings.views.campaigns import Campaign
+from tidings.views.events import Event
 from tidings.views.executions import Execution, LogLine
+from tidings.views.outbox import ItemDetail
 from tidings.views.pages import Everything, Page
-from tidings.views.view import Json, View, doc
+from tidings.views.rules import Rule
+from tidings.views.runs import Run
+from tidings.views.view import ChannelName, Json, View, doc
 
 
 class Wheel(View, frozen=True, kw_only=True):
@@ -92,9 +98,19 @@ def test_a_view_in_two_kinds_of_list_is_refused() -> None:
 def test_every_example_of_the_api_s_views_is_one(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
 
-    for view in (Execution, LogLine):
+    described = [view for view in every_view() if view.__name__ in schemas]
+    for view in described:
         [example] = schemas[view.__name__]["examples"]
-        assert json.loads(msgspec.json.encode(msgspec.convert(example, view))) == example
+        assert json.loads(msgspec.json.encode(msgspec.convert(example, view))) == example, view.__name__
+    assert {Execution, LogLine, Run, ItemDetail, Campaign, Rule, Event} <= {*described}
+
+
+def every_view(above: type[View] = View) -> Iterator[type[View]]:
+    """Each view of the API, whatever it extends."""
+    for view in above.__subclasses__():
+        if view.__module__.startswith("tidings.views."):
+            yield view
+        yield from every_view(view)
 
 
 async def test_an_answer_has_every_field_that_is_described(
@@ -103,3 +119,17 @@ async def test_an_answer_has_every_field_that_is_described(
     answered = (await admin.get(f"/v1/executions/{await start(engine)}")).json()
 
     assert [*answered] == app.openapi()["components"]["schemas"]["Execution"]["required"]
+
+
+def test_a_channel_in_an_answer_is_described_as_one_of_those_there_are(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+
+    assert schemas["Run"]["properties"]["channel"]["$ref"] == "#/components/schemas/Channel"
+    assert schemas["Channel"]["enum"] == [*Channel]
+    assert msgspec.json.decode(b'{"channel": "pigeon"}', type=Told).channel == "pigeon"  # of a newer server
+
+
+class Told(View, frozen=True, kw_only=True):
+    """What names a channel."""
+
+    channel: ChannelName

@@ -7,12 +7,11 @@ from typing import Any
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey
 from tidings.engine import Engine
-from tidings.resources.events import ShownDecision, ShownEvent, ShownEventItem
-from tidings.resources.rules import ShownRule
+from tidings.views.events import Decision, Event, EventItem
+from tidings.views.rules import Rule, RuleAudience
 
 ME = Caller(Workspace(), "test")
 LEAD = {"name": "Ada", "email": "ada@example.com", "phone": "+442071838750", "pushTokens": ["token-1"]}
@@ -43,7 +42,7 @@ async def make_rule(
     audience: str = "lead",
     enabled: bool = True,
     by: Caller = ME,
-) -> ShownRule:
+) -> Rule:
     given = {
         "trigger": trigger,
         "channel": channel,
@@ -54,32 +53,32 @@ async def make_rule(
     return await engine.rules.create(by, given)
 
 
-async def send(engine: Engine, key: str | None = "k1", trigger: str = "quote_sent", **more: Any) -> ShownEvent:
+async def send(engine: Engine, key: str | None = "k1", trigger: str = "quote_sent", **more: Any) -> Event:
     given = {"trigger": trigger, **PEOPLE, **more} | ({} if key is None else {"idempotencyKey": key})
     return await engine.events.send(ME, {name: value for name, value in given.items() if value is not None})
 
 
-def outcomes(event: ShownEvent) -> dict[tuple[str, str], str]:
+def outcomes(event: Event) -> dict[tuple[str, str], str]:
     return {(one.channel, one.audience): one.outcome for one in event.decisions}
 
 
-def only(event: ShownEvent) -> ShownDecision:
+def only(event: Event) -> Decision:
     """The only decision of an event."""
     [decision] = event.decisions
     return decision
 
 
-def items_of(event: ShownEvent) -> list[ShownEventItem]:
+def items_of(event: Event) -> list[EventItem]:
     return [item for decision in event.decisions for item in decision.items]
 
 
-async def standing(engine: Engine, event: ShownEvent) -> list[str]:
+async def standing(engine: Engine, event: Event) -> list[str]:
     """How the items of an event stand now."""
     return [item.status for item in items_of(await engine.events.get(ME.workspace, event.id))]
 
 
 def key(trigger: str = "quote_sent", channel: str = "email", audience: str = "lead") -> RuleKey:
-    return RuleKey(trigger, Channel(channel), Audience(audience))
+    return RuleKey(trigger, Channel(channel), RuleAudience(audience))
 
 
 def with_fallbacks(engine: Engine, *keys: RuleKey) -> Engine:

@@ -33,8 +33,8 @@ from tidings.engine import Engine
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.start import event_people
 from tidings.providers.fake import FakeProvider
-from tidings.resources.events import ShownEvent
 from tidings.resources.outbox import OutboxFilter
+from tidings.views.events import Event
 
 TABLES = ("contacts", "events", "outbox", "attempts", "audit_log", "queue", "jobs")
 UNSUBSCRIBED = {"email": "unsubscribed"}
@@ -42,7 +42,7 @@ EVERYBODY = {"includeLeadContact": True, "includePartner": True, "includeAgent":
 DESK = "desk@example.com"
 
 
-async def send_about(engine: Engine, contact_id: UUID, who: str = "lead", **more: Any) -> ShownEvent:
+async def send_about(engine: Engine, contact_id: UUID, who: str = "lead", **more: Any) -> Event:
     """An event with nobody but a contact, unless more is given."""
     people: dict[str, Any] = {"lead": None, "partner": None, "agent": None, who: {"contactId": str(contact_id)}}
     return await send(engine, **(people | more))

@@ -646,7 +646,7 @@ async def test_a_worker_that_dies_in_a_call_leaves_the_item_in_doubt_and_a_perso
     assert await standing(other, event) == ["in_doubt"]
     [item] = items_of(await other.events.get(ME.workspace, event.id))
     assert item.id is not None
-    shown = (await other.outbox.get(ME.workspace, item.id)).item
+    shown = await other.outbox.get(ME.workspace, item.id)
     listed = (await other.outbox.list(ME.workspace, OutboxFilter(in_doubt=True))).items
     assert [item.attempts, shown.attempts, *(one.attempts for one in listed)] == [1, 1, 1]
     assert await row(sql, "select status, attempt_count from notification_outbox") == ("in_doubt", 1)

@@ -32,10 +32,10 @@ from tidings.domain.flow.queue import Stop
 from tidings.engine import Engine
 from tidings.kernel.manage.resolve import Resolution, resolve_item, stop_execution, stop_run
 from tidings.providers.fake import FakeProvider
-from tidings.resources.outbox import ShownItem
+from tidings.views.outbox import Item
 
 
-async def doubtful_item_of_a_run(engine: Engine, clock: ManualClock, provider: FakeProvider) -> ShownItem:
+async def doubtful_item_of_a_run(engine: Engine, clock: ManualClock, provider: FakeProvider) -> Item:
     await deploy(engine, 1)
     await plan_runs(engine)
     await crash_in_call(engine, provider)
@@ -45,7 +45,7 @@ async def doubtful_item_of_a_run(engine: Engine, clock: ManualClock, provider: F
     return item
 
 
-async def doubtful_item_of_an_ended_execution(engine: Engine, clock: ManualClock, provider: FakeProvider) -> ShownItem:
+async def doubtful_item_of_an_ended_execution(engine: Engine, clock: ManualClock, provider: FakeProvider) -> Item:
     await start(engine)
     await crash_in_call(engine, provider)
     clock.advance(minutes=6)

@@ -108,7 +108,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("word-during-a-call", "and q.fence = o.marked_fence and o.marked_at is not null)", "and false)"),
     ],
     ("rule 1: people's words", "kernel/manage/resolve.py", kernel("resolve")): [
-        ("word-in-another-workspace", " or Workspace(item.tenant, item.workspace) != caller.workspace", ""),
+        ("word-in-another-workspace", " or item.workspace != caller.workspace", ""),
         ("stop-in-another-workspace", " or found.workspace != caller.workspace", ""),
         ("run-stopped-from-elsewhere", " or Workspace(found.tenant, found.workspace) != caller.workspace", ""),
     ],

@@ -8,16 +8,17 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.engine import Engine
-from tidings.resources.outbox import OutboxFilter, ShownItem
-from tidings.resources.runs import ShownRun
+from tidings.resources.outbox import OutboxFilter
 from tidings.storage.access import AuditLine
 from tidings.views.executions import Execution
+from tidings.views.outbox import Item
 from tidings.views.pages import Page
+from tidings.views.runs import Run
 
 One = TypeVar("One")
 
 
-async def items_of(engine: Engine, workspace: Workspace, where: OutboxFilter | None = None) -> list[ShownItem]:
+async def items_of(engine: Engine, workspace: Workspace, where: OutboxFilter | None = None) -> list[Item]:
     return await _everything(lambda cursor: engine.outbox.list(workspace, where, limit=LARGEST_LIMIT, cursor=cursor))
 
 
@@ -25,7 +26,7 @@ async def executions_of(engine: Engine, workspace: Workspace) -> list[Execution]
     return await _everything(lambda cursor: engine.executions.list(workspace, limit=LARGEST_LIMIT, cursor=cursor))
 
 
-async def runs_of(engine: Engine, workspace: Workspace) -> list[ShownRun]:
+async def runs_of(engine: Engine, workspace: Workspace) -> list[Run]:
     return await _everything(lambda cursor: engine.runs.list(workspace, limit=LARGEST_LIMIT, cursor=cursor))
 
 

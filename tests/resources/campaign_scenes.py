@@ -10,7 +10,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
-from tidings.resources.runs import ShownRun
+from tidings.views.runs import Run
 
 ANN = Caller(Workspace("acme", "main"), "ann")
 BOB = Caller(Workspace("beta", "main"), "bob")
@@ -39,7 +39,7 @@ async def deploy(engine: Engine, caller: Caller = ANN, **more: Any) -> UUID:
     return (await engine.campaigns.deploy(caller, made.id)).id
 
 
-async def work_until_ended(engine: Engine, clock: ManualClock, run: UUID, caller: Caller = ANN) -> ShownRun:
+async def work_until_ended(engine: Engine, clock: ManualClock, run: UUID, caller: Caller = ANN) -> Run:
     """Move whatever is due, and the clock to whatever is due next, until the run has ended."""
     for _ in range(MOST_ROUNDS):
         await engine.work_everything()
@@ -53,6 +53,6 @@ async def work_until_ended(engine: Engine, clock: ManualClock, run: UUID, caller
     raise AssertionError(f"run {run} has not ended: {shown}")
 
 
-def numbers(shown: ShownRun, *names: str) -> Sequence[int]:
+def numbers(shown: Run, *names: str) -> Sequence[int]:
     """Some of a run's counts."""
     return [getattr(shown.counts, name) for name in names]

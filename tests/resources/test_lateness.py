@@ -123,7 +123,7 @@ async def test_a_message_that_a_person_sends_again_is_never_too_late(
     await engine.work_everything()
 
     assert len(provider.calls) == 2
-    assert (await engine.outbox.get(HOME, item)).item.status == "sent"
+    assert (await engine.outbox.get(HOME, item)).status == "sent"
 
 
 async def test_the_items_of_a_run_are_judged_before_each_mark_as_well(db: Database, clock: ManualClock) -> None:

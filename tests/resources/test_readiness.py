@@ -201,11 +201,10 @@ async def test_deploying_again_what_was_cancelled_says_so(engine: Engine) -> Non
     await engine.runs.cancel(ANN, first.id)
 
     again = await engine.campaigns.deploy(ANN, made.id)
-    run = await engine.runs.get(HERE, again.id)
     other = await engine.campaigns.deploy(ANN, made.id, idempotency_key="once more")
 
     assert again.duplicate
-    assert run.repeat_note is not None
-    assert "cancelled" in run.repeat_note
-    assert "--key" in run.repeat_note
-    assert not other.duplicate
+    assert again.note is not None
+    assert "cancelled" in again.note
+    assert "--key" in again.note
+    assert (other.duplicate, other.note) == (False, None)

@@ -24,7 +24,14 @@ from tidings.providers.fake import FakeProvider
 from tidings.resources.outbox import OutboxFilter
 from tidings.resources.run_retry import read_where
 from tidings.resources.run_trace import csv_header, csv_lines
-from tidings.resources.runs import RetryFilter, TraceFilter, TraceLine
+from tidings.resources.runs import RetryFilter, TraceFilter
+from tidings.views.runs import Retry, Run, TraceLine
+
+
+def started_by(retry: Retry) -> Run:
+    """The new run of a retry."""
+    assert retry.run
+    return retry.run
 
 
 async def lines_of(engine: Engine, run: UUID, where: TraceFilter | None = None) -> list[TraceLine]:
@@ -144,12 +151,14 @@ async def test_a_retry_is_a_new_run_of_exactly_the_failed(
 
     plan = await engine.runs.plan_retry(ANN.workspace, run, RetryFilter())
     before = await runs_of(engine, ANN.workspace)
-    new, told, duplicate = await engine.runs.retry(ANN, run, RetryFilter())
+    told = await engine.runs.retry(ANN, run, RetryFilter())
+    new = started_by(told)
     shown = await work_until_ended(engine, clock, new.id)
 
     assert (plan.count, plan.by_error) == (3, {"550 no such user": 2, "429 too many": 1})
     assert [one.id for one in before] == [run]
-    assert (told.count, duplicate, new.retry_of) == (3, False, run)
+    assert (plan.dry_run, plan.run) == (True, None)
+    assert (told.count, told.dry_run, told.duplicate, new.retry_of) == (3, False, False, run)
     assert sorted(call.recipient for call in provider.calls) == [f"p{n}@example.com" for n in (1, 2, 3)]
     assert {call.payload["subject"] for call in provider.calls} == {f"Hello Person {n}" for n in (1, 2, 3)}
     assert numbers(shown, "planned", "sent") == [3, 3]
@@ -163,14 +172,14 @@ async def test_a_retry_takes_only_what_matches_and_nothing_a_second_time(
     run = await failed_run(engine, clock, provider)
     provider.calls.clear()
 
-    throttled, *_ = await engine.runs.retry(ANN, run, read_where("error=429"), idempotency_key="r1")
-    again, _, duplicate = await engine.runs.retry(ANN, run, read_where("error=429"), idempotency_key="r1")
+    throttled = started_by(await engine.runs.retry(ANN, run, read_where("error=429"), idempotency_key="r1"))
+    again = await engine.runs.retry(ANN, run, read_where("error=429"), idempotency_key="r1")
     await work_until_ended(engine, clock, throttled.id)
     plan = await engine.runs.plan_retry(ANN.workspace, run, RetryFilter())
-    rest, *_ = await engine.runs.retry(ANN, run, RetryFilter())
+    rest = started_by(await engine.runs.retry(ANN, run, RetryFilter()))
     await work_until_ended(engine, clock, rest.id)
 
-    assert (again.id, duplicate) == (throttled.id, True)
+    assert (started_by(again).id, again.duplicate) == (throttled.id, True)
     assert (plan.count, plan.retried_before) == (2, 1)
     assert sorted(call.recipient for call in provider.calls) == [f"p{n}@example.com" for n in (1, 2, 3)]
     with pytest.raises(Conflict, match="tried again before"):
@@ -186,7 +195,7 @@ async def test_of_two_retries_at_once_one_has_its_turn_and_the_other_leaves_noth
     provider.calls.clear()
 
     both = await asyncio.gather(*(engine.runs.retry(ANN, run, RetryFilter()) for _ in range(2)), return_exceptions=True)
-    [(new, *_)] = [one for one in both if not isinstance(one, BaseException)]
+    [new] = [started_by(one) for one in both if not isinstance(one, BaseException)]
     [refusal] = [one for one in both if isinstance(one, BaseException)]
     with pytest.raises(Conflict, match=f"run {new.id} is taking"):  # until a worker has planned it
         await engine.runs.retry(ANN, run, read_where("error=429"))
@@ -211,7 +220,7 @@ async def test_a_retry_that_died_as_it_began_keeps_its_turn_for_a_minute_only(
     with pytest.raises(Conflict, match=f"run {dead} is taking"):
         await engine.runs.retry(ANN, run, RetryFilter())
     clock.advance(minutes=2)
-    new, *_ = await engine.runs.retry(ANN, run, RetryFilter())
+    new = started_by(await engine.runs.retry(ANN, run, RetryFilter()))
 
     assert new.retry_of == run
     with pytest.raises(Conflict, match="somebody else retried"):  # it was only frozen, and comes to itself now
@@ -228,7 +237,7 @@ async def test_a_retry_goes_to_where_the_contact_is_reached_now_and_leaves_out_w
     await engine.contacts.delete(ANN, gone.id)
     provider.calls.clear()
 
-    new, *_ = await engine.runs.retry(ANN, run, RetryFilter())
+    new = started_by(await engine.runs.retry(ANN, run, RetryFilter()))
     shown = await work_until_ended(engine, clock, new.id)
 
     assert sorted(call.recipient for call in provider.calls) == ["new@example.com", "p3@example.com"]
@@ -243,7 +252,7 @@ async def test_a_retry_of_a_plain_list_has_its_data(engine: Engine, clock: Manua
     await work_until_ended(engine, clock, run)
     provider.calls.clear()
 
-    new, *_ = await engine.runs.retry(ANN, run, RetryFilter())
+    new = started_by(await engine.runs.retry(ANN, run, RetryFilter()))
     shown = await work_until_ended(engine, clock, new.id)
     [call] = provider.calls
 
@@ -438,8 +447,8 @@ async def test_the_outbox_shows_items_with_what_went_wrong(
 
     detail = await engine.outbox.get(ANN.workspace, item.id)
 
-    assert (detail.item.status, detail.item.provider_message_id) == (ItemStatus.SENT, "m-1")
+    assert (detail.status, detail.provider_message_id) == (ItemStatus.SENT, "m-1")
     assert [attempt.error for attempt in detail.failed_attempts] == ["busy"]
-    assert detail.item.payload == {"subject": "Hello Person 1", "body": "News"}
+    assert detail.payload == {"subject": "Hello Person 1", "body": "News"}
     with pytest.raises(NotFound):
         await engine.outbox.get(BOB.workspace, item.id)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.storage.statements import Statement, _parse, load
+from tidings.storage.statements import Statement, _parse, _with_own, load
 
 
 def test_parameters_are_numbered_in_the_order_of_their_first_use() -> None:
@@ -63,3 +63,22 @@ def test_a_file_gives_each_statement_under_its_name_without_its_semicolon() -> N
     assert all(one.name == name for name, one in found.items())
     assert not any(one.text.endswith(";") or "-- name:" in one.text for one in found.values())
     assert load("claim") is found
+
+
+def test_a_part_stands_wherever_a_statement_names_it_and_sql_keeps_its_own_braces() -> None:
+    text = "select {columns}, '{other}'::text[] from things union select {columns} from others"
+
+    filled = _with_own(text, {"columns": "\nid, :name as name\n\n", "unused": "x"})
+
+    assert (
+        filled == "select id, :name as name, '{other}'::text[] from things union select id, :name as name from others"
+    )
+    assert _parse("x", filled).parameters == ("name",)
+
+
+def test_a_part_of_a_file_is_no_statement() -> None:
+    found = load("runs")
+
+    assert "run_columns" not in found
+    assert all("campaign_id" in found[name].text for name in ("show_runs", "list_runs", "list_runs_of_campaign"))
+    assert not any("{" in one.text for one in found.values())

@@ -84,16 +84,11 @@ def camel(name: str) -> str:
 @cache
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
-    from tidings.http import campaign_shapes, shapes
+    from tidings.http import shapes
     from tidings.resources.access import ShownKey
-    from tidings.resources.outbox import ItemDetail, ShownItem
-    from tidings.resources.runs import JobEntry
     from tidings.resources.shown import ShownWorkflow
 
     return {
-        JobEntry: campaign_shapes.JobHistoryLine.model_validate,
-        ItemDetail: campaign_shapes.show_item,
-        ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownWorkflow: shapes.show_workflow,
     }

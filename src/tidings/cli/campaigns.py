@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.answers import deleted, with_fields
+from tidings.cli.answers import deleted
 from tidings.cli.command import command
 from tidings.cli.given import Json, read_data
 from tidings.cli.opened import Acting, InWorkspace
@@ -15,9 +15,10 @@ from tidings.cli.options import Listed, Read, named
 from tidings.cli.output import in_words, print_content, print_fields, print_line, print_not_ready, table
 
 if TYPE_CHECKING:
-    from tidings.resources.campaigns import Previews, ShownCampaign
-    from tidings.resources.runs import ShownRun
+    from tidings.resources.campaigns import Previews
     from tidings.views.campaigns import AudienceCount
+    from tidings.views.campaigns import Campaign as ShownCampaign
+    from tidings.views.runs import StartedRun
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 
@@ -145,39 +146,32 @@ async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = Non
     return await at.engine.campaigns.preview(at.workspace, (await at.find(at.engine.campaigns, campaign)).id, contact)
 
 
-def _say_tested(run: "ShownRun") -> None:
+def _say_tested(run: "StartedRun") -> None:
     print_line(f"{run.id}  is the test's run")
 
 
-@command(app, "test", shows=_say_tested, answers=lambda run: _started((run, False)))
+@command(app, "test", shows=_say_tested)
 async def send_test(
     at: Acting,
     campaign: Campaign,
     to: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to send it.")],
     contact: ForContact = None,
-) -> "ShownRun":
+) -> "StartedRun":
     """Send a campaign to an address of your own, with a contact's data."""
     found = await at.find(at.engine.campaigns, campaign)
-    started = await at.engine.campaigns.test(at.by, found.id, to, contact)
-    return await at.engine.runs.get(at.workspace, started.id)
+    return await at.engine.campaigns.test(at.by, found.id, to, contact)
 
 
-def _say_deployed(done: "tuple[ShownRun, bool]") -> None:
-    run, duplicate = done
+def _say_deployed(run: "StartedRun") -> None:
     words = f"is deployed; follow it with 'tidings runs watch {run.id}'"
     if run.completed_at:
         words = f"is deployed, {run.status_text}"
-    if duplicate:
-        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
+    if run.duplicate:
+        words = f"had been deployed before{': ' + run.note if run.note else ''}"
     print_line(f"{run.id}  {words}")
 
 
-def _started(done: "tuple[ShownRun, bool]") -> dict[str, object]:
-    run, duplicate = done
-    return with_fields(run, duplicate=duplicate, note=run.repeat_note if duplicate else None)
-
-
-@command(app, shows=_say_deployed, answers=_started)
+@command(app, shows=_say_deployed)
 async def deploy(
     at: Acting,
     campaign: Campaign,
@@ -186,15 +180,16 @@ async def deploy(
     ] = None,
     key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Show the run live until it has ended.")] = False,
-) -> "tuple[ShownRun, bool]":
+) -> "StartedRun":
     """Start a run. Without a key, a campaign that has not changed since is deployed once for the same time."""
     from datetime import UTC
 
     from tidings.cli.run_watch import watch_run
+    from tidings.resources.runs import started_run
 
     scheduled_for = begin if begin is None or begin.tzinfo else begin.replace(tzinfo=UTC)
     found = await at.find(at.engine.campaigns, campaign)
     started = await at.engine.campaigns.deploy(at.by, found.id, scheduled_for=scheduled_for, idempotency_key=key)
     if watch and not at.as_json:
-        await watch_run(at.engine, at.workspace, started.id)
-    return await at.engine.runs.get(at.workspace, started.id), started.duplicate
+        return started_run(await watch_run(at.engine, at.workspace, started.id), duplicate=started.duplicate)
+    return started

@@ -15,7 +15,7 @@ from tidings.cli.output import content_cell, print_line, print_table, table
 from tidings.domain.errors import InputInvalid, TriggerUnknown
 
 if TYPE_CHECKING:
-    from tidings.resources.events import ShownDecision, ShownEvent
+    from tidings.views.events import Decision, Event
 
 NO_RULE = "no rule and no fallback knows this trigger"
 app = typer.Typer(help="Events: send them, or see what they would do.", no_args_is_help=True)
@@ -37,7 +37,7 @@ EventId = Annotated[UUID, typer.Argument(metavar="EVENT", help="The event's id."
 Key = Annotated[str | None, typer.Option(help="Its idempotency key, over the one in the file.", show_default=False)]
 
 
-def _row(event: "ShownEvent") -> dict[str, object]:
+def _row(event: "Event") -> dict[str, object]:
     outcomes = [f"{one.channel}/{one.audience} {one.outcome}" for one in event.decisions]
     return {
         "trigger": event.trigger,
@@ -48,7 +48,7 @@ def _row(event: "ShownEvent") -> dict[str, object]:
     }
 
 
-def _print(event: "ShownEvent") -> None:
+def _print(event: "Event") -> None:
     again = " (this key had sent it before)" if event.duplicate else ""
     print_line(f"{event.id}  {event.trigger} · {event.idempotency_key}{again}", style="bold")
     if event.note:
@@ -59,7 +59,7 @@ def _print(event: "ShownEvent") -> None:
         _print_decisions(event.decisions)
 
 
-def _print_decisions(decisions: "Sequence[ShownDecision]", if_none: str = NO_RULE) -> None:
+def _print_decisions(decisions: "Sequence[Decision]", if_none: str = NO_RULE) -> None:
     if not decisions:
         print_line(f"{if_none}: nothing is sent")
     for one in decisions:
@@ -92,7 +92,7 @@ async def send(
         bool,
         typer.Option("--allow-unknown-trigger", help="Store it even if nothing knows its trigger."),
     ] = False,
-) -> "ShownEvent":
+) -> "Event":
     """Send an event; workers send its messages. The same key again changes nothing.
 
     A trigger that no rule and no fallback knows is refused: most are slips of the pen.
@@ -105,12 +105,12 @@ async def send(
         raise InputInvalid(f"{error} ({remedy})") from error
 
 
-def _print_explained(found: "tuple[Sequence[ShownDecision], str]") -> None:
+def _print_explained(found: "tuple[Sequence[Decision], str]") -> None:
     _print_decisions(*found)
 
 
 @command(app, shows=_print_explained, answers=lambda found: {"decisions": found[0]}, with_app=True)
-async def explain(at: InWorkspace, file: File) -> "tuple[Sequence[ShownDecision], str]":
+async def explain(at: InWorkspace, file: File) -> "tuple[Sequence[Decision], str]":
     """Show what an event would do, decision by decision, and send nothing."""
     decisions = await at.engine.events.explain(at.workspace, file)
     return decisions, NO_RULE if decisions else await at.engine.events.unknown(at.workspace, str(file["trigger"]))
@@ -125,7 +125,7 @@ async def list_events(
         str | None, typer.Option(help="Only those that name this contact: its id or external id.", show_default=False)
     ] = None,
     listed: Listed,
-) -> "list[ShownEvent]":
+) -> "list[Event]":
     """List events, newest first."""
     page = await at.engine.events.list(
         at.workspace, trigger=trigger, contact_id=contact, limit=listed.limit, created=listed.created
@@ -134,17 +134,17 @@ async def list_events(
 
 
 @command(app, shows=_print)
-async def show(at: InWorkspace, event: EventId) -> "ShownEvent":
+async def show(at: InWorkspace, event: EventId) -> "Event":
     """Show an event, what was decided about it, and how its items stand."""
     return await at.engine.events.get(at.workspace, event)
 
 
-def _print_cancelled(event: "ShownEvent") -> None:
+def _print_cancelled(event: "Event") -> None:
     print_line(f"{event.id} is cancelled: what it has not sent is skipped")
     _print_decisions(event.decisions, "it is not routed yet")
 
 
 @command(app, shows=_print_cancelled)
-async def cancel(at: Acting, event: EventId) -> "ShownEvent":
+async def cancel(at: Acting, event: EventId) -> "Event":
     """Skip what an event has not sent yet, and show how its items stand."""
     return await at.engine.events.cancel(at.by, event)

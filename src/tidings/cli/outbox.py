@@ -14,14 +14,14 @@ from tidings.domain.flow.item import Channel, ItemStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Resolution
-    from tidings.resources.outbox import ItemDetail, ShownItem
+    from tidings.views.outbox import Item, ItemDetail
 
 app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
 
 ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
 
 
-def _row(item: "ShownItem") -> dict[str, object]:
+def _row(item: "Item") -> dict[str, object]:
     return {
         "id": item.id,
         "status": _status(item),
@@ -38,7 +38,7 @@ def _row(item: "ShownItem") -> dict[str, object]:
     }
 
 
-def _status(item: "ShownItem") -> str:
+def _status(item: "Item") -> str:
     if item.in_doubt:
         return "in doubt"
     return "printed, not sent" if item.printed and item.status is ItemStatus.SENT else item.status
@@ -58,7 +58,7 @@ async def list_items(
         str | None, typer.Option(help="Only those for this contact: its id or external id.", show_default=False)
     ] = None,
     listed: Listed,
-) -> "list[ShownItem]":
+) -> "list[Item]":
     """List items, newest first: every message and call, and what became of it."""
     from tidings.resources.outbox import OutboxFilter
 
@@ -67,7 +67,7 @@ async def list_items(
 
 
 @command(app, "in-doubt", shows=table("in doubt", _row, empty="nothing is in doubt"))
-async def in_doubt(at: InWorkspace, limit: Limit = 50) -> "list[ShownItem]":
+async def in_doubt(at: InWorkspace, limit: Limit = 50) -> "list[Item]":
     """List the items in doubt, newest first: the process died between the first byte and the answer."""
     from tidings.resources.outbox import OutboxFilter
 
@@ -75,8 +75,8 @@ async def in_doubt(at: InWorkspace, limit: Limit = 50) -> "list[ShownItem]":
 
 
 def _print(found: "ItemDetail") -> None:
-    print_table("item", [_row(found.item)], empty="")
-    print_content(found.item.payload or {})
+    print_table("item", [_row(found)], empty="")
+    print_content(found.payload or {})
     print_table(
         "attempts that did not succeed",
         [
@@ -99,7 +99,7 @@ async def show(at: InWorkspace, item_id: ItemId) -> "ItemDetail":
 
 
 def _say_resolved(done: "tuple[ItemDetail, Resolution]") -> None:
-    print_line(f"{done[0].item.id} is no longer in doubt: {done[1]}")
+    print_line(f"{done[0].id} is no longer in doubt: {done[1]}")
 
 
 @command(app, shows=_say_resolved, answers=lambda done: done[0])

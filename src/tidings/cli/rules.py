@@ -16,7 +16,7 @@ from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
     from tidings.cli.object_files import Given
-    from tidings.resources.rules import ShownRule
+    from tidings.views.rules import Rule as ShownRule
 
 app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
 
@@ -91,14 +91,14 @@ def _when(step: Mapping[str, Any]) -> str:
 
 async def _find(at: InWorkspace, text: str) -> "ShownRule":
     from tidings.domain.flow.item import Channel
-    from tidings.domain.people.recipients import Audience
     from tidings.domain.rules.rule import RuleKey
+    from tidings.views.rules import RuleAudience
 
     try:
         if "/" not in text:
             return await at.engine.rules.get(at.workspace, UUID(text))
         trigger, channel, audience = text.split("/")
-        return await at.engine.rules.find(at.workspace, RuleKey(trigger, Channel(channel), Audience(audience)))
+        return await at.engine.rules.find(at.workspace, RuleKey(trigger, Channel(channel), RuleAudience(audience)))
     except ValueError as error:
         raise InputInvalid(
             f"{text!r} names no rule: {error}; use its id, or trigger/channel/audience as in quote_sent/email/lead"

@@ -15,7 +15,7 @@ from tidings.cli.output import console
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
-from tidings.resources.runs import RunCounts, ShownJob, ShownRun
+from tidings.views.runs import Counts, Job, Run
 
 MOST_JOBS = 8
 RATE_OVER_SECONDS = 10.0
@@ -45,7 +45,7 @@ class Pace:
         return (after - before) / (now - then) if now > then else 0.0
 
 
-async def watch_run(engine: Engine, room: Workspace, id: UUID) -> ShownRun:
+async def watch_run(engine: Engine, room: Workspace, id: UUID) -> Run:
     """Show a run live until it has ended; give it as it is then."""
     pace = Pace()
     run = await engine.runs.get(room, id)
@@ -58,7 +58,7 @@ async def watch_run(engine: Engine, room: Workspace, id: UUID) -> ShownRun:
     return run
 
 
-def screen(run: ShownRun, jobs: list[ShownJob], rate: float) -> Group:
+def screen(run: Run, jobs: list[Job], rate: float) -> Group:
     """One picture of a run."""
     style = "green" if run.status is RunStatus.COMPLETED else "red" if run.status is RunStatus.FAILED else "bold"
     head = Text.assemble(
@@ -76,7 +76,7 @@ def screen(run: ShownRun, jobs: list[ShownJob], rate: float) -> Group:
     return Group(head, bars)
 
 
-def _done(counts: RunCounts) -> int:
+def _done(counts: Counts) -> int:
     return counts.planned - counts.queued - counts.in_doubt
 
 
@@ -84,7 +84,7 @@ def _bar(done: int, of: int) -> ProgressBar:
     return ProgressBar(total=max(of, 1), completed=done, width=30)
 
 
-def _counts(counts: RunCounts) -> Text:
+def _counts(counts: Counts) -> Text:
     told = Text(f"{counts.planned:,} planned")
     for name, style in STYLES.items():
         if number := getattr(counts, name):
@@ -92,7 +92,7 @@ def _counts(counts: RunCounts) -> Text:
     return told
 
 
-def _words(run: ShownRun, rate: float) -> str:
+def _words(run: Run, rate: float) -> str:
     if run.has_ended or rate <= 0:
         return ""
     left = timedelta(seconds=round(run.counts.queued / rate))

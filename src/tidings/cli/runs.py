@@ -19,8 +19,10 @@ from tidings.domain.flow.item import ItemStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Resolution
-    from tidings.resources.run_retry import RetryFilter, RetryPlan
-    from tidings.resources.runs import History, JobEntry, Resolved, ShownJob, ShownRun
+    from tidings.resources.run_retry import RetryFilter
+    from tidings.resources.runs import History
+    from tidings.views.outbox import Resolved
+    from tidings.views.runs import Job, JobHistoryLine, Retry, Run
 
 Status = TypeVar("Status", bound=StrEnum)
 app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
@@ -40,7 +42,7 @@ def _one_of(statuses: type[Status]) -> Callable[[str], Status]:
 OfStatus = typer.Option(help="Only those with this status.", show_default=False)
 
 
-def _row(run: "ShownRun") -> dict[str, object]:
+def _row(run: "Run") -> dict[str, object]:
     return {
         "id": run.id,
         "campaign": run.campaign_name,
@@ -67,7 +69,7 @@ async def list_runs(
     ] = None,
     status: Annotated[RunStatus | None, OfStatus, Read(_one_of(RunStatus))] = None,
     listed: Listed,
-) -> "list[ShownRun]":
+) -> "list[Run]":
     """List runs, newest first."""
     if isinstance(campaign, str):
         campaign = (await at.engine.campaigns.find(at.workspace, campaign)).id  # a deleted one's runs have its id
@@ -77,7 +79,7 @@ async def list_runs(
     return page.items
 
 
-def _print(found: "tuple[ShownRun, list[ShownJob], History]") -> None:
+def _print(found: "tuple[Run, list[Job], History]") -> None:
     from tidings.cli.run_watch import screen
 
     run, jobs, history = found
@@ -86,14 +88,14 @@ def _print(found: "tuple[ShownRun, list[ShownJob], History]") -> None:
 
 
 @command(app, shows=_print, answers=lambda found: with_fields(found[0], first_jobs=found[1], history=found[2]))
-async def show(at: InWorkspace, run_id: RunId) -> "tuple[ShownRun, list[ShownJob], History]":
+async def show(at: InWorkspace, run_id: RunId) -> "tuple[Run, list[Job], History]":
     """Show a run with its counts, its first jobs and its history."""
     runs, room = at.engine.runs, at.workspace
     jobs = await runs.jobs(room, run_id, limit=20)
     return await runs.get(room, run_id), jobs.items, await runs.history(room, run_id)
 
 
-def _job_row(one: "JobEntry") -> dict[str, object]:
+def _job_row(one: "JobHistoryLine") -> dict[str, object]:
     return {"at": one.at, "job": one.job_id, "event": one.event, "by": one.actor}
 
 
@@ -104,7 +106,7 @@ async def history(
     *,
     job: Annotated[UUID | None, typer.Option(help="Only of this job.", show_default=False)] = None,
     listed: Listed,
-) -> "list[JobEntry]":
+) -> "list[JobHistoryLine]":
     """Show every change of the state of a run's jobs, in the order it happened; the run's own is in `show`."""
     page = await at.engine.runs.job_history(
         at.workspace, run_id, job_id=job, limit=listed.limit, created=listed.created
@@ -112,12 +114,12 @@ async def history(
     return page.items
 
 
-def _is_incomplete(run: "ShownRun") -> bool:
+def _is_incomplete(run: "Run") -> bool:
     return run.status is not RunStatus.COMPLETED
 
 
 @command(app, shows=already_shown, fails=_is_incomplete)
-async def watch(at: InWorkspace, run_id: RunId) -> "ShownRun":
+async def watch(at: InWorkspace, run_id: RunId) -> "Run":
     """Show a run live until it has ended; exits 1 unless it completed. With --json: a line for each change."""
     from tidings.cli.run_watch import watch_run
 
@@ -130,24 +132,24 @@ async def watch(at: InWorkspace, run_id: RunId) -> "ShownRun":
     return run
 
 
-def _says(words: str) -> "Callable[[ShownRun], None]":
+def _says(words: str) -> "Callable[[Run], None]":
     return lambda run: print_line(f"{run.id} {words} ({run.status_text})")
 
 
 @command(app, shows=_says("is told to pause"))
-async def pause(at: Acting, run_id: RunId) -> "ShownRun":
+async def pause(at: Acting, run_id: RunId) -> "Run":
     """Let nothing more of a run leave until it is resumed."""
     return await at.engine.runs.pause(at.by, run_id)
 
 
 @command(app, shows=_says("goes on"))
-async def resume(at: Acting, run_id: RunId) -> "ShownRun":
+async def resume(at: Acting, run_id: RunId) -> "Run":
     """Let a paused run go on."""
     return await at.engine.runs.resume(at.by, run_id)
 
 
 @command(app, shows=_says("is told to end"))
-async def cancel(at: Acting, run_id: RunId) -> "ShownRun":
+async def cancel(at: Acting, run_id: RunId) -> "Run":
     """Skip whatever of a run has not been called for."""
     return await at.engine.runs.cancel(at.by, run_id)
 
@@ -158,21 +160,15 @@ def _read_where(text: str) -> "RetryFilter":
     return read_where(text)
 
 
-def _print_retry(done: "tuple[ShownRun | None, RetryPlan, bool]") -> None:
-    run, plan, _ = done
-    if plan.by_error:
-        print_table("errors", [{"error": name, "items": count} for name, count in plan.by_error.items()], empty="")
-    if plan.retried_before:
-        print_line(f"{plan.retried_before:,} were tried again before and are left to that run")
-    print_line(f"{run.id}  tries {plan.count:,} again" if run else f"{plan.count:,} would be tried again")
+def _print_retry(done: "Retry") -> None:
+    if done.by_error:
+        print_table("errors", [{"error": name, "items": count} for name, count in done.by_error.items()], empty="")
+    if done.retried_before:
+        print_line(f"{done.retried_before:,} were tried again before and are left to that run")
+    print_line(f"{done.run.id}  tries {done.count:,} again" if done.run else f"{done.count:,} would be tried again")
 
 
-def _answer_retry(done: "tuple[ShownRun | None, RetryPlan, bool]") -> dict[str, object]:
-    run, plan, duplicate = done
-    return with_fields(plan, dry_run=run is None, run=run, duplicate=duplicate)
-
-
-@command(app, shows=_print_retry, answers=_answer_retry)
+@command(app, shows=_print_retry)
 async def retry(
     at: Acting,
     run_id: RunId,
@@ -183,13 +179,13 @@ async def retry(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent again.")] = False,
     key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
-) -> "tuple[ShownRun | None, RetryPlan, bool]":
+) -> "Retry":
     """Try again what failed, and nothing else, in a new run."""
     from tidings.resources.run_retry import RetryFilter
 
     chosen = where or RetryFilter()
     if dry_run:
-        return None, await at.engine.runs.plan_retry(at.workspace, run_id, chosen), False
+        return await at.engine.runs.plan_retry(at.workspace, run_id, chosen)
     return await at.engine.runs.retry(at.by, run_id, chosen, idempotency_key=key)
 
 

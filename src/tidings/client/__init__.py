@@ -12,30 +12,15 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 from tidings.client.answers import (
     ApiKey,
     Applied,
-    Decision,
-    Event,
-    EventItem,
     NewKey,
     Provider,
-    Rule,
     Triggered,
     Version,
     Worker,
     WorkerShare,
     Workflow,
 )
-from tidings.client.campaign_answers import (
-    Campaign,
-    Counts,
-    Deployed,
-    Item,
-    Job,
-    Preview,
-    Resolved,
-    Retry,
-    Run,
-    TraceLine,
-)
+from tidings.client.campaign_answers import Deployed
 from tidings.client.client import Client
 from tidings.client.enrollments import Enrolled
 from tidings.client.errors import (
@@ -48,13 +33,18 @@ from tidings.client.errors import (
     WaitTimeout,
 )
 from tidings.client.transport import Retrying
-from tidings.views.campaigns import AudienceCount
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.enrollments import EnrolledCounts as BatchEnrolled
 from tidings.views.enrollments import Enrollment, StepFate, StepLog, Why
+from tidings.views.events import Decision, Event, EventItem
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.lacks import Lack
+from tidings.views.outbox import ItemDetail as Item
+from tidings.views.outbox import Resolved
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.rules import Rule
+from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
 from tidings.views.segments import Segment
 from tidings.views.simulations import Simulation
 

@@ -5,30 +5,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
-from tidings.client.campaign_answers import Campaign, Deployed, Preview, Run
+from tidings.client.campaign_answers import Deployed
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
-from tidings.views.campaigns import AudienceCount
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.pages import Everything
+from tidings.views.runs import Run, StartedRun
 from tidings.views.segments import Segment
 
 PATH = "/v1/campaigns"
 SEGMENTS = "/v1/segments"
 Fields = Mapping[str, Any]
-
-
-class _Duplicate(msgspec.Struct):
-    """What a deploy's answer says beside the run."""
-
-    duplicate: bool = False
-    note: str | None = None
-
-
-class _Previews(msgspec.Struct):
-    """A preview's answer."""
-
-    data: list[Preview]
 
 
 class Campaigns:
@@ -79,8 +66,8 @@ class Campaigns:
     async def preview(self, id: UUID | str, contact_id: UUID | str | None = None) -> Preview:
         """What a contact would get; without one, the first of the audience."""
         body = {"contactId": str(contact_id)} if contact_id else {}
-        found = await self._transport.ask(Request("POST", path_to(PATH, id, "preview"), body), _Previews)
-        return found.data[0]
+        found = await self._transport.ask(Request("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
+        return found.items[0]
 
     async def test(self, id: UUID | str, to: str, contact_id: UUID | str | None = None) -> Run:
         """The run of a test to an address of your own; each call sends one."""
@@ -101,8 +88,8 @@ class Campaigns:
         if idempotency_key is not None:
             body["idempotencyKey"] = idempotency_key
         answer = await self._transport.send(Request("POST", path_to(PATH, id, "deploy"), body))
-        said = read(answer, _Duplicate)
-        return Deployed(run=read(answer, Run), duplicate=said.duplicate, note=said.note)
+        started = read(answer, StartedRun)
+        return Deployed(run=read(answer, Run), duplicate=started.duplicate, note=started.note)
 
 
 class Segments:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tidings.client.campaign_answers import Item
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
 from tidings.views.contacts import Contact, Imported, UpsertedContact
+from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
 
 PATH = "/v1/contacts"

@@ -4,21 +4,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
-import msgspec
 from msgspec.structs import replace
 
-from tidings.client.answers import Decision, Event
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.events import Decision, Event, Explained
 
 PATH = "/v1/events"
 Given = Mapping[str, Any]
-
-
-class _Explained(msgspec.Struct, rename="camel"):
-    """What an event would do."""
-
-    decisions: list[Decision]
 
 
 class Events:
@@ -59,10 +52,10 @@ class Events:
     ) -> Sequence[Decision]:
         """What an event would do, decision by decision; nothing is sent."""
         request = Request("POST", f"{PATH}/explain", _body(trigger, lead, partner, agent, variables))
-        return (await self._transport.ask(request, _Explained)).decisions
+        return (await self._transport.ask(request, Explained)).decisions
 
     async def get(self, id: UUID | str) -> Event:
-        """One event, and how its items stand."""
+        """One event, and what has become of its items."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
 
     def list(

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from tidings.client.answers import Rule
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.rules import Rule
 
 PATH = "/v1/rules"
 Steps = Sequence[Mapping[str, Any]]

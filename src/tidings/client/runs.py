@@ -6,22 +6,17 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 from uuid import UUID
 
-import msgspec
-
-from tidings.client.campaign_answers import HistoryLine, Item, Job, Resolved, Retry, Run, TraceLine
 from tidings.client.errors import WaitTimeout
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to, unreadable
+from tidings.client.transport import Request, Transport, path_to, read
+from tidings.views.outbox import HistoryLine, Resolved
+from tidings.views.outbox import ItemDetail as Item
+from tidings.views.pages import Everything
+from tidings.views.runs import Job, JobHistoryLine, Retry, Run, TraceLine
 
 PATH = "/v1/runs"
 OUTBOX = "/v1/outbox"
 Outcome = Literal["sent", "resend", "failed"]
-
-
-class _History(msgspec.Struct):
-    """What a run's history answers."""
-
-    data: list[HistoryLine]
 
 
 class Runs:
@@ -71,7 +66,8 @@ class Runs:
 
     async def history(self, id: UUID | str) -> Sequence[HistoryLine]:
         """Every change of its state, and every person's action on it."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "history")), _History)).data
+        request = Request("GET", path_to(PATH, id, "history"))
+        return (await self._transport.ask(request, Everything[HistoryLine])).items
 
     def job_history(
         self,
@@ -81,11 +77,11 @@ class Runs:
         created_after: Time = None,
         created_before: Time = None,
         page_size: int = 50,
-    ) -> AsyncIterator[HistoryLine]:
+    ) -> AsyncIterator[JobHistoryLine]:
         """Every change of the state of its jobs, or of one of them, in the order it happened."""
         query = {"jobId": str(job_id) if job_id else None, "limit": page_size}
         return pages(
-            self._transport, path_to(PATH, id, "jobs", "history"), query, HistoryLine, created_after, created_before
+            self._transport, path_to(PATH, id, "jobs", "history"), query, JobHistoryLine, created_after, created_before
         )
 
     async def trace(
@@ -101,7 +97,7 @@ class Runs:
         async with self._transport.stream(request) as lines:
             async for line in lines:
                 if line:
-                    yield _line(line)
+                    yield read(line.encode(), TraceLine)
 
     async def wait(self, id: UUID | str, *, poll: float = 2.0, timeout: float = 3600.0) -> Run:
         """The run once it has ended; WaitTimeout when that takes longer (seconds)."""
@@ -199,11 +195,5 @@ class Outbox:
     async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
         """End the doubt about an item; the note says what shows it."""
         body = {"outcome": outcome, "note": note}
-        return await self._transport.ask(Request("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False), Item)
-
-
-def _line(line: str) -> TraceLine:
-    try:
-        return msgspec.json.decode(line, type=TraceLine)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise unreadable(error) from error
+        request = Request("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False)
+        return await self._transport.ask(request, Item)

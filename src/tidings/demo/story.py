@@ -25,8 +25,9 @@ from tidings.domain.paging import LARGEST_LIMIT
 from tidings.domain.words import ShownStatus
 from tidings.embedded import TemporaryServer
 from tidings.engine import Engine, Resolution
-from tidings.resources.outbox import OutboxFilter, ShownItem
-from tidings.resources.runs import ShownRun
+from tidings.resources.outbox import OutboxFilter
+from tidings.views.outbox import Item
+from tidings.views.runs import Run
 from tidings.wiring import open_engine
 
 DEMO = Caller(Workspace(), "demo")
@@ -147,7 +148,7 @@ class _Play:
         )
         return Killed(dead.pid, sent_until_then, len(doubtful), len(there), len(absent))
 
-    async def _items_in_doubt(self) -> list[ShownItem]:
+    async def _items_in_doubt(self) -> list[Item]:
         room, where = DEMO.workspace, OutboxFilter(in_doubt=True)
         page = await self._engine.outbox.list(room, where, limit=LARGEST_LIMIT)
         found = page.items
@@ -156,10 +157,10 @@ class _Play:
             found += page.items
         return found
 
-    async def _resolve(self, items: list[ShownItem], outcome: Resolution, note: str) -> None:
+    async def _resolve(self, items: list[Item], outcome: Resolution, note: str) -> None:
         at_once = asyncio.Semaphore(CONNECTIONS)
 
-        async def resolve(item: ShownItem) -> None:
+        async def resolve(item: Item) -> None:
             async with at_once:
                 await self._engine.outbox.resolve(DEMO, item.id, outcome, note)
 
@@ -228,7 +229,7 @@ class _Play:
         )
 
 
-def _ledger_of_run(run: ShownRun, planned: int) -> Ledger:
+def _ledger_of_run(run: Run, planned: int) -> Ledger:
     counts = run.counts
     return Ledger(
         planned,

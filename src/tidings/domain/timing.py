@@ -48,11 +48,13 @@ def _parse_iso(given: object, like: str) -> timedelta:
 
 
 def format_duration(wait: timedelta) -> str:
-    """Write a span of whole seconds as ISO 8601 does, in days, hours, minutes and seconds."""
-    minutes, seconds = divmod(wait.seconds, 60)
+    """Write a span of time as ISO 8601 does, in days, hours, minutes and seconds: parse_duration reads no years."""
+    minutes, whole = divmod(wait.seconds, 60)
     hours, minutes = divmod(minutes, 60)
+    seconds = f"{whole}.{wait.microseconds:06}".rstrip("0") if wait.microseconds else str(whole)
     days = f"{wait.days}D" if wait.days else ""
-    clock = "".join(f"{count}{unit}" for count, unit in ((hours, "H"), (minutes, "M"), (seconds, "S")) if count)
+    counts = ((str(hours), "H"), (str(minutes), "M"), (seconds, "S"))
+    clock = "".join(f"{count}{unit}" for count, unit in counts if count != "0")
     if clock:
         return f"P{days}T{clock}"
     return f"P{days}" if days else "PT0S"

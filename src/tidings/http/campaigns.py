@@ -6,34 +6,26 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, RequestContext
-from tidings.http.answers import answer
+from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator
+from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_object
-from tidings.http.campaign_shapes import (
-    Campaign,
-    ChangedCampaign,
-    ChangedSegment,
-    GivenCampaign,
-    GivenDeploy,
-    GivenPreview,
-    GivenSegment,
-    GivenTest,
-    Preview,
-    Run,
-    StartedRun,
-)
+from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
 from tidings.http.channel_words import MessageChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, List
-from tidings.kernel.start.trigger import Started
-from tidings.views.campaigns import AudienceCount
-from tidings.views.pages import Page
+from tidings.http.segment_requests import ChangedSegment, GivenSegment
+from tidings.http.view_schemas import reference
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.pages import Everything, Page
+from tidings.views.runs import StartedRun
 from tidings.views.segments import Segment
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
-    200: {"model": StartedRun, "description": "It had been deployed under this key before."}
+    200: {
+        "content": {JSON: {"schema": reference(StartedRun)}},
+        "description": "It had been deployed under this key before.",
+    }
 }
 
 
@@ -46,11 +38,10 @@ Body = Annotated[dict[str, Any], Depends(given)]
 
 
 @router.post("/v1/campaigns", status_code=201, openapi_extra=takes(GivenCampaign))
-async def create_campaign(context: Definer, body: Body, response: Response) -> Campaign:
+async def create_campaign(context: Definer, body: Body) -> Campaign | Response:
     """Make a campaign; nothing is sent before it is deployed."""
     made = await context.engine.campaigns.create(context.caller, body)
-    response.headers["Location"] = f"/v1/campaigns/{made.id}"
-    return Campaign.model_validate(made)
+    return answer(made, 201, {"Location": f"/v1/campaigns/{made.id}"})
 
 
 @router.get("/v1/campaigns")
@@ -61,9 +52,9 @@ async def list_campaigns(
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
     channel: MessageChannel | None = None,
-) -> List[Campaign]:
+) -> Page[Campaign]:
     """The campaigns of the workspace, newest first."""
-    page = await context.engine.campaigns.list(
+    return await context.engine.campaigns.list(
         context.workspace,
         name=name,
         channel=Channel(channel) if channel else None,
@@ -71,19 +62,18 @@ async def list_campaigns(
         created=created,
         cursor=cursor,
     )
-    return List(data=[Campaign.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/campaigns/{id:uuid}")
 async def get_campaign(context: DefinitionReader, id: UUID) -> Campaign:
     """One campaign."""
-    return Campaign.model_validate(await context.engine.campaigns.get(context.workspace, id))
+    return await context.engine.campaigns.get(context.workspace, id)
 
 
 @router.patch("/v1/campaigns/{id:uuid}", openapi_extra=takes(ChangedCampaign))
 async def update_campaign(context: Definer, id: UUID, body: Body) -> Campaign:
     """Change what is given; runs under way keep what they were deployed with."""
-    return Campaign.model_validate(await context.engine.campaigns.update(context.caller, id, body))
+    return await context.engine.campaigns.update(context.caller, id, body)
 
 
 @router.delete("/v1/campaigns/{id:uuid}", status_code=204)
@@ -103,34 +93,28 @@ async def preview_campaign(
     context: ContactKeeper, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
 ) -> Everything[Preview]:
     """What a contact would get; of a social campaign, every post."""
-    found = await context.engine.campaigns.preview(context.workspace, id, body.contact_id)
-    return Everything(data=[Preview.model_validate(one) for one in found])
+    return Everything(await context.engine.campaigns.preview(context.workspace, id, body.contact_id))
 
 
 @router.post("/v1/campaigns/{id:uuid}/test", status_code=201, openapi_extra=takes(GivenTest))
 async def test_campaign(
-    context: Operator, id: UUID, body: Annotated[GivenTest, Depends(body_of(GivenTest))], response: Response
-) -> StartedRun:
+    context: Operator, id: UUID, body: Annotated[GivenTest, Depends(body_of(GivenTest))]
+) -> StartedRun | Response:
     """Send it to an address of your own: a run of one, marked as a test."""
-    return await _started(
-        context, await context.engine.campaigns.test(context.caller, id, body.to, body.contact_id), response
-    )
+    return _started(await context.engine.campaigns.test(context.caller, id, body.to, body.contact_id))
 
 
 @router.post(
     "/v1/campaigns/{id:uuid}/deploy", status_code=201, responses=DEPLOYED_BEFORE, openapi_extra=takes(GivenDeploy)
 )
 async def deploy_campaign(
-    context: Operator,
-    id: UUID,
-    body: Annotated[GivenDeploy, Depends(body_of(GivenDeploy, required=False))],
-    response: Response,
-) -> StartedRun:
+    context: Operator, id: UUID, body: Annotated[GivenDeploy, Depends(body_of(GivenDeploy, required=False))]
+) -> StartedRun | Response:
     """Start a run and return at once; the run itself writes its jobs and items. Safe to repeat."""
     started = await context.engine.campaigns.deploy(
         context.caller, id, scheduled_for=body.scheduled_for, idempotency_key=body.idempotency_key
     )
-    return await _started(context, started, response)
+    return _started(started)
 
 
 @router.post("/v1/segments", status_code=201, openapi_extra=takes(GivenSegment))
@@ -172,9 +156,5 @@ async def delete_segment(context: Definer, id: UUID) -> None:
     await context.engine.segments.delete(context.caller, id)
 
 
-async def _started(context: RequestContext, started: Started, response: Response) -> StartedRun:
-    run = await context.engine.runs.get(context.workspace, started.id)
-    response.status_code = 200 if started.duplicate else 201
-    response.headers["Location"] = f"/v1/runs/{started.id}"
-    note = run.repeat_note if started.duplicate else None
-    return StartedRun(**Run.model_validate(run).model_dump(), duplicate=started.duplicate, note=note)
+def _started(run: StartedRun) -> Response:
+    return answer(run, 200 if run.duplicate else 201, {"Location": f"/v1/runs/{run.id}"})

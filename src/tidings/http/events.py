@@ -6,13 +6,20 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.http.access import Operator, WorkReader
+from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.resource import resource_router
-from tidings.http.rule_shapes import Decision, Event, Explained, GivenCancel, GivenEvent
-from tidings.http.shapes import List
+from tidings.http.rule_requests import GivenCancel, GivenEvent
+from tidings.http.view_schemas import reference
+from tidings.views.events import Event, Explained
+from tidings.views.pages import Page
 
 router = resource_router("Events")
+SENT_BEFORE: dict[str, Any] = {
+    "content": {JSON: {"schema": reference(Event)}},
+    "description": "It had been sent with this key before.",
+}
 
 
 async def given_event(request: Request) -> dict[str, Any]:
@@ -23,31 +30,25 @@ async def given_event(request: Request) -> dict[str, Any]:
 @router.post(
     "/v1/events",
     status_code=201,
-    responses={200: {"model": Event, "description": "It had been sent with this key before."}},
+    responses={200: SENT_BEFORE},
     openapi_extra=takes(GivenEvent),
 )
-async def send_event(
-    context: Operator, given: Annotated[dict[str, Any], Depends(given_event)], response: Response
-) -> Event:
+async def send_event(context: Operator, given: Annotated[dict[str, Any], Depends(given_event)]) -> Event | Response:
     """Send an event: the answer has a decision for each channel and audience that its trigger knows."""
     sent = await context.engine.events.send(context.caller, given)
-    response.headers["Location"] = f"/v1/events/{sent.id}"
-    response.status_code = 200 if sent.duplicate else 201
-    return Event.model_validate(sent)
+    return answer(sent, 200 if sent.duplicate else 201, {"Location": f"/v1/events/{sent.id}"})
 
 
 @router.post("/v1/events/explain", openapi_extra=takes(GivenEvent))
 async def explain_event(context: WorkReader, given: Annotated[dict[str, Any], Depends(given_event)]) -> Explained:
     """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
-    decisions = await context.engine.events.explain(context.workspace, given)
-    return Explained(decisions=[Decision.model_validate(one) for one in decisions])
+    return Explained(decisions=await context.engine.events.explain(context.workspace, given))
 
 
 @router.post("/v1/events/cancel", openapi_extra=takes(GivenCancel))
 async def cancel_event_by_key(context: Operator, body: Annotated[GivenCancel, Depends(body_of(GivenCancel))]) -> Event:
     """Skip what the event of this key has not sent yet; 409 when nothing is left."""
-    cancelled = await context.engine.events.cancel_by_key(context.caller, body.trigger, body.idempotency_key)
-    return Event.model_validate(cancelled)
+    return await context.engine.events.cancel_by_key(context.caller, body.trigger, body.idempotency_key)
 
 
 @router.get("/v1/events")
@@ -58,21 +59,20 @@ async def list_events(
     cursor: Cursor = None,
     trigger: Annotated[str | None, Query(max_length=100)] = None,
     contact_id: OfContact = None,
-) -> List[Event]:
+) -> Page[Event]:
     """The events of the workspace, newest first; their items without what was rendered."""
-    page = await context.engine.events.list(
+    return await context.engine.events.list(
         context.workspace, trigger=trigger, contact_id=contact_id, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[Event.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/events/{id:uuid}")
 async def get_event(context: WorkReader, id: UUID) -> Event:
-    """One event, and how its items stand."""
-    return Event.model_validate(await context.engine.events.get(context.workspace, id))
+    """One event, and what has become of its items."""
+    return await context.engine.events.get(context.workspace, id)
 
 
 @router.post("/v1/events/{id:uuid}/cancel")
 async def cancel_event(context: Operator, id: UUID) -> Event:
     """Skip what it has not sent yet; 409 when nothing is left."""
-    return Event.model_validate(await context.engine.events.cancel(context.caller, id))
+    return await context.engine.events.cancel(context.caller, id)

@@ -10,18 +10,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
-from tidings.http.campaign_shapes import (
-    ChangedCampaign,
-    ChangedSegment,
-    GivenCampaign,
-    GivenDeploy,
-    GivenPreview,
-    GivenResolution,
-    GivenResolutions,
-    GivenRetry,
-    GivenSegment,
-    GivenTest,
-)
+from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
 from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
@@ -31,7 +20,9 @@ from tidings.http.enrollment_requests import (
 )
 from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.resource import ViewRoute
-from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
+from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
+from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
+from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.shapes import (
     ChangedWorkflow,

@@ -1,6 +1,6 @@
 """/v1/runs and /v1/outbox: what became of a deploy, of each of its items, and what people decide about them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -11,31 +11,19 @@ from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.engine import Resolution
 from tidings.http.access import Operator, RequestContext, WorkReader
+from tidings.http.answers import JSON, answer, encode
 from tidings.http.bodies import body_of
-from tidings.http.campaign_shapes import (
-    GivenResolution,
-    GivenResolutions,
-    GivenRetry,
-    GivenRetryFilter,
-    HistoryLine,
-    Item,
-    ItemDetail,
-    Job,
-    JobHistoryLine,
-    Resolved,
-    Retry,
-    Run,
-    Trace,
-    TraceLine,
-    show_item,
-)
 from tidings.http.edge import give_time
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, List
+from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry, GivenRetryFilter
+from tidings.http.view_schemas import reference
 from tidings.resources.outbox import OutboxFilter
 from tidings.resources.run_trace import csv_header, csv_lines
 from tidings.resources.runs import RetryFilter, TraceFilter
+from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.pages import Everything, Page
+from tidings.views.runs import Job, JobHistoryLine, Retry, Run, Trace, TraceLine
 
 router = resource_router("Runs")
 NDJSON = "application/x-ndjson"
@@ -51,27 +39,25 @@ async def list_runs(
     cursor: Cursor = None,
     campaign_id: Annotated[UUID | None, Query(alias="campaignId")] = None,
     status: RunStatus | None = None,
-) -> List[Run]:
+) -> Page[Run]:
     """The runs of the workspace, newest first."""
-    page = await context.engine.runs.list(
+    return await context.engine.runs.list(
         context.workspace, campaign_id=campaign_id, status=status, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[Run.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/v1/runs/{id:uuid}")
 async def get_run(context: WorkReader, id: UUID) -> Run:
     """One run; its counts always add up to `planned`."""
-    return Run.model_validate(await context.engine.runs.get(context.workspace, id))
+    return await context.engine.runs.get(context.workspace, id)
 
 
 @router.get("/v1/runs/{id:uuid}/jobs")
 async def list_jobs(
     context: WorkReader, created: CreatedIn, id: UUID, limit: Limit = 50, cursor: Cursor = None
-) -> List[Job]:
+) -> Page[Job]:
     """The jobs of a run, in the order they were written."""
-    page = await context.engine.runs.jobs(context.workspace, id, limit=limit, created=created, cursor=cursor)
-    return List(data=[Job.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.runs.jobs(context.workspace, id, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/runs/{id:uuid}/items")
@@ -83,18 +69,16 @@ async def list_run_items(
     cursor: Cursor = None,
     status: ItemStatus | None = None,
     in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
-) -> List[Item]:
+) -> Page[Item]:
     """The items of a run, newest first."""
     where = OutboxFilter(status=status, in_doubt=in_doubt)
-    page = await context.engine.runs.items(context.workspace, id, where, limit=limit, created=created, cursor=cursor)
-    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.runs.items(context.workspace, id, where, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/runs/{id:uuid}/history")
 async def get_run_history(context: WorkReader, id: UUID) -> Everything[HistoryLine]:
     """Every change of its state, and every person's action on it."""
-    found = await context.engine.runs.history(context.workspace, id)
-    return Everything(data=[HistoryLine.model_validate(one) for one in found])
+    return Everything(await context.engine.runs.history(context.workspace, id))
 
 
 @router.get("/v1/runs/{id:uuid}/jobs/history")
@@ -105,12 +89,11 @@ async def list_job_history(
     limit: Limit = 50,
     cursor: Cursor = None,
     job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
-) -> List[JobHistoryLine]:
+) -> Page[JobHistoryLine]:
     """Every change of the state of its jobs, in the order it happened."""
-    page = await context.engine.runs.job_history(
+    return await context.engine.runs.job_history(
         context.workspace, id, job_id=job_id, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[JobHistoryLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 def trace_of(
@@ -125,70 +108,56 @@ def trace_of(
 Lines = Annotated[TraceFilter, Depends(trace_of)]
 
 
-@router.get("/v1/runs/{id:uuid}/trace", response_model=Trace)
-async def trace_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Response:
+@router.get("/v1/runs/{id:uuid}/trace")
+async def trace_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Trace | Response:
     """A whole run as one stream, however large; `Accept: application/x-ndjson` gives a line for each item."""
     await context.engine.runs.get(context.workspace, id)
     if NDJSON in request.headers.get("accept", ""):
         return _stream(_ndjson(request, context, id, where), NDJSON)
-    return _stream(_json(request, context, id, where), "application/json")
+    return _stream(_json(request, context, id, where), JSON)
 
 
 @router.get("/v1/runs/{id:uuid}/export", response_class=StreamingResponse, responses={200: CSV_DOCUMENTED})
 async def export_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Response:
     """The same as CSV; no cell is taken for a formula by the program that opens it."""
     await context.engine.runs.get(context.workspace, id)
-    answer = _stream(_csv(request, context, id, where), "text/csv; charset=utf-8")
-    answer.headers["Content-Disposition"] = f'attachment; filename="run-{id}.csv"'
-    return answer
+    stream = _stream(_csv(request, context, id, where), "text/csv; charset=utf-8")
+    stream.headers["Content-Disposition"] = f'attachment; filename="run-{id}.csv"'
+    return stream
 
 
 @router.post("/v1/runs/{id:uuid}/pause")
 async def pause_run(context: Operator, id: UUID) -> Run:
     """Let nothing more of it leave until it is resumed."""
-    return Run.model_validate(await context.engine.runs.pause(context.caller, id))
+    return await context.engine.runs.pause(context.caller, id)
 
 
 @router.post("/v1/runs/{id:uuid}/resume")
 async def resume_run(context: Operator, id: UUID) -> Run:
     """Let it go on."""
-    return Run.model_validate(await context.engine.runs.resume(context.caller, id))
+    return await context.engine.runs.resume(context.caller, id)
 
 
 @router.post("/v1/runs/{id:uuid}/cancel")
 async def cancel_run(context: Operator, id: UUID) -> Run:
     """Skip whatever has not been called for."""
-    return Run.model_validate(await context.engine.runs.cancel(context.caller, id))
+    return await context.engine.runs.cancel(context.caller, id)
 
 
 @router.post(
     "/v1/runs/{id:uuid}/retry",
-    responses={201: {"model": Retry, "description": "A new run was started."}},
+    responses={201: {"content": {JSON: {"schema": reference(Retry)}}, "description": "A new run was started."}},
     openapi_extra=takes(GivenRetry),
 )
 async def retry_run(
-    context: Operator,
-    id: UUID,
-    body: Annotated[GivenRetry, Depends(body_of(GivenRetry, required=False))],
-    response: Response,
-) -> Retry:
+    context: Operator, id: UUID, body: Annotated[GivenRetry, Depends(body_of(GivenRetry, required=False))]
+) -> Retry | Response:
     """Try again what failed, and nothing else, in a new run; a dry run only says what it would send."""
     where = _where(body.where)
     if body.dry_run:
-        plan, run, duplicate = await context.engine.runs.plan_retry(context.workspace, id, where), None, False
-    else:
-        run, plan, duplicate = await context.engine.runs.retry(
-            context.caller, id, where, idempotency_key=body.idempotency_key
-        )
-        response.status_code = 200 if duplicate else 201
-    return Retry(
-        count=plan.count,
-        by_error=dict(plan.by_error),
-        retried_before=plan.retried_before,
-        dry_run=body.dry_run,
-        run=Run.model_validate(run) if run else None,
-        duplicate=duplicate,
-    )
+        return await context.engine.runs.plan_retry(context.workspace, id, where)
+    retry = await context.engine.runs.retry(context.caller, id, where, idempotency_key=body.idempotency_key)
+    return answer(retry, 200 if retry.duplicate else 201)
 
 
 @router.post("/v1/runs/{id:uuid}/resolve", openapi_extra=takes(GivenResolutions))
@@ -196,8 +165,7 @@ async def resolve_run(
     context: Operator, id: UUID, body: Annotated[GivenResolutions, Depends(body_of(GivenResolutions))]
 ) -> Resolved:
     """End the doubt about every item of a run that is in doubt, or about those named."""
-    done = await context.engine.runs.resolve(context.caller, id, Resolution(body.outcome), body.note, body.item_ids)
-    return Resolved.model_validate(done)
+    return await context.engine.runs.resolve(context.caller, id, Resolution(body.outcome), body.note, body.item_ids)
 
 
 def items_of(
@@ -220,25 +188,23 @@ async def list_outbox(
     where: Annotated[OutboxFilter, Depends(items_of)],
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> List[Item]:
+) -> Page[Item]:
     """Every intended provider action, newest first."""
-    page = await context.engine.outbox.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
-    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.outbox.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/contacts/{id:path}/items", tags=["Contacts"])
 async def list_contact_items(
     context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
-) -> List[Item]:
+) -> Page[Item]:
     """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
-    page = await context.engine.outbox.of_contact(context.workspace, id, limit=limit, created=created, cursor=cursor)
-    return List(data=[Item.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.outbox.of_contact(context.workspace, id, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/outbox/{id:uuid}", tags=["Outbox"])
 async def get_item(context: WorkReader, id: UUID) -> ItemDetail:
     """One item with what was sent, what went wrong with it, and what people did about it."""
-    return show_item(await context.engine.outbox.get(context.workspace, id))
+    return await context.engine.outbox.get(context.workspace, id)
 
 
 @router.post("/v1/outbox/{id:uuid}/resolve", tags=["Outbox"], openapi_extra=takes(GivenResolution))
@@ -246,7 +212,7 @@ async def resolve_item(
     context: Operator, id: UUID, body: Annotated[GivenResolution, Depends(body_of(GivenResolution))]
 ) -> ItemDetail:
     """End the doubt about an item: it was sent, is to be sent again, or failed."""
-    return show_item(await context.engine.outbox.resolve(context.caller, id, Resolution(body.outcome), body.note))
+    return await context.engine.outbox.resolve(context.caller, id, Resolution(body.outcome), body.note)
 
 
 def _where(given: GivenRetryFilter | None) -> RetryFilter:
@@ -255,41 +221,38 @@ def _where(given: GivenRetryFilter | None) -> RetryFilter:
     return RetryFilter(given.error, None if given.ids is None else tuple(given.ids))
 
 
-def _stream(pieces: AsyncIterator[str], media_type: str) -> StreamingResponse:
+def _stream(pieces: AsyncIterator[bytes], media_type: str) -> StreamingResponse:
     return StreamingResponse(pieces, media_type=media_type, headers=STREAM_HEADERS)
 
 
 async def _lines(
     request: Request, context: RequestContext, id: UUID, where: TraceFilter
-) -> AsyncIterator[list[TraceLine]]:
+) -> AsyncIterator[Sequence[TraceLine]]:
     """Each piece begins the deadline anew; a key that is revoked meanwhile reads no further."""
     async for lines in context.engine.runs.trace(context.workspace, id, where):
         if await context.is_over():
             return
         give_time(request.scope)
-        yield [TraceLine.model_validate(line) for line in lines]
+        yield lines
 
 
-async def _json(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
-    yield '{"data":['
+async def _json(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[bytes]:
+    yield b'{"data":['
     first = True
     async for lines in _lines(request, context, id, where):
-        text = ",".join(line.model_dump_json(by_alias=True) for line in lines)
-        if text:
-            yield text if first else f",{text}"
+        if lines:
+            text = b",".join(map(encode, lines))
+            yield text if first else b"," + text
             first = False
-    yield "]}"
+    yield b"]}"
 
 
-async def _ndjson(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
+async def _ndjson(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[bytes]:
     async for lines in _lines(request, context, id, where):
-        yield "".join(f"{line.model_dump_json(by_alias=True)}\n" for line in lines)
+        yield b"".join(encode(line) + b"\n" for line in lines)
 
 
-async def _csv(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[str]:
-    yield csv_header()
-    async for lines in context.engine.runs.trace(context.workspace, id, where):
-        if await context.is_over():
-            return
-        give_time(request.scope)
-        yield csv_lines(lines)
+async def _csv(request: Request, context: RequestContext, id: UUID, where: TraceFilter) -> AsyncIterator[bytes]:
+    yield csv_header().encode()
+    async for lines in _lines(request, context, id, where):
+        yield csv_lines(lines).encode()

@@ -5,7 +5,6 @@ the next deploy and no run under way; kernel/campaigns/start_run.py starts runs,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
@@ -13,15 +12,15 @@ from uuid import UUID, uuid4
 from msgspec import convert
 
 from tidings.domain.caller import Caller
-from tidings.domain.campaigns.campaign import Campaign, read_campaign
+from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
-from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
+from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
@@ -31,35 +30,23 @@ from tidings.kernel.people.references import find_contacts, name_audience, no_co
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.trigger import Started
 from tidings.resources.names import name_definitions
+from tidings.resources.pages import id_of
 from tidings.resources.reach import count_audience, is_empty
-from tidings.resources.readiness import with_readiness
+from tidings.resources.readiness import find_unready
+from tidings.resources.runs import Runs, started_run
 from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
-from tidings.storage.campaigns import ShownCampaign
+from tidings.storage.campaigns import FoundCampaign
 from tidings.storage.database import Tx
-from tidings.views.campaigns import AudienceCount
+from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import ContactName
 from tidings.views.pages import Page
+from tidings.views.runs import StartedRun
 
-__all__ = ["Campaigns", "Preview", "Previews", "ShownCampaign"]
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What one contact would get, or why they would get nothing."""
-
-    contact_id: UUID | None
-    recipients: Sequence[str]
-    content: Mapping[str, str]
-    error: str | None
-    """Why the content cannot be rendered for them."""
-    skipped: str | None
-    """Why nothing would be sent to them."""
-    contact: ContactName | None = None
-
+__all__ = ["Campaigns", "Previews"]
 
 Previews = list[Preview]
-Shown = list[ShownCampaign]
+Shown = list[Campaign]
 
 
 class Campaigns:
@@ -67,8 +54,9 @@ class Campaigns:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
+        self._runs = Runs(kernel)
 
-    async def create(self, caller: Caller, given: object) -> ShownCampaign:
+    async def create(self, caller: Caller, given: object) -> Campaign:
         """Make a campaign; nothing is sent before it is deployed."""
         campaign = await self._read(caller.workspace, given)
         now = await self._kernel.clock.now()
@@ -76,26 +64,19 @@ class Campaigns:
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
-            await campaigns.insert_campaign(
-                tx,
-                id=id,
-                tenant=caller.workspace.tenant,
-                workspace=caller.workspace.name,
-                campaign=campaign,
-                now=now,
-            )
+            await campaigns.insert_campaign(tx, id=id, workspace=caller.workspace, campaign=campaign, now=now)
             audit_entry = AuditEntry("campaign", id, "created", {"name": campaign.name}, entry)
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
 
-    async def update(self, caller: Caller, id: UUID, given: object) -> ShownCampaign:
+    async def update(self, caller: Caller, id: UUID, given: object) -> Campaign:
         """Change what is given; runs under way keep what they were deployed with."""
-        before = await self.get(caller.workspace, id)
-        campaign = await self._read(caller.workspace, given, before.campaign)
-        if campaign == before.campaign:
-            return before
+        before = await self.load(caller.workspace, id)
+        campaign = await self._read(caller.workspace, given, before.definition)
+        if campaign == before.definition:
+            return await self.get(caller.workspace, id)
         now = max(await self._kernel.clock.now(), before.updated_at)
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
@@ -105,8 +86,7 @@ class Campaigns:
             changed = await campaigns.change_campaign(
                 tx,
                 id=id,
-                tenant=caller.workspace.tenant,
-                workspace=caller.workspace.name,
+                workspace=caller.workspace,
                 campaign=campaign,
                 version=before.version + 1,
                 read_version=before.version,
@@ -121,31 +101,33 @@ class Campaigns:
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownCampaign:
+    async def get(self, workspace: Workspace, id: UUID) -> Campaign:
         """One campaign, or NotFound."""
-        find = partial(campaigns.show_campaign, tenant=workspace.tenant, workspace=workspace.name, id=id)
-        found = await self._kernel.db.persist(find, alone=True)
-        if found is None:
-            raise NotFound(f"there is no campaign {id}")
-        [shown] = await self._completed(workspace, [found])
+        [shown] = await self._shown(workspace, [await self.load(workspace, id)])
         return shown
 
-    async def _completed(self, workspace: Workspace, found: Sequence[ShownCampaign]) -> Shown:
-        """Campaigns with the names of the segments that they are for, and with what they lack to be deployed."""
-        named = {one.id: (one.audience or {}).get("segmentId") for one in found}
-        segments = {id: UUID(str(segment)) for id, segment in named.items() if segment}
-        names = await name_definitions(self._kernel, workspace, segments.values())
-        ready = await with_readiness(self._kernel, workspace, found)
-        return [replace(one, segment_name=names.get(segments[one.id])) if one.id in segments else one for one in ready]
-
-    async def find(self, workspace: Workspace, name: str) -> ShownCampaign:
+    async def find(self, workspace: Workspace, name: str) -> Campaign:
         """The only campaign of a name; names may be used more than once."""
-        page = await self.list(workspace, name=name, limit=2)
-        if not page.items:
-            raise NotFound(f"there is no campaign {name!r} in workspace {workspace.name!r}")
-        if len(page.items) > 1:
-            raise Conflict(f"several campaigns are named {name!r}; give the id of one")
-        return page.items[0]
+        [shown] = await self._shown(workspace, [await self.load(workspace, name)])
+        return shown
+
+    async def load(self, workspace: Workspace, campaign: UUID | str) -> FoundCampaign:
+        """A campaign as it is stored, by its id or its name, for whoever deploys or simulates it."""
+        if isinstance(campaign, UUID):
+            find = partial(campaigns.show_campaign, workspace=workspace, id=campaign)
+            found = await self._kernel.db.persist(find, alone=True)
+            if found is None:
+                raise NotFound(f"there is no campaign {campaign}")
+            return found
+        named = partial(
+            campaigns.list_campaigns, workspace=workspace, name=campaign, channel=None, span=EVERYTHING, limit=2
+        )
+        several = await self._kernel.db.persist(named, alone=True)
+        if not several:
+            raise NotFound(f"there is no campaign {campaign!r} in workspace {workspace.name!r}")
+        if len(several) > 1:
+            raise Conflict(f"several campaigns are named {campaign!r}; give the id of one")
+        return several[0]
 
     async def list(
         self,
@@ -156,76 +138,85 @@ class Campaigns:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownCampaign]:
+    ) -> Page[Campaign]:
         """Campaigns, newest first."""
         check_limit(limit)
+        span = newest_first(cursor, created)
         find = partial(
-            campaigns.list_campaigns,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            name=name,
-            channel=channel,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
+            campaigns.list_campaigns, workspace=workspace, name=name, channel=channel, span=span, limit=limit + 1
         )
-        found = await self._completed(workspace, await self._kernel.db.persist(find, alone=True))
-        return page_of(found, limit, lambda one: one.id)
+        page = page_of(await self._kernel.db.persist(find, alone=True), limit, id_of)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
+
+    async def _shown(self, workspace: Workspace, found: Sequence[FoundCampaign]) -> Shown:
+        """Campaigns with the names of the segments that they are for, and with what they lack to be deployed."""
+        named = {one.id: (one.audience or {}).get("segmentId") for one in found}
+        segments = {id: UUID(str(segment)) for id, segment in named.items() if segment}
+        names = await name_definitions(self._kernel, workspace, segments.values())
+        unready = await find_unready(self._kernel, workspace, [one.channel for one in found])
+        return [
+            _shown(
+                one,
+                segment_name=names.get(segments[one.id]) if one.id in segments else None,
+                is_ready=one.channel not in unready,
+            )
+            for one in found
+        ]
 
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a campaign from sight; its runs go on and stay."""
-        shown = await self.get(caller.workspace, id)
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+        found = await self.load(caller.workspace, id)
         now = await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return
-            if not await campaigns.delete_campaign(tx, id=id, tenant=tenant, workspace=workspace, now=now):
+            if not await campaigns.delete_campaign(tx, id=id, workspace=caller.workspace, now=now):
                 raise NotFound(f"there is no campaign {id}")
-            audit_entry = AuditEntry("campaign", id, "deleted", {"name": shown.name}, entry)
+            audit_entry = AuditEntry("campaign", id, "deleted", {"name": found.name}, entry)
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
     async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
         """How many a deploy would reach at this moment, and how many not."""
-        shown = await self.get(workspace, id)
-        if shown.channel is Channel.SOCIAL:
-            posts = sum(1 for _ in shown.campaign.posts())
+        found = await self.load(workspace, id)
+        if found.channel is Channel.SOCIAL:
+            posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
-        audience = await self.audience_of(workspace, shown.campaign)
-        sources = shown.campaign.templates.values()
-        return await count_audience(self._kernel, workspace, audience, shown.channel, sources)
+        audience = await self.audience_of(workspace, found.definition)
+        sources = found.definition.templates.values()
+        return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """What a contact would get, as it would be at this moment; without one, the first of the audience."""
-        shown = await self.get(workspace, id)
-        if shown.channel is Channel.SOCIAL:
-            return await self._preview_posts(shown)
-        person = await self._somebody(workspace, shown.campaign, contact_id)
-        [rendered] = await self._render(shown, [shown.campaign.templates], person)
-        addresses = addresses_of(person.data, shown.channel)
-        skipped = person.refusal(shown.channel) or (None if addresses else lack_of(shown.channel))
-        return [Preview(person.id, addresses, *_fields(rendered), skipped=skipped, contact=_name_of(person))]
+        found = await self.load(workspace, id)
+        if found.channel is Channel.SOCIAL:
+            return await self._preview_posts(found)
+        person = await self._somebody(workspace, found.definition, contact_id)
+        [rendered] = await self._render(found, [found.definition.templates], person)
+        addresses = addresses_of(person.data, found.channel)
+        skipped = person.refusal(found.channel) or (None if addresses else lack_of(found.channel))
+        return [_preview(rendered, addresses, skipped=skipped, person=person)]
 
-    async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> Started:
+    async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> StartedRun:
         """Send the campaign to an address of your own, with a contact's data: a run of one, marked as a test."""
-        shown = await self.get(caller.workspace, id)
-        if shown.channel is Channel.SOCIAL:
+        found = await self.load(caller.workspace, id)
+        if found.channel is Channel.SOCIAL:
             raise InputInvalid("a post has no test: preview it, or deploy a campaign with an account for trying out")
-        person = await self._somebody(caller.workspace, shown.campaign, contact_id)
+        person = await self._somebody(caller.workspace, found.definition, contact_id)
         deployment = Deployment(
             campaign_id=id,
             idempotency_key=f"test:{id}:{uuid4()}",
-            channel=shown.channel,
-            content=shown.campaign.templates,
+            channel=found.channel,
+            content=found.definition.templates,
             recipients=[Recipient(to.strip(), {CONTACT: person.data})],
-            content_id=_content_id(shown),
-            data=_data(shown),
+            content_id=_content_id(found),
+            data=_data(found),
             is_test=True,
         )
-        return await deploy(self._kernel, caller, deployment)
+        return await self._started(caller.workspace, await deploy(self._kernel, caller, deployment))
 
     async def deploy(
         self,
@@ -234,41 +225,43 @@ class Campaigns:
         *,
         scheduled_for: datetime | None = None,
         idempotency_key: str | None = None,
-    ) -> Started:
+    ) -> StartedRun:
         """Start a run; without a key of its own, the same campaign for the same time is deployed once.
 
         So a second click, or two people at once, write to nobody twice. To send what has not changed since once more,
         give a key.
         """
-        shown = await self.get(caller.workspace, id)
-        return await self.deploy_shown(caller, shown, scheduled_for=scheduled_for, idempotency_key=idempotency_key)
+        found = await self.load(caller.workspace, id)
+        started = await self.deploy_found(caller, found, scheduled_for=scheduled_for, idempotency_key=idempotency_key)
+        return await self._started(caller.workspace, started)
 
-    async def deploy_shown(
+    async def deploy_found(
         self,
         caller: Caller,
-        shown: ShownCampaign,
+        found: FoundCampaign,
         *,
         scheduled_for: datetime | None = None,
         idempotency_key: str | None = None,
     ) -> Started:
-        """Start a run of a campaign as it is shown here, stored or not: a simulation has its campaign elsewhere."""
+        """Start a run of a campaign as it was found, here or elsewhere: a simulation has its campaign elsewhere."""
         key = idempotency_key
         if key is None:
-            key = f"campaign:{shown.id}:{shown.version}:{scheduled_for.isoformat() if scheduled_for else ''}"
+            key = f"campaign:{found.id}:{found.version}:{scheduled_for.isoformat() if scheduled_for else ''}"
         existing = await find_run(self._kernel, caller.workspace, key)
         if existing is not None:
             return Started(existing, duplicate=True)
-        await self._check_schedule(shown, scheduled_for)
-        return await deploy(self._kernel, caller, await self._wish(caller.workspace, shown, key, scheduled_for))
+        await self._check_schedule(found, scheduled_for)
+        deployment = await self._deployment(caller.workspace, found, key, scheduled_for)
+        return await deploy(self._kernel, caller, deployment)
 
-    async def _wish(
-        self, workspace: Workspace, shown: ShownCampaign, key: str, scheduled_for: datetime | None
+    async def _deployment(
+        self, workspace: Workspace, found: FoundCampaign, key: str, scheduled_for: datetime | None
     ) -> Deployment:
-        campaign = shown.campaign
+        campaign = found.definition
         recipients: list[Recipient] = []
         audience: Audience | None = None
         content: Mapping[str, str] = campaign.templates
-        if shown.channel is Channel.SOCIAL:
+        if found.channel is Channel.SOCIAL:
             recipients = [Recipient(to, {"post": {"id": post, "body": body}}) for post, to, body in campaign.posts()]
             content = {"body": next(body for _, _, body in campaign.posts())}
         else:
@@ -276,35 +269,40 @@ class Campaigns:
             if await is_empty(self._kernel, workspace, audience):
                 raise CampaignInvalid([Problem("audience", "matches nobody: no contact of this workspace is in it")])
         return Deployment(
-            campaign_id=shown.id,
+            campaign_id=found.id,
             idempotency_key=key,
-            channel=shown.channel,
+            channel=found.channel,
             content=content,
             recipients=recipients,
-            content_id=_content_id(shown),
+            content_id=_content_id(found),
             scheduled_for=scheduled_for,
             rate_per_minute=campaign.rate_per_minute,
             audience=audience,
-            data=_data(shown),
+            data=_data(found),
             send_hour=campaign.send_hour,
             time_zone=campaign.time_zone,
             max_lateness=campaign.max_lateness,
         )
 
-    async def _check_schedule(self, shown: ShownCampaign, scheduled_for: datetime | None) -> None:
+    async def _started(self, workspace: Workspace, started: Started) -> StartedRun:
+        return started_run(await self._runs.get(workspace, started.id), duplicate=started.duplicate)
+
+    async def _check_schedule(self, found: FoundCampaign, scheduled_for: datetime | None) -> None:
         if scheduled_for is None:
             return
         if wrong := problem_of_moment(scheduled_for):
             raise CampaignInvalid([Problem("scheduledFor", wrong)])
         now = await self._kernel.clock.now()
-        if shown.max_lateness and now - scheduled_for > shown.max_lateness:
-            late = f"was {now - scheduled_for} ago, longer than maxLateness {shown.max_lateness}"
+        if found.max_lateness and now - scheduled_for > found.max_lateness:
+            late = f"was {now - scheduled_for} ago, longer than maxLateness {found.max_lateness}"
             what = f"{late}: everybody would be skipped"
             raise CampaignInvalid([Problem("scheduledFor", what)])
         if scheduled_for - now > LONGEST_WAIT:
             raise CampaignInvalid([Problem("scheduledFor", "is more than ten years away")])
 
-    async def _read(self, workspace: Workspace, given: object, before: Campaign | None = None) -> Campaign:
+    async def _read(
+        self, workspace: Workspace, given: object, before: CampaignDefinition | None = None
+    ) -> CampaignDefinition:
         raw = given.get("audience") if isinstance(given, Mapping) else None
         named = await name_audience(self._kernel, workspace, raw, "audience")
         campaign, problems = read_campaign(
@@ -318,7 +316,7 @@ class Campaigns:
             raise CampaignInvalid(problems)
         return campaign
 
-    async def audience_of(self, workspace: Workspace, campaign: Campaign) -> Audience:
+    async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Whom a campaign is for at this moment, its segment resolved; a social campaign is for nobody."""
         audience = campaign.audience
         if audience is None:
@@ -336,7 +334,7 @@ class Campaigns:
         return inside
 
     async def _somebody(
-        self, workspace: Workspace, campaign: Campaign, named: ContactReference | None
+        self, workspace: Workspace, campaign: CampaignDefinition, named: ContactReference | None
     ) -> LoadedContact:
         """The contact that was asked for, or the first of the audience."""
         if named is None:
@@ -357,35 +355,66 @@ class Campaigns:
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
     async def _render(
-        self, shown: ShownCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
+        self, found: FoundCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
     ) -> Sequence[Rendered | RenderFailed]:
         now = await self._kernel.clock.now()
-        data = _data(shown) | ({CONTACT: person.data} if person else {})
+        data = _data(found) | ({CONTACT: person.data} if person else {})
         jobs = [RenderJob(templates=one, data=data, html_fields=HTML_FIELDS, now=now) for one in templates]
         return await self._kernel.renderer.render(jobs)
 
-    async def _preview_posts(self, shown: ShownCampaign) -> Previews:
-        posts = list(shown.campaign.posts())
-        rendered = await self._render(shown, [{"body": body} for _, _, body in posts], None)
-        return [
-            Preview(None, [account], *_fields(one), skipped=None)
-            for (_, account, _), one in zip(posts, rendered, strict=True)
-        ]
+    async def _preview_posts(self, found: FoundCampaign) -> Previews:
+        posts = list(found.definition.posts())
+        rendered = await self._render(found, [{"body": body} for _, _, body in posts], None)
+        return [_preview(one, [account]) for (_, account, _), one in zip(posts, rendered, strict=True)]
+
+
+def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) -> Campaign:
+    return Campaign(
+        id=found.id,
+        name=found.name,
+        channel=found.channel,
+        content=found.content,
+        version=found.version,
+        audience=found.audience,
+        segment_name=segment_name,
+        data=found.data,
+        send_hour=found.send_hour,
+        time_zone=found.time_zone,
+        rate=found.rate,
+        max_lateness=None if found.max_lateness is None else format_duration(found.max_lateness),
+        not_ready=[] if is_ready else [found.channel],
+        created_at=found.created_at,
+        updated_at=found.updated_at,
+    )
+
+
+def _preview(
+    rendered: Rendered | RenderFailed,
+    recipients: Sequence[str],
+    *,
+    skipped: str | None = None,
+    person: LoadedContact | None = None,
+) -> Preview:
+    content, error = ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered.fields, None)
+    return Preview(
+        contact_id=person.id if person else None,
+        contact=_name_of(person) if person else None,
+        recipients=recipients,
+        content=content,
+        error=error,
+        skipped=skipped,
+    )
 
 
 def _name_of(person: LoadedContact) -> ContactName:
     return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 
-def _fields(rendered: Rendered | RenderFailed) -> tuple[Mapping[str, str], str | None]:
-    return ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered.fields, None)
-
-
-def _content_id(shown: ShownCampaign) -> str:
+def _content_id(found: FoundCampaign) -> str:
     """What the keys of its items name as the asset, or as the version of a script."""
-    return shown.campaign.content_version or f"{shown.id}:{shown.version}"
+    return found.definition.content_version or f"{found.id}:{found.version}"
 
 
-def _data(shown: ShownCampaign) -> dict[str, object]:
+def _data(found: FoundCampaign) -> dict[str, object]:
     """What templates see beside the contact."""
-    return {**shown.data, "campaign": {"id": str(shown.id), "name": shown.name}}
+    return {**found.data, "campaign": {"id": str(found.id), "name": found.name}}

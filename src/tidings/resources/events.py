@@ -3,15 +3,13 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from heapq import merge
-from itertools import islice
-from typing import Protocol
+from typing import Any
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem, TriggerUnknown
@@ -20,9 +18,9 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.flow.retry import RULE
 from tidings.domain.messages import did_you_mean
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first
 from tidings.domain.people.contact import ContactReference
-from tidings.domain.rules.event import Event, differences, read_event, read_stored
+from tidings.domain.rules.event import IncomingEvent, differences, read_event, read_stored
 from tidings.domain.rules.routing import check_event, template_of
 from tidings.domain.words import outbox_word
 from tidings.kernel.kernel import Kernel
@@ -34,90 +32,23 @@ from tidings.kernel.start.event_drafts import Draft
 from tidings.kernel.start.event_people import find_people, meet_people
 from tidings.kernel.start.ruling import Ruling, find_fallback_triggers, find_ruling
 from tidings.resources.names import name_contacts
+from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.storage import events, outbox, resolve, rules
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
 from tidings.views.contacts import ContactName
+from tidings.views.events import Decision, Event, EventItem, RouteOutcome
 from tidings.views.pages import Page
+from tidings.views.rules import RuleAudience
 
-__all__ = ["Events", "ShownDecision", "ShownEvent", "ShownEventItem"]
+__all__ = ["Events"]
 
-Json = Mapping[str, object]
+Json = Mapping[str, Any]
 Items = list[FoundEventItem]
+Decisions = list[Decision]
+Shown = list[Event]
 CANCELLED = "cancelled"
 MOST_PLACES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEventItem:
-    """One message of an event, or the call of a fallback; before it is stored it has no id."""
-
-    id: UUID | None
-    kind: str
-    template: str
-    recipient: str
-    status: str
-    attempts: int
-    max_attempts: int
-    run_at: datetime
-    error: str | None
-    message_id: str | None = None
-    payload: Json | None = None
-    contact_id: UUID | None = None
-    contact: ContactName | None = None
-    waiting: str | None = None
-    """Why nobody can make its call although it is due: `no worker serves smtp`, say. Only where one event is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDecision:
-    """What became of one channel and audience."""
-
-    channel: str
-    audience: str
-    outcome: str
-    reason: str
-    rule_id: UUID | None
-    items: Sequence[ShownEventItem]
-
-
-Decisions = list[ShownDecision]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEvent:
-    """An event with what was decided about it; `routed_at` is None until a worker has routed what SQL stored.
-
-    `note` says what else is to be known of a duplicate: that it came with other data.
-    """
-
-    id: UUID
-    trigger: str
-    idempotency_key: str
-    source: str
-    data: Json
-    decisions: Sequence[ShownDecision]
-    created_at: datetime
-    routed_at: datetime | None
-    duplicate: bool = False
-    note: str | None = None
-
-
-Shown = list[ShownEvent]
-
-
-class _ListInShard(Protocol):
-    async def __call__(
-        self,
-        tx: Tx,
-        *,
-        shard: Shard,
-        tenant: str,
-        workspace: str,
-        trigger: str | None,
-        span: Span,
-        limit: int,
-    ) -> list[StoredEvent]: ...
 
 
 class Events:
@@ -126,9 +57,7 @@ class Events:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def send(
-        self, caller: Caller, given: Json, *, source: str = "api", must_be_known: bool = False
-    ) -> ShownEvent:
+    async def send(self, caller: Caller, given: Json, *, source: str = "api", must_be_known: bool = False) -> Event:
         """Take an event; the same key again gives the first one, whatever its data says now.
 
         An event that no rule and no fallback knows does nothing; with `must_be_known` it is refused instead.
@@ -153,18 +82,18 @@ class Events:
 
     async def unknown(self, workspace: Workspace, trigger: str) -> str:
         """That nothing knows a trigger, with the one that was probably meant."""
-        find = partial(rules.list_triggers, tenant=workspace.tenant, workspace=workspace.name)
+        find = partial(rules.list_triggers, workspace=workspace)
         known = {*await self._kernel.db.persist(find, alone=True), *await find_fallback_triggers(self._kernel)}
         return f"no rule and no fallback knows {trigger!r}{did_you_mean(trigger, sorted(known))}"
 
-    async def _prepare(self, workspace: Workspace, event: Event) -> tuple[Event, Ruling]:
+    async def _prepare(self, workspace: Workspace, event: IncomingEvent) -> tuple[IncomingEvent, Ruling]:
         """An event with its contacts, and what decides; refused before anything is stored if it cannot be taken."""
         event = await meet_people(self._kernel, await find_people(self._kernel, workspace, event))
         ruling = await find_ruling(self._kernel, workspace, event.trigger)
         check_event(event, ruling.rules, ruling.fallbacks)
         return event, ruling
 
-    async def _repeated(self, stored: StoredEvent, event: Event) -> ShownEvent:
+    async def _repeated(self, stored: StoredEvent, event: IncomingEvent) -> Event:
         """The first event of a key, and what this one says otherwise; of one that was erased nobody knows that."""
         shown = await self._shown(stored, duplicate=True)
         first = read_stored(stored.trigger, stored.idempotency_key, stored.data)
@@ -177,7 +106,7 @@ class Events:
             return shown
         return replace(shown, note=f"this key had other data before, which holds: {', '.join(places[:MOST_PLACES])}")
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownEvent:
+    async def get(self, workspace: Workspace, id: UUID) -> Event:
         """One event, or NotFound."""
         return await self._shown(await self._find(workspace, id), with_payload=True)
 
@@ -190,42 +119,29 @@ class Events:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownEvent]:
+    ) -> Page[Event]:
         """Events, newest first: of one trigger, or about one contact."""
-        check_limit(limit)
-        list_in_shard: _ListInShard = events.list_events
+        list_in_shard: ListInShard[StoredEvent] = partial(events.list_events, trigger=trigger)
         if contact_id is not None:
             id = await find_contact(self._kernel, workspace, contact_id)
-            list_in_shard = partial(events.list_events_of_contact, contact_id=id)
-        find = partial(
-            list_in_shard,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            trigger=trigger,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
-        )
-        shares = [
-            await self._kernel.db.persist(partial(find, shard=shard), alone=True)
-            for shard in self._kernel.every_shard()
-        ]
-        newest = merge(*shares, key=lambda one: one.id, reverse=True)
-        page = page_of(list(islice(newest, limit + 1)), limit, lambda one: one.id)
+            list_in_shard = partial(events.list_events_of_contact, contact_id=id, trigger=trigger)
+        span = newest_first(cursor, created)
+        page = await newest_in_all_shards(self._kernel, workspace, list_in_shard, span=span, limit=limit)
         return Page(await self._all_shown(page.items), page.next_cursor)
 
-    async def cancel(self, caller: Caller, id: UUID) -> ShownEvent:
+    async def cancel(self, caller: Caller, id: UUID) -> Event:
         """Skip what an event has not sent yet; a Conflict when nothing is left to cancel."""
         stored = await self._find(caller.workspace, id)
         return await self._cancel(caller, stored)
 
-    async def cancel_by_key(self, caller: Caller, trigger: str, idempotency_key: str) -> ShownEvent:
+    async def cancel_by_key(self, caller: Caller, trigger: str, idempotency_key: str) -> Event:
         """The same for the event that was sent under this key: an appointment's reminders go with the appointment."""
-        stored = await find_taken(self._kernel, caller.workspace, Event(trigger, idempotency_key))
+        stored = await find_taken(self._kernel, caller.workspace, IncomingEvent(trigger, idempotency_key))
         if stored is None:
             raise NotFound(f"there is no event {trigger!r} with the key {idempotency_key!r}")
         return await self._cancel(caller, stored)
 
-    async def _cancel(self, caller: Caller, stored: StoredEvent) -> ShownEvent:
+    async def _cancel(self, caller: Caller, stored: StoredEvent) -> Event:
         shard, now = self._kernel.shard_of(stored.id), await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(stored.id), now)
 
@@ -261,7 +177,7 @@ class Events:
             raise NotFound(f"there is no event {id}")
         return found
 
-    async def _shown(self, stored: StoredEvent, *, duplicate: bool = False, with_payload: bool = False) -> ShownEvent:
+    async def _shown(self, stored: StoredEvent, *, duplicate: bool = False, with_payload: bool = False) -> Event:
         [shown] = await self._all_shown([stored], with_payload=with_payload)
         return replace(shown, duplicate=duplicate)
 
@@ -273,9 +189,10 @@ class Events:
         contacts = await name_contacts(self._kernel, stored[0].workspace, [item.contact_id for item in items])
         waiting = await self._why_they_wait(items) if with_payload else {}
         shown = {
-            str(item.id): replace(
-                _shown_item(item, with_payload=with_payload),
-                contact=contacts.get(item.contact_id),
+            str(item.id): _shown_item(
+                item,
+                contacts.get(item.contact_id),
+                payload=item.payload if with_payload else None,
                 waiting=waiting.get(item.id),
             )
             for item in items
@@ -297,21 +214,21 @@ class Events:
 
     async def _items(self, stored: Sequence[StoredEvent]) -> Items:
         """The items of some events, in one statement for each shard."""
-        shares: dict[Shard, list[UUID]] = defaultdict(list)
+        by_shard: dict[Shard, list[UUID]] = defaultdict(list)
         for one in stored:
             if one.job_id is not None:
-                shares[self._kernel.shard_of(one.id)].append(one.id)
+                by_shard[self._kernel.shard_of(one.id)].append(one.id)
         found = await asyncio.gather(
             *(
                 self._kernel.db.persist(partial(events.list_event_items, shard=shard, ids=ids), alone=True)
-                for shard, ids in shares.items()
+                for shard, ids in by_shard.items()
             )
         )
-        return [item for share in found for item in share]
+        return [item for items in found for item in items]
 
 
-def _shown_event(stored: StoredEvent, items: Mapping[str, ShownEventItem]) -> ShownEvent:
-    return ShownEvent(
+def _shown_event(stored: StoredEvent, items: Mapping[str, EventItem]) -> Event:
+    return Event(
         id=stored.id,
         trigger=stored.trigger,
         idempotency_key=stored.idempotency_key,
@@ -323,7 +240,7 @@ def _shown_event(stored: StoredEvent, items: Mapping[str, ShownEventItem]) -> Sh
     )
 
 
-def _read(given: Json) -> Event:
+def _read(given: Json) -> IncomingEvent:
     try:
         plain = msgspec.json.decode(msgspec.json.encode(given))
     except (TypeError, ValueError, RecursionError) as error:
@@ -331,19 +248,19 @@ def _read(given: Json) -> Event:
     return read_event(plain)
 
 
-def _explained(decided: Decided, contacts: Mapping[UUID | None, ContactName]) -> ShownDecision:
-    return ShownDecision(
-        decided.key.channel,
-        decided.key.audience,
-        decided.route.outcome,
-        decided.route.reason,
-        decided.rule_id,
-        [replace(_explained_item(one), contact=contacts.get(one.contact_id)) for one in decided.drafts],
+def _explained(decided: Decided, contacts: Mapping[UUID | None, ContactName]) -> Decision:
+    return Decision(
+        channel=decided.key.channel,
+        audience=decided.key.audience,
+        outcome=decided.route.outcome,
+        reason=decided.route.reason,
+        rule_id=decided.rule_id,
+        items=[_explained_item(one, contacts.get(one.contact_id)) for one in decided.drafts],
     )
 
 
-def _explained_item(draft: Draft) -> ShownEventItem:
-    return ShownEventItem(
+def _explained_item(draft: Draft, contact: ContactName | None) -> EventItem:
+    return EventItem(
         id=None,
         kind=draft.channel,
         template=template_of(draft.channel),
@@ -355,38 +272,39 @@ def _explained_item(draft: Draft) -> ShownEventItem:
         error=draft.error,
         payload=draft.payload,
         contact_id=draft.contact_id,
+        contact=contact,
     )
 
 
-def _shown_item(item: FoundEventItem, *, with_payload: bool) -> ShownEventItem:
-    return ShownEventItem(
+def _shown_item(
+    item: FoundEventItem, contact: ContactName | None, *, payload: Json | None, waiting: str | None
+) -> EventItem:
+    is_marked = item.marked_at is not None and item.status is ItemStatus.QUEUED
+    return EventItem(
         id=item.id,
         kind=item.channel,
         template=template_of(item.channel),
         recipient=item.recipient,
-        status=outbox_word(
-            item.status,
-            is_marked=item.marked_at is not None and item.status is ItemStatus.QUEUED,
-            in_doubt=item.in_doubt,
-        ),
+        status=outbox_word(item.status, is_marked=is_marked, in_doubt=item.in_doubt),
         attempts=item.attempts,
         max_attempts=item.max_attempts or RULE.attempts,
         run_at=item.run_at,
         error=item.error,
         message_id=item.message_id,
-        payload=item.payload if with_payload else None,
+        payload=payload,
         contact_id=item.contact_id,
+        contact=contact,
+        waiting=waiting,
     )
 
 
-def _shown_decision(stored: Json, items: Mapping[str, ShownEventItem]) -> ShownDecision:
-    named = stored["items"]
+def _shown_decision(stored: Json, items: Mapping[str, EventItem]) -> Decision:
     rule_id = stored["ruleId"]
-    return ShownDecision(
-        str(stored["channel"]),
-        str(stored["audience"]),
-        str(stored["outcome"]),
-        str(stored["reason"]),
-        UUID(str(rule_id)) if rule_id else None,
-        [items[str(id)] for id in named if str(id) in items] if isinstance(named, list) else [],
+    return Decision(
+        channel=stored["channel"],
+        audience=RuleAudience(stored["audience"]),
+        outcome=RouteOutcome(stored["outcome"]),
+        reason=stored["reason"],
+        rule_id=UUID(rule_id) if rule_id else None,
+        items=[items[id] for id in stored["items"] if id in items],
     )

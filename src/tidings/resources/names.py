@@ -11,17 +11,21 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec import structs
+
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.readiness import is_printing
 from tidings.kernel.kernel import Kernel
 from tidings.resources.by_shard import read_in_their_shards
 from tidings.storage import names
 from tidings.storage.access import AuditLine
-from tidings.storage.items import ShownItem
 from tidings.views.contacts import ContactName
+from tidings.views.outbox import Item
 
 __all__ = ["name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
 
 Name = TypeVar("Name")
+AnyItem = TypeVar("AnyItem", bound=Item)
 Names = Mapping[UUID, str]
 WALKS = frozenset(["execution", "enrollment", "dead_letter"])
 
@@ -44,8 +48,8 @@ async def name_definitions(kernel: Kernel, workspace: Workspace, ids: Iterable[U
     return await _definitions(kernel, workspace.tenant, ids)
 
 
-async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[ShownItem]) -> list[ShownItem]:
-    """Items with the names of whom they are for and of what they belong to."""
+async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyItem]) -> list[AnyItem]:
+    """Items with the names of whom they are for and of what they belong to, and whether they are only printed."""
     tenant = workspace.tenant
     contacts, executions, runs, events = await asyncio.gather(
         name_contacts(kernel, workspace, [one.contact_id for one in items]),
@@ -54,8 +58,9 @@ async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[Shown
         _in_their_shards(kernel, tenant, [one.event_id for one in items], names.name_events),
     )
     return [
-        replace(
+        structs.replace(
             one,
+            printed=is_printing(one.provider),
             contact=contacts.get(one.contact_id),
             workflow_name=executions.get(one.execution_id) if one.execution_id else None,
             campaign_name=runs.get(one.run_id) if one.run_id else None,

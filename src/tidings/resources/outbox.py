@@ -1,30 +1,28 @@
 """The outbox as people look into it: every intended provider action, and the end of doubt by a person's word."""
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
-from heapq import merge
-from typing import Protocol, TypedDict
+from typing import TypedDict
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first
 from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.resolve import Resolution, resolve_item
 from tidings.kernel.people.references import find_contact
 from tidings.resources.names import name_items
+from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.storage import items, observe
-from tidings.storage.database import Tx
-from tidings.storage.items import ShownItem
-from tidings.storage.observe import AuditRecord
-from tidings.views.executions import Attempt
+from tidings.views.outbox import Item, ItemDetail
 from tidings.views.pages import Page
 
-__all__ = ["ItemDetail", "Outbox", "OutboxFilter", "Resolution", "ShownItem"]
+__all__ = ["Outbox", "OutboxFilter", "Resolution"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,6 @@ class OutboxFilter:
         return sum(one is not None for one in (self.run_id, self.execution_id, self.event_id))
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDetail:
-    """One item with what was sent, what went wrong with it, and what people did about it."""
-
-    item: ShownItem
-    failed_attempts: list[Attempt]
-    history: list[AuditRecord]
-
-
 class _Owner(TypedDict):
     run_id: UUID | None
     execution_id: UUID | None
@@ -64,12 +53,6 @@ class _State(TypedDict):
     status: ItemStatus | None
     channel: Channel | None
     in_doubt: bool | None
-
-
-class _ListInShard(Protocol):
-    async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int
-    ) -> list[ShownItem]: ...
 
 
 class Outbox:
@@ -86,24 +69,14 @@ class Outbox:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownItem]:
-        """Items, newest first: one query in each shard, merged by id."""
-        check_limit(limit)
+    ) -> Page[Item]:
+        """Items, newest first."""
         where = where or OutboxFilter()
+        check_limit(limit)
         if where.owners > 1:
             return Page([], None)  # an item belongs to one of them
-        find = partial(
-            await self._list_in_shard(workspace, where),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-        page = page_of(found[: limit + 1], limit, lambda one: one.id)
+        find, span = await self._list_in_shard(workspace, where), newest_first(cursor, created)
+        page = await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
         return Page(await name_items(self._kernel, workspace, page.items), page.next_cursor)
 
     async def of_contact(
@@ -114,7 +87,7 @@ class Outbox:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownItem]:
+    ) -> Page[Item]:
         """Everything meant for a contact, newest first, whatever product sends it; for one that was deleted, too."""
         where = OutboxFilter(contact_id=contact_id)
         return await self.list(workspace, where, limit=limit, created=created, cursor=cursor)
@@ -123,22 +96,20 @@ class Outbox:
         """One item, or NotFound."""
         shard = self._kernel.shard_of(id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
-            item = await items.show_outbox_item(
-                tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, id=id
-            )
+            item = await items.show_outbox_item(tx, shard=shard, workspace=workspace, id=id)
             if item is None:
                 raise NotFound(f"there is no item {id}")
             attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
             history = await observe.list_audit(tx, shard=shard, subject_id=id)
         [named] = await name_items(self._kernel, workspace, [item])
-        return ItemDetail(named, attempts, history)
+        return replace(named, failed_attempts=attempts, history=history)
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
         """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""
         await resolve_item(self._kernel, caller, id, outcome, note)
         return await self.get(caller.workspace, id)
 
-    async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> _ListInShard:
+    async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> ListInShard[Item]:
         """The statement whose index narrows most: that of the contact, of what is in doubt, or of the owner."""
         owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
         state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}

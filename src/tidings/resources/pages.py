@@ -18,7 +18,7 @@ id_of = attrgetter("id")
 
 
 class HasId(Protocol):
-    """What stands in such a list."""
+    """What is in such a list."""
 
     @property
     def id(self) -> UUID:
@@ -52,13 +52,34 @@ async def newest(kernel: Kernel, list_all: ListAll[Found], *, span: Span, limit:
     return page_of(found, limit, id_of)
 
 
+class ListOfRun(Protocol[Listed_co]):
+    """The same of what belongs to one run, which is known to be the caller's, oldest first."""
+
+    def __call__(self, tx: Tx, /, *, shard: Shard, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
+        """The first of the span, at most so many."""
+
+
 async def newest_in_all_shards(
     kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
     """A page of what all shards hold of a list; one more is looked for, to know whether there is a next."""
+    find = partial(list_in_shard, workspace=workspace)
+    return await _in_all_shards(kernel, find, span=span, limit=limit, reverse=True)
+
+
+async def oldest_in_all_shards(
+    kernel: Kernel, list_in_shard: ListOfRun[Found], *, span: Span, limit: int
+) -> Page[Found]:
+    """The same of a run, in the order in which it was made."""
+    return await _in_all_shards(kernel, list_in_shard, span=span, limit=limit, reverse=False)
+
+
+async def _in_all_shards(
+    kernel: Kernel, list_in_shard: ListOfRun[Found], *, span: Span, limit: int, reverse: bool
+) -> Page[Found]:
     check_limit(limit)
-    find = partial(list_in_shard, workspace=workspace, span=span, limit=limit + 1)
+    find = partial(list_in_shard, span=span, limit=limit + 1)
     shards = await asyncio.gather(
         *(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in kernel.every_shard())
     )
-    return page_of([*merge(*shards, key=id_of, reverse=True)][: limit + 1], limit, id_of)
+    return page_of([*merge(*shards, key=id_of, reverse=reverse)][: limit + 1], limit, id_of)

@@ -1,6 +1,6 @@
 """Rules as people manage them: create, change, switch on and off, delete. Every change is in the audit log.
 
-A rule is read and checked by domain/rules/rule.py; kernel/start/event.py routes by what stands here when an event
+A rule is read and checked by domain/rules/rule.py; kernel/start/event.py routes by what is stored when an event
 comes.
 """
 
@@ -15,22 +15,25 @@ from tidings.domain.caller import Caller
 from tidings.domain.channels import CONTACT_CHANNELS
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.flow.item import Channel
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.people.recipients import Audience
-from tidings.domain.rules.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
-from tidings.resources.readiness import with_readiness
+from tidings.resources.pages import id_of
+from tidings.resources.readiness import find_unready
 from tidings.storage import resolve, rules
 from tidings.storage.database import Tx
-from tidings.storage.rules import ShownRule
+from tidings.storage.rules import FoundRule
 from tidings.views.pages import Page
+from tidings.views.rules import Rule, RuleAudience
 
-__all__ = ["Change", "RuleFilter", "Rules", "ShownRule"]
+__all__ = ["Change", "RuleFilter", "Rules"]
 
 Json = Mapping[str, object]
 Problems = list[Problem]
+Shown = list[Rule]
 StoredSteps = list[dict[str, object]]
 Change = Literal["created", "updated", "unchanged"]
 
@@ -46,7 +49,10 @@ class RuleFilter:
 
     def check(self) -> None:
         """Refuse a channel or an audience that no rule can have: the answer would be empty, whatever there is."""
-        for name, given, known in (("channel", self.channel, CONTACT_CHANNELS), ("audience", self.audience, Audience)):
+        for name, given, known in (
+            ("channel", self.channel, CONTACT_CHANNELS),
+            ("audience", self.audience, RuleAudience),
+        ):
             if given is not None and given not in [*known]:
                 meant = did_you_mean(given, known)
                 raise InputInvalid(f"{name} {quoted(given)}: use one of {', '.join(known)}{meant}")
@@ -58,26 +64,26 @@ class Rules:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def create(self, caller: Caller, given: Json) -> ShownRule:
+    async def create(self, caller: Caller, given: Json) -> Rule:
         """Make a rule; one for the same trigger, channel and audience is a Conflict."""
         shown, change = await self._put(caller, read_rule(given), must_be_new=True)
         if change != "created":
             raise AssertionError("a rule that was there is a conflict")
         return shown
 
-    async def apply(self, caller: Caller, given: Json) -> tuple[ShownRule, Change]:
+    async def apply(self, caller: Caller, given: Json) -> tuple[Rule, Change]:
         """Bring the rule for this trigger, channel and audience to what is given, whether it was there or not."""
         return await self._put(caller, read_rule(given), must_be_new=False)
 
-    async def update(self, caller: Caller, id: UUID, given: Json) -> ShownRule:
+    async def update(self, caller: Caller, id: UUID, given: Json) -> Rule:
         """Make a rule be as given; a step that is named by its id, or says the same, keeps its id."""
         return await self._update(caller, id, read_rule(given))
 
-    async def _update(self, caller: Caller, id: UUID, rule: Rule) -> ShownRule:
+    async def _update(self, caller: Caller, id: UUID, rule: RuleDefinition) -> Rule:
         here, now = caller.workspace, await self._kernel.clock.now()
 
         async def write(tx: Tx) -> None:
-            before = await rules.lock_rule(tx, tenant=here.tenant, workspace=here.name, id=id)
+            before = await rules.lock_rule(tx, workspace=here, id=id)
             if before is None:
                 raise NotFound(f"there is no rule {id}")
             await self._change(tx, caller, before, rule, now)
@@ -85,45 +91,42 @@ class Rules:
         await self._kernel.db.persist(write)
         return await self.get(here, id)
 
-    async def enable(self, caller: Caller, id: UUID) -> ShownRule:
+    async def enable(self, caller: Caller, id: UUID) -> Rule:
         """Let a rule send."""
         return await self._switch(caller, id, enabled=True)
 
-    async def disable(self, caller: Caller, id: UUID) -> ShownRule:
+    async def disable(self, caller: Caller, id: UUID) -> Rule:
         """Suppress a rule's channel for its audience; what was enqueued before is still sent."""
         return await self._switch(caller, id, enabled=False)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a rule; its trigger falls back for this channel and audience, if a fallback is registered."""
-        shown, now = await self.get(caller.workspace, id), await self._kernel.clock.now()
+        found, now = await self._load(caller.workspace, id), await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
-        here = caller.workspace
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return  # done, by a commit whose answer was lost
-            if not await rules.delete_rule(tx, tenant=here.tenant, workspace=here.name, id=id):
+            if not await rules.delete_rule(tx, workspace=caller.workspace, id=id):
                 raise NotFound(f"there is no rule {id}")
-            audit_entry = AuditEntry("rule", id, "deleted", {"rule": str(shown.key)}, entry)
+            audit_entry = AuditEntry("rule", id, "deleted", {"rule": str(found.key)}, entry)
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownRule:
+    async def get(self, workspace: Workspace, id: UUID) -> Rule:
         """One rule by id, or NotFound."""
-        find = partial(rules.find_rule, tenant=workspace.tenant, workspace=workspace.name, id=id)
-        found = await self._kernel.db.persist(find, alone=True)
-        if found is None:
-            raise NotFound(f"there is no rule {id}")
-        return (await with_readiness(self._kernel, workspace, [found]))[0]
+        [shown] = await self._shown(workspace, [await self._load(workspace, id)])
+        return shown
 
-    async def find(self, workspace: Workspace, key: RuleKey) -> ShownRule:
+    async def find(self, workspace: Workspace, key: RuleKey) -> Rule:
         """One rule by its key, or NotFound."""
-        find = partial(rules.find_rule, tenant=workspace.tenant, workspace=workspace.name, key=key)
+        find = partial(rules.find_rule, workspace=workspace, **key._asdict())
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no rule for {key} in workspace {workspace.name!r}")
-        return (await with_readiness(self._kernel, workspace, [found]))[0]
+        [shown] = await self._shown(workspace, [found])
+        return shown
 
     async def list(
         self,
@@ -133,14 +136,13 @@ class Rules:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownRule]:
+    ) -> Page[Rule]:
         """Rules, newest first."""
         check_limit(limit)
         where.check()
         find = partial(
             rules.list_rules,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             trigger=where.trigger,
             channel=where.channel,
             audience=where.audience,
@@ -148,8 +150,8 @@ class Rules:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
-        return page_of(found, limit, lambda one: one.id)
+        page = page_of(await self._kernel.db.persist(find, alone=True), limit, id_of)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     @staticmethod
     def validate(given: object) -> Problems:
@@ -160,7 +162,7 @@ class Rules:
             return [*error.problems]
         return []
 
-    async def _put(self, caller: Caller, rule: Rule, *, must_be_new: bool) -> tuple[ShownRule, Change]:
+    async def _put(self, caller: Caller, rule: RuleDefinition, *, must_be_new: bool) -> tuple[Rule, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()
         new_id = self._kernel.new_id(here.bucket_of(str(rule.key)), now)  # made once: a repeat knows its own by it
         steps = self._stored_steps(rule, (), new_id, now)
@@ -169,15 +171,14 @@ class Rules:
             await rules.insert_rule(
                 tx,
                 id=new_id,
-                tenant=here.tenant,
-                workspace=here.name,
-                key=rule.key,
+                workspace=here,
+                **rule.key._asdict(),
                 enabled=rule.enabled,
                 steps=steps,
                 required=sorted(rule.required),
                 now=now,
             )
-            before = await rules.lock_rule(tx, tenant=here.tenant, workspace=here.name, key=rule.key)
+            before = await rules.lock_rule(tx, workspace=here, **rule.key._asdict())
             if before is None:
                 raise AssertionError("the rule was inserted or there in this very transaction")
             if before.id != new_id:
@@ -191,9 +192,9 @@ class Rules:
         id, change = await self._kernel.db.persist(write)
         return await self.get(here, id), change
 
-    async def _change(self, tx: Tx, caller: Caller, before: ShownRule, rule: Rule, now: datetime) -> bool:
+    async def _change(self, tx: Tx, caller: Caller, before: FoundRule, rule: RuleDefinition, now: datetime) -> bool:
         """Write what is new; False when nothing is."""
-        steps = self._stored_steps(rule, before.rule.steps, before.id, now)
+        steps = self._stored_steps(rule, before.definition.steps, before.id, now)
         if (before.key, before.enabled, [*before.steps]) == (rule.key, rule.enabled, steps):
             return False
         await rules.update_rule(
@@ -209,15 +210,40 @@ class Rules:
         await write_audit(self._kernel, tx, caller, [audit_entry], now)
         return True
 
-    def _stored_steps(self, rule: Rule, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:
+    def _stored_steps(self, rule: RuleDefinition, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:
         kept = keep_steps(rule.steps, before, now, lambda: self._kernel.new_id(bucket_of_id(id), now))
         return [step_to_json(step) for step in kept]
 
-    async def _switch(self, caller: Caller, id: UUID, *, enabled: bool) -> ShownRule:
-        shown = await self.get(caller.workspace, id)
-        if shown.enabled is enabled:
-            return shown
-        key = {"trigger": shown.trigger, "channel": shown.channel, "audience": shown.audience}
+    async def _switch(self, caller: Caller, id: UUID, *, enabled: bool) -> Rule:
+        found = await self._load(caller.workspace, id)
+        if found.enabled is enabled:
+            return await self.get(caller.workspace, id)
         # Read as what is stored: a rule that could not be written any more can still be switched off.
-        rule = read_rule({**key, "enabled": enabled, "steps": shown.steps}, is_stored=True)
+        rule = read_rule({**found.key._asdict(), "enabled": enabled, "steps": found.steps}, is_stored=True)
         return await self._update(caller, id, rule)
+
+    async def _load(self, workspace: Workspace, id: UUID) -> FoundRule:
+        find = partial(rules.find_rule, workspace=workspace, id=id)
+        found = await self._kernel.db.persist(find, alone=True)
+        if found is None:
+            raise NotFound(f"there is no rule {id}")
+        return found
+
+    async def _shown(self, workspace: Workspace, found: Sequence[FoundRule]) -> Shown:
+        """Rules with those of their channels that no provider is set up for."""
+        unready = await find_unready(self._kernel, workspace, [channel for one in found for channel in one.channels])
+        return [_shown(one, [channel for channel in one.channels if channel in unready]) for one in found]
+
+
+def _shown(found: FoundRule, not_ready: Sequence[Channel]) -> Rule:
+    return Rule(
+        id=found.id,
+        trigger=found.trigger,
+        channel=found.channel,
+        audience=found.audience,
+        enabled=found.enabled,
+        steps=found.steps,
+        not_ready=not_ready,
+        created_at=found.created_at,
+        updated_at=found.updated_at,
+    )

@@ -5,7 +5,6 @@ left to it: the key of a retried item names the failed one, so the unique index 
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID, uuid4
@@ -16,13 +15,13 @@ from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.keys import retry_key
 from tidings.domain.storable import is_storable
 from tidings.kernel.campaigns.retry_turn import find_last_retry
-from tidings.kernel.campaigns.start_run import Deployment, Retry, deploy, find_run
+from tidings.kernel.campaigns.start_run import Deployment, RetriedRun, deploy, find_run
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start.trigger import Started
 from tidings.storage import deploy as storage
 from tidings.storage import runs
-from tidings.storage.database import Tx
 from tidings.storage.deploy import FailedItem
+from tidings.views.runs import Retry
 
 BATCH = 1_000
 MOST_NAMED = 100
@@ -39,16 +38,6 @@ class RetryFilter:
     ids: tuple[UUID, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPlan:
-    """What a retry would send again; `by_error` says why those failed."""
-
-    count: int
-    by_error: Mapping[str, int]
-    retried_before: int
-    """Items that match and that an earlier retry has taken: they are not sent a second time."""
-
-
 def read_where(text: str) -> RetryFilter:
     """A filter as it is written on the command line: `error=429`."""
     name, given, value = text.partition("=")
@@ -57,8 +46,8 @@ def read_where(text: str) -> RetryFilter:
     return RetryFilter(error=value.strip())
 
 
-async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: RetryFilter) -> RetryPlan:
-    """Count what would be sent again, shard by shard."""
+async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: RetryFilter) -> Retry:
+    """Count what would be sent again, shard by shard, as a dry run answers it."""
     _check(where)
     errors: Counter[str] = Counter()
     before = 0
@@ -67,25 +56,20 @@ async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: 
         while True:
             failed = await _read(kernel, shard, run_id, where, after)
             keys = {retry_key(item.id): item for item in failed}
-            look = partial(
-                storage.find_retried,
-                shard=shard,
-                tenant=workspace.tenant,
-                workspace=workspace.name,
-                keys=list(keys),
-            )
-            taken = await kernel.db.persist(look, alone=True) if keys else set()
+            look = partial(storage.find_retried, shard=shard, workspace=workspace, keys=list(keys))
+            taken = {*await kernel.db.persist(look, alone=True)} if keys else set()
             errors.update(item.error or "" for key, item in keys.items() if key not in taken)
             before += len(taken)
             if len(failed) < BATCH:
                 break
             after = failed[-1].id
-    return RetryPlan(errors.total(), dict(errors.most_common(MOST_NAMED)), before)
+    by_error = dict(errors.most_common(MOST_NAMED))
+    return Retry(count=errors.total(), by_error=by_error, retried_before=before, dry_run=True)
 
 
 async def start_retry(
     kernel: Kernel, caller: Caller, run_id: UUID, where: RetryFilter, idempotency_key: str | None
-) -> tuple[Started, RetryPlan]:
+) -> tuple[Started, Retry]:
     """Start a run of what failed; the same key again gives the same run. Of two at once, one is a Conflict."""
     if idempotency_key is not None:
         existing = await find_run(kernel, caller.workspace, idempotency_key)
@@ -96,17 +80,8 @@ async def start_retry(
     if not plan.count:
         raise Conflict(_why_nothing(run_id, plan))
 
-    async def find(tx: Tx) -> runs.FoundRun:
-        [found] = await runs.show_runs(
-            tx,
-            shard=kernel.shard_of(run_id),
-            tenant=caller.workspace.tenant,
-            workspace=caller.workspace.name,
-            ids=[run_id],
-        )
-        return found
-
-    old = await kernel.db.persist(find, alone=True)
+    find = partial(runs.show_runs, shard=kernel.shard_of(run_id), workspace=caller.workspace, ids=[run_id])
+    [old] = await kernel.db.persist(find, alone=True)
     deployment = Deployment(
         campaign_id=old.campaign_id,
         idempotency_key=idempotency_key or f"retry:{run_id}:{uuid4()}",
@@ -114,14 +89,14 @@ async def start_retry(
         content=old.content,
         content_id=old.content_id,
         rate_per_minute=old.rate,
-        retry=Retry(run_id, where.error, where.ids, last),
+        retry=RetriedRun(run_id, where.error, where.ids, last),
         data=old.data,
         is_test=old.is_test,
     )
     return await deploy(kernel, caller, deployment), plan
 
 
-def _why_nothing(run_id: UUID, plan: RetryPlan) -> str:
+def _why_nothing(run_id: UUID, plan: Retry) -> str:
     if plan.retried_before:
         return f"all {plan.retried_before:,} failed items of run {run_id} that match were tried again before"
     return f"run {run_id} has no failed item that matches, so there is nothing to try again"

@@ -3,18 +3,19 @@
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from tidings.domain.campaigns.run import JobStatus, RunStatus
-from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import ItemStatus
 from tidings.domain.paging import EVERYTHING, Span, next_id
 from tidings.kernel.kernel import Kernel
 from tidings.storage import runs
-from tidings.storage.items import ShownItem
-from tidings.storage.runs import ShownJob
+from tidings.storage.runs import FoundJob
+from tidings.views.outbox import Item
+from tidings.views.runs import TraceLine
 
 JOBS_AT_ONCE = 2
 """How many jobs are read at once: about a thousand items."""
@@ -30,32 +31,7 @@ class TraceFilter:
     job_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TraceLine:
-    """One item with its job and its run, named as in the view `campaign_trace`."""
-
-    campaign_id: UUID
-    run_id: UUID
-    run_status: RunStatus
-    job_id: UUID
-    job_type: str
-    job_status: JobStatus
-    job_attempts: int
-    outbox_id: UUID
-    outbox_status: ItemStatus
-    in_doubt: bool
-    contact_id: UUID | None
-    channel: Channel
-    provider: str
-    recipient: str
-    attempts: int
-    provider_message_id: str | None
-    error: str | None
-    created_at: datetime
-    finalized_at: datetime | None
-
-
-COLUMNS = tuple(field.name for field in fields(TraceLine))
+COLUMNS = TraceLine.__struct_fields__
 
 
 async def trace(
@@ -84,7 +60,7 @@ async def trace(
             span = Span(since=next_id(jobs[-1].id))
 
 
-def _line(campaign_id: UUID, run_status: RunStatus, job: ShownJob, item: ShownItem) -> TraceLine:
+def _line(campaign_id: UUID, run_status: RunStatus, job: FoundJob, item: Item) -> TraceLine:
     return TraceLine(
         campaign_id=campaign_id,
         run_id=job.run_id,

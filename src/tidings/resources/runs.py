@@ -7,144 +7,46 @@ run_retry.py tries the failed ones again, run_trace.py reads a whole run.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from heapq import merge
-from typing import Protocol
 from uuid import UUID
 
+from msgspec.structs import asdict, replace
+
 from tidings.domain.caller import Caller
-from tidings.domain.campaigns.run import OPEN_RUNS, Counts, RunStatus
+from tidings.domain.campaigns.run import JobCounts, RunStatus
 from tidings.domain.errors import Conflict, NotFound
-from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.item import Channel
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.flow.readiness import LIVE_FOR, is_printing
-from tidings.domain.paging import (
-    ANY_TIME,
-    DEFAULT_LIMIT,
-    Created,
-    Span,
-    check_limit,
-    newest_first,
-    oldest_first,
-    page_of,
-)
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first, oldest_first
+from tidings.domain.timing import format_duration
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.observe import show_history
 from tidings.kernel.manage.resolve import Resolution, resolve_item, stop_run
 from tidings.kernel.readiness import staff_of
 from tidings.resources.outbox import Outbox, OutboxFilter
-from tidings.resources.run_retry import RetryFilter, RetryPlan, plan_retry, start_retry
-from tidings.resources.run_trace import TraceFilter, TraceLine, trace
+from tidings.resources.pages import ListInShard, newest_in_all_shards, oldest_in_all_shards
+from tidings.resources.run_retry import RetryFilter, plan_retry, start_retry
+from tidings.resources.run_trace import TraceFilter, trace
 from tidings.resources.waiting import PATIENCE
 from tidings.storage import runs, workers
 from tidings.storage.database import Tx
-from tidings.storage.items import ShownItem
 from tidings.storage.names import name_definitions
-from tidings.storage.observe import AuditRecord
-from tidings.storage.runs import Doubt, FoundRun, JobEntry, ShownJob
+from tidings.storage.runs import Doubt, FoundJob, FoundJobChange, FoundRun
+from tidings.views.outbox import HistoryLine, Item, Resolved
 from tidings.views.pages import Page
+from tidings.views.runs import Counts, Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 
-__all__ = [
-    "JobEntry",
-    "Resolved",
-    "RetryFilter",
-    "RetryPlan",
-    "RunCounts",
-    "Runs",
-    "ShownJob",
-    "ShownRun",
-    "TraceFilter",
-    "TraceLine",
-]
+__all__ = ["RetryFilter", "Runs", "TraceFilter"]
 
 RESOLVE_BATCH = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class RunCounts:
-    """planned = queued + sent + called + posted + failed + skipped + in_doubt, at every moment."""
-
-    planned: int
-    queued: int
-    sent: int
-    called: int
-    posted: int
-    failed: int
-    skipped: int
-    in_doubt: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRun:
-    """A run as a person sees it."""
-
-    id: UUID
-    campaign_id: UUID
-    campaign_name: str | None
-    """None for one that a program deployed without a stored campaign."""
-    channel: Channel
-    provider: str
-    status: RunStatus
-    status_text: str
-    """What the status alone would hide: `running, 3 in doubt`, `paused`, `planning`."""
-    paused: bool
-    cancelled: bool
-    planning: bool
-    """Whether its people are still being turned into items; `counts` has those that are."""
-    retry_of: UUID | None
-    test: bool
-    counts: RunCounts
-    jobs: int
-    in_doubt_since: datetime | None
-    scheduled_for: datetime | None
-    send_hour: int | None
-    rate: int | None
-    max_lateness: timedelta | None
-    idempotency_key: str
-    created_at: datetime
-    started_at: datetime | None
-    completed_at: datetime | None
-    printed: bool
-    """Whether its messages are only printed, because that was asked for."""
-    waiting: str | None
-    """Why nobody can do what is left of it: `no worker serves smtp`, say."""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more will happen by itself."""
-        return self.status not in OPEN_RUNS
-
-    @property
-    def repeat_note(self) -> str | None:
-        """What whoever deploys again must know, when this run is the answer."""
-        if not self.cancelled:
-            return None
-        return (
-            "this run was cancelled, and deploying the same again answers it; to start a new run, give a key that was "
-            "not used before (--key, idempotencyKey)"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What became of the items in doubt that a person decided about."""
-
-    resolved: int
-    refused: int
-    """Of which a call was in the air, or whose doubt had ended by itself."""
-
-
-Shown = list[ShownRun]
-History = list[AuditRecord]
-
-
-class _ListInShard(Protocol):
-    async def __call__(
-        self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int
-    ) -> list[FoundRun]: ...
+CANCELLED_BEFORE = (
+    "this run was cancelled, and deploying the same again answers it; to start a new run, give a key that was "
+    "not used before (--key, idempotencyKey)"
+)
+Shown = list[Run]
+History = list[HistoryLine]
 
 
 class Runs:
@@ -154,13 +56,11 @@ class Runs:
         self._kernel = kernel
         self._outbox = Outbox(kernel)
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownRun:
+    async def get(self, workspace: Workspace, id: UUID) -> Run:
         """One run with its counts, or NotFound."""
         now = await self._kernel.clock.now()
         async with self._kernel.db.transaction(snapshot=True) as tx:
-            found = await runs.show_runs(
-                tx, shard=self._kernel.shard_of(id), tenant=workspace.tenant, workspace=workspace.name, ids=[id]
-            )
+            found = await runs.show_runs(tx, shard=self._kernel.shard_of(id), workspace=workspace, ids=[id])
             if not found:
                 raise NotFound(f"there is no run {id}")
             [shown] = await self._shown(tx, workspace, found, now)
@@ -175,25 +75,16 @@ class Runs:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownRun]:
-        """Runs, newest first: one query in each shard, merged by id."""
-        check_limit(limit)
-        list_in_shard: _ListInShard = partial(runs.list_runs, status=status)
+    ) -> Page[Run]:
+        """Runs, newest first."""
+        list_in_shard: ListInShard[FoundRun] = partial(runs.list_runs, status=status)
         if campaign_id is not None:
             list_in_shard = partial(runs.list_runs_of_campaign, campaign_id=campaign_id, status=status)
-        find = partial(
-            list_in_shard,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
-        )
+        span = newest_first(cursor, created)
+        page = await newest_in_all_shards(self._kernel, workspace, list_in_shard, span=span, limit=limit)
         now = await self._kernel.clock.now()
         async with self._kernel.db.transaction(snapshot=True) as tx:
-            shards = [await find(tx, shard=shard) for shard in self._kernel.every_shard()]
-            found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-            shown = await self._shown(tx, workspace, found[: limit + 1], now)
-        return page_of(shown, limit, lambda one: one.id)
+            return Page(await self._shown(tx, workspace, page.items, now), page.next_cursor)
 
     async def jobs(
         self,
@@ -204,18 +95,12 @@ class Runs:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownJob]:
+    ) -> Page[Job]:
         """The jobs of a run, in the order they were written."""
-        check_limit(limit)
         await self.get(workspace, id)
-        find = partial(
-            runs.list_jobs, run_id=id, span=oldest_first(cursor, created), limit=limit + 1, open_only=open_only
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = [*merge(*shards, key=lambda one: one.id)]
-        return page_of(found[: limit + 1], limit, lambda one: one.id)
+        find = partial(runs.list_jobs, run_id=id, open_only=open_only)
+        page = await oldest_in_all_shards(self._kernel, find, span=oldest_first(cursor, created), limit=limit)
+        return Page([_shown_job(one) for one in page.items], page.next_cursor)
 
     async def items(
         self,
@@ -226,7 +111,7 @@ class Runs:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownItem]:
+    ) -> Page[Item]:
         """The items of a run, newest first."""
         await self.get(workspace, id)
         given = where or OutboxFilter()
@@ -247,18 +132,12 @@ class Runs:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[JobEntry]:
+    ) -> Page[JobHistoryLine]:
         """Every change of the state of a run's jobs, or of one of them, in the order it happened."""
-        check_limit(limit)
         await self.get(workspace, id)
-        find = partial(
-            runs.list_job_history, run_id=id, job_id=job_id, span=oldest_first(cursor, created), limit=limit + 1
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = [*merge(*shards, key=lambda one: one.id)]
-        return page_of(found[: limit + 1], limit, lambda one: one.id)
+        find = partial(runs.list_job_history, run_id=id, job_id=job_id)
+        page = await oldest_in_all_shards(self._kernel, find, span=oldest_first(cursor, created), limit=limit)
+        return Page([_shown_change(one) for one in page.items], page.next_cursor)
 
     async def trace(
         self, workspace: Workspace, id: UUID, where: TraceFilter | None = None
@@ -268,7 +147,7 @@ class Runs:
         async for lines in trace(self._kernel, run.id, run.campaign_id, run.status, where or TraceFilter()):
             yield lines
 
-    async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[ShownRun]:
+    async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Run]:
         """The run now, again whenever it has changed, and a last time when it has ended."""
         shown = await self.get(workspace, id)
         yield shown
@@ -278,29 +157,29 @@ class Runs:
             if shown != last:
                 yield shown
 
-    async def pause(self, caller: Caller, id: UUID) -> ShownRun:
+    async def pause(self, caller: Caller, id: UUID) -> Run:
         """Let nothing more of a run leave until it is resumed."""
         return await self._stop(caller, id, Stop.PAUSE)
 
-    async def resume(self, caller: Caller, id: UUID) -> ShownRun:
+    async def resume(self, caller: Caller, id: UUID) -> Run:
         """Let a paused run go on."""
         return await self._stop(caller, id, None)
 
-    async def cancel(self, caller: Caller, id: UUID) -> ShownRun:
+    async def cancel(self, caller: Caller, id: UUID) -> Run:
         """Skip whatever of a run has not been called for."""
         return await self._stop(caller, id, Stop.CANCEL)
 
-    async def plan_retry(self, workspace: Workspace, id: UUID, where: RetryFilter) -> RetryPlan:
+    async def plan_retry(self, workspace: Workspace, id: UUID, where: RetryFilter) -> Retry:
         """What a retry would send again, without doing it."""
-        return await plan_retry(self._kernel, workspace, (await self.get(workspace, id)).id, where)
+        await self.get(workspace, id)
+        return await plan_retry(self._kernel, workspace, id, where)
 
-    async def retry(
-        self, caller: Caller, id: UUID, where: RetryFilter, *, idempotency_key: str | None = None
-    ) -> tuple[ShownRun, RetryPlan, bool]:
+    async def retry(self, caller: Caller, id: UUID, where: RetryFilter, *, idempotency_key: str | None = None) -> Retry:
         """Start a run of the failed items that match; tell whether it had been started under this key."""
         await self.get(caller.workspace, id)
         started, plan = await start_retry(self._kernel, caller, id, where, idempotency_key)
-        return await self.get(caller.workspace, started.id), plan, started.duplicate
+        run = await self.get(caller.workspace, started.id)
+        return replace(plan, dry_run=False, run=run, duplicate=started.duplicate)
 
     async def resolve(
         self, caller: Caller, id: UUID, outcome: Resolution, note: str, ids: Sequence[UUID] | None = None
@@ -319,7 +198,7 @@ class Runs:
                     done[await self._resolve_one(caller, item.id, outcome, note)] += 1
             cursor = page.next_cursor
             if cursor is None:
-                return Resolved(done[True], done[False])
+                return Resolved(resolved=done[True], refused=done[False])
 
     async def _resolve_one(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> bool:
         try:
@@ -328,20 +207,20 @@ class Runs:
             return False
         return True
 
-    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownRun:
+    async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Run:
         await stop_run(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
 
     async def _shown(self, tx: Tx, workspace: Workspace, found: Sequence[FoundRun], now: datetime) -> Shown:
         ids = [one.id for one in found]
         campaigns = await name_definitions(tx, tenant=workspace.tenant, ids=[one.campaign_id for one in found])
-        counts = {id: Counts(0) for id in ids}
+        counts = {id: JobCounts(0) for id in ids}
         doubts = {id: Doubt(0, None) for id in ids}
         jobs: Counter[UUID] = Counter()
         for shard in self._kernel.every_shard() if ids else ():
-            for id, (number, sums) in (await runs.sum_jobs_of_runs(tx, shard=shard, run_ids=ids)).items():
-                jobs[id] += number
-                counts[id] += sums
+            for id, found_jobs in (await runs.sum_jobs_of_runs(tx, shard=shard, run_ids=ids)).items():
+                jobs[id] += found_jobs.jobs
+                counts[id] += found_jobs.counts
             for id, doubt in (await runs.sum_doubt_of_runs(tx, shard=shard, run_ids=ids)).items():
                 doubts[id] = _both(doubts[id], doubt)
         reasons = await _why_they_wait(tx, found, now)
@@ -379,35 +258,70 @@ def _both(one: Doubt, other: Doubt) -> Doubt:
     return Doubt(one.items + other.items, since)
 
 
+def started_run(run: Run, *, duplicate: bool) -> StartedRun:
+    """The answer to whoever deploys, and what they must know if this run had been there before."""
+    note = CANCELLED_BEFORE if duplicate and run.cancelled else None
+    return StartedRun(**asdict(run), duplicate=duplicate, note=note)
+
+
 def _shown_run(
-    run: FoundRun, counts: Counts, doubt: Doubt, *, jobs: int, campaign: str | None, waiting: str | None
-) -> ShownRun:
+    run: FoundRun, counts: JobCounts, doubt: Doubt, *, jobs: int, campaign: str | None, waiting: str | None
+) -> Run:
     if counts.open == doubt.items and run.planned is not None:
         waiting = None  # nothing is left that a worker could do
-    same = {field.name: getattr(run, field.name) for field in fields(ShownRun) if hasattr(run, field.name)}
-    given = {
-        **same,
-        "campaign_name": campaign,
-        "status_text": _status_text(run, doubt, waiting),
-        "planning": run.planned is None and not run.ended_at,
-        "test": run.is_test,
-        "counts": RunCounts(
-            planned=counts.planned,
-            queued=counts.open - doubt.items,
-            sent=counts.sent,
-            called=counts.called,
-            posted=counts.posted,
-            failed=counts.failed,
-            skipped=counts.skipped,
-            in_doubt=doubt.items,
-        ),
-        "jobs": jobs,
-        "in_doubt_since": doubt.since,
-        "completed_at": run.ended_at,
-        "printed": is_printing(run.provider),
-        "waiting": waiting,
-    }
-    return ShownRun(**given)
+    return Run(
+        id=run.id,
+        campaign_id=run.campaign_id,
+        campaign_name=campaign,
+        channel=run.channel,
+        provider=run.provider,
+        status=run.status,
+        status_text=_status_text(run, doubt, waiting),
+        paused=run.paused,
+        cancelled=run.cancelled,
+        planning=run.planned is None and not run.ended_at,
+        retry_of=run.retry_of,
+        test=run.is_test,
+        counts=_shown_counts(counts, doubt),
+        jobs=jobs,
+        in_doubt_since=doubt.since,
+        scheduled_for=run.scheduled_for,
+        send_hour=run.send_hour,
+        rate=run.rate,
+        max_lateness=None if run.max_lateness is None else format_duration(run.max_lateness),
+        idempotency_key=run.idempotency_key,
+        created_at=run.created_at,
+        started_at=run.started_at,
+        completed_at=run.ended_at,
+        printed=is_printing(run.provider),
+        waiting=waiting,
+    )
+
+
+def _shown_counts(counts: JobCounts, doubt: Doubt) -> Counts:
+    return Counts(**asdict(counts), queued=counts.open - doubt.items, in_doubt=doubt.items)
+
+
+def _shown_job(job: FoundJob) -> Job:
+    return Job(
+        id=job.id,
+        run_id=job.run_id,
+        job_type=job.job_type,
+        status=job.status,
+        attempts=job.attempts,
+        counts=job.counts,
+        error=job.error,
+        available_at=None if job.leased else job.due_at,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        completed_at=job.ended_at,
+    )
+
+
+def _shown_change(change: FoundJobChange) -> JobHistoryLine:
+    return JobHistoryLine(
+        event=change.event, actor=change.actor, detail=change.detail, at=change.at, job_id=change.job_id
+    )
 
 
 def _status_text(run: FoundRun, doubt: Doubt, waiting: str | None) -> str:

@@ -1,9 +1,11 @@
 """A campaign to be simulated: deployed as it is, to those who are in its audience now."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Problem, ScenarioInvalid
@@ -13,7 +15,7 @@ from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.crowd import Crowd, Ground
-from tidings.storage.campaigns import ShownCampaign
+from tidings.storage.campaigns import FoundCampaign
 
 MOST_SHARDS = 16
 """Up to this number the scratch database has as many shards as the live one: a rate assigns places shard by shard."""
@@ -28,7 +30,7 @@ ITEMS_WITHOUT_NODE = ""
 class SimulatedCampaign:
     """A campaign as it is, and whom it is for with its segment resolved; a social one has no audience."""
 
-    shown: ShownCampaign
+    found: FoundCampaign
     people: Audience | None
     live_shards: int
     kind: str = "campaign"
@@ -38,25 +40,21 @@ class SimulatedCampaign:
     @classmethod
     async def find(cls, live: Engine, workspace: Workspace, campaign: UUID | str) -> "SimulatedCampaign":
         """A campaign by id or name."""
-        found = await (
-            live.campaigns.get(workspace, campaign)
-            if isinstance(campaign, UUID)
-            else live.campaigns.find(workspace, campaign)
-        )
+        found = await live.campaigns.load(workspace, campaign)
         people = (
-            None if found.channel is Channel.SOCIAL else await live.campaigns.audience_of(workspace, found.campaign)
+            None if found.channel is Channel.SOCIAL else await live.campaigns.audience_of(workspace, found.definition)
         )
         return cls(found, people, live.kernel.shards)
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return self.shown.name
+        return self.found.name
 
     @property
     def version(self) -> int | None:
         """How often it was changed, and once more."""
-        return self.shown.version
+        return self.found.version
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -66,7 +64,7 @@ class SimulatedCampaign:
     @property
     def templates(self) -> Collection[str]:
         """What its message says."""
-        return self.shown.campaign.templates.values()
+        return self.found.definition.templates.values()
 
     @property
     def words(self) -> Mapping[str, str]:
@@ -96,15 +94,15 @@ class SimulatedCampaign:
     async def begin(self, scratch: Engine, caller: Caller, crowd: Crowd, scenario: Scenario) -> Mapping[str, str]:
         """Deploy it to everybody there."""
         audience = None if self.people is None else Audience(all=True).shown()
-        shown = replace(self.shown, audience=audience, rate=self._rate(crowd))
-        await scratch.campaigns.deploy_shown(caller, shown, scheduled_for=scenario.scheduled_for)
+        found = replace(self.found, audience=audience, rate=self._rate(crowd))
+        await scratch.campaigns.deploy_found(caller, found, scheduled_for=scenario.scheduled_for)
         return {ITEMS_WITHOUT_NODE: self._step}
 
     def _rate(self, crowd: Crowd) -> int | None:
         """Its rate; of a sample as much less as there are fewer people, so that it takes as long as it will."""
-        if self.shown.rate is None or not crowd.audience:
-            return self.shown.rate
-        return max(1, round(self.shown.rate * min(1, len(crowd.people) / crowd.audience)))
+        if self.found.rate is None or not crowd.audience:
+            return self.found.rate
+        return max(1, round(self.found.rate * min(1, len(crowd.people) / crowd.audience)))
 
     @property
     def _step(self) -> str:

@@ -1,13 +1,13 @@
 """Campaigns and segments as people make and change them. Reached from resources/{campaigns,segments}.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import asyncpg
+from msgspec import Struct
 
-from tidings.domain.campaigns.campaign import Campaign
+from tidings.domain.campaigns.campaign import CampaignDefinition
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
@@ -21,9 +21,8 @@ _SQL = load("campaigns")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCampaign:
-    """A campaign as a person sees it; `version` counts its changes."""
+class FoundCampaign(Struct, frozen=True, kw_only=True):
+    """A campaign as it is stored; `version` counts its changes."""
 
     id: UUID
     name: str
@@ -38,20 +37,11 @@ class ShownCampaign:
     max_lateness: timedelta | None
     created_at: datetime
     updated_at: datetime
-    segment_name: str | None = None
-    """Of the segment that the audience names, if it names one."""
-    not_ready: Sequence[Channel] = ()
-    """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
 
     @property
-    def channels(self) -> Sequence[Channel]:
-        """What it sends over."""
-        return [self.channel]
-
-    @property
-    def campaign(self) -> Campaign:
+    def definition(self) -> CampaignDefinition:
         """What was decided about it."""
-        return Campaign(
+        return CampaignDefinition(
             name=self.name,
             channel=self.channel,
             content=self.content,
@@ -64,18 +54,20 @@ class ShownCampaign:
         )
 
 
-async def insert_campaign(tx: Tx, *, id: UUID, tenant: str, workspace: str, campaign: Campaign, now: datetime) -> None:
+async def insert_campaign(
+    tx: Tx, *, id: UUID, workspace: Workspace, campaign: CampaignDefinition, now: datetime
+) -> None:
     """Make a campaign; the same id again changes nothing."""
-    await tx.fetch(_SQL["insert_campaign"], id=id, tenant=tenant, workspace=workspace, now=now, **_columns(campaign))
+    whose = {"tenant": workspace.tenant, "workspace": workspace.name}
+    await tx.fetch(_SQL["insert_campaign"], id=id, now=now, **whose, **_columns(campaign))
 
 
 async def change_campaign(
     tx: Tx,
     *,
     id: UUID,
-    tenant: str,
-    workspace: str,
-    campaign: Campaign,
+    workspace: Workspace,
+    campaign: CampaignDefinition,
     version: int,
     read_version: int,
     now: datetime,
@@ -84,8 +76,8 @@ async def change_campaign(
     row = await tx.fetch_one(
         _SQL["change_campaign"],
         id=id,
-        tenant=tenant,
-        workspace=workspace,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
         version=version,
         read_version=read_version,
         now=now,
@@ -94,40 +86,21 @@ async def change_campaign(
     return row is not None
 
 
-async def show_campaign(tx: Tx, *, tenant: str, workspace: str, id: UUID) -> ShownCampaign | None:
+@_SQL.statement
+async def show_campaign(tx: Tx, *, workspace: Workspace, id: UUID) -> FoundCampaign | None:
     """One campaign, if there is one."""
-    row = await tx.fetch_one(_SQL["show_campaign"], tenant=tenant, workspace=workspace, id=id)
-    return _campaign(row) if row else None
 
 
+@_SQL.statement
 async def list_campaigns(
-    tx: Tx,
-    *,
-    tenant: str,
-    workspace: str,
-    name: str | None,
-    channel: str | None,
-    span: Span,
-    limit: int,
-) -> list[ShownCampaign]:
+    tx: Tx, *, workspace: Workspace, name: str | None, channel: str | None, span: Span, limit: int
+) -> list[FoundCampaign]:
     """Campaigns, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_campaigns"],
-        tenant=tenant,
-        workspace=workspace,
-        name=name,
-        channel=channel,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [_campaign(row) for row in rows]
 
 
-async def delete_campaign(tx: Tx, *, id: UUID, tenant: str, workspace: str, now: datetime) -> bool:
-    """Hide a campaign; False when it is not there."""
-    row = await tx.fetch_one(_SQL["delete_campaign"], id=id, tenant=tenant, workspace=workspace, now=now)
-    return row is not None
+@_SQL.statement
+async def delete_campaign(tx: Tx, *, id: UUID, workspace: Workspace, now: datetime) -> UUID | None:
+    """Hide a campaign; None when it is not there."""
 
 
 async def insert_segment(
@@ -174,7 +147,7 @@ async def delete_segment(tx: Tx, *, id: UUID, workspace: Workspace, now: datetim
     """Hide a segment; None when it is not there."""
 
 
-def _columns(campaign: Campaign) -> Mapping[str, object]:
+def _columns(campaign: CampaignDefinition) -> Mapping[str, object]:
     return {
         "name": campaign.name,
         "channel": campaign.channel,
@@ -186,24 +159,6 @@ def _columns(campaign: Campaign) -> Mapping[str, object]:
         "rate_per_minute": campaign.rate_per_minute,
         "max_lateness": campaign.max_lateness,
     }
-
-
-def _campaign(row: Row) -> ShownCampaign:
-    return ShownCampaign(
-        id=row["id"],
-        name=row["name"],
-        channel=Channel(row["channel"]),
-        content=row["content"],
-        version=row["version"],
-        audience=row["audience"],
-        data=row["data"],
-        send_hour=row["send_hour"],
-        time_zone=row["time_zone"],
-        rate=row["rate_per_minute"],
-        max_lateness=row["max_lateness"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
 
 
 def _taken(name: str) -> Conflict:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.campaigns.run import Counts, JobStatus
+from tidings.domain.campaigns.run import JobCounts, JobStatus
 from tidings.domain.channels import Channel
-from tidings.domain.flow.ids import Shard, counted_from
+from tidings.domain.flow.ids import Shard, Workspace, counted_from
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.contact_parts import address_fields
@@ -89,6 +89,7 @@ async def read_audience(tx: Tx, *, shard: Shard, run_id: UUID, after: int, limit
     return [ListedRecipient(row["ordinal"], row["recipient"], post=row["post"]) for row in rows]
 
 
+@_SQL.statement
 async def read_failed_items(
     tx: Tx,
     *,
@@ -100,16 +101,11 @@ async def read_failed_items(
     limit: int,
 ) -> list[FailedItem]:
     """The next failed items in one shard, in the order of their ids."""
-    rows = await tx.fetch(
-        _SQL["read_failed_items"], shard=shard, run_id=run_id, after=after, error=error, ids=ids, limit=limit
-    )
-    return [FailedItem(row["id"], row["ordinal"], row["recipient"], row["contact_id"], row["error"]) for row in rows]
 
 
-async def find_retried(tx: Tx, *, shard: Shard, tenant: str, workspace: str, keys: Sequence[bytes]) -> set[bytes]:
+@_SQL.statement
+async def find_retried(tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[bytes]) -> list[bytes]:
     """The keys of retries that are taken."""
-    rows = await tx.fetch(_SQL["find_retried"], shard=shard, tenant=tenant, workspace=workspace, keys=keys)
-    return {row["idempotency_key"] for row in rows}
 
 
 async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_id: UUID | None) -> bool:
@@ -282,11 +278,11 @@ async def enqueue_jobs(tx: Tx, *, shard: Shard, jobs: Sequence[NewJob], lane: La
     )
 
 
-async def sum_jobs(tx: Tx, *, shard: Shard, run_id: UUID) -> Mapping[JobStatus, Counts]:
+async def sum_jobs(tx: Tx, *, shard: Shard, run_id: UUID) -> Mapping[JobStatus, JobCounts]:
     """One shard's jobs of a run, added up by status."""
     rows = await tx.fetch(_SQL["sum_jobs"], shard=shard, run_id=run_id)
     return {
-        JobStatus(row["status"]): Counts(
+        JobStatus(row["status"]): JobCounts(
             row["planned"], row["sent"], row["called"], row["posted"], row["failed"], row["skipped"]
         )
         for row in rows

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
-from tidings.domain.people.recipients import Audience
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("erase")
 
@@ -43,7 +43,7 @@ async def find_items_of_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID])
 
 
 async def list_events_to_erase(
-    tx: Tx, *, shard: Shard, contact_id: UUID, audience: Audience, after: UUID | None, limit: int
+    tx: Tx, *, shard: Shard, contact_id: UUID, audience: RuleAudience, after: UUID | None, limit: int
 ) -> list[UUID]:
     """A page of events that name a contact."""
     rows = await tx.fetch(
@@ -64,7 +64,7 @@ async def find_items_of_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID], fal
     return [row["id"] for row in rows]
 
 
-async def erase_events(tx: Tx, *, shard: Shard, events: Sequence[ErasedEvent], audience: Audience | None) -> None:
+async def erase_events(tx: Tx, *, shard: Shard, events: Sequence[ErasedEvent], audience: RuleAudience | None) -> None:
     """Empty events of one of their people, or (None) of all."""
     await tx.fetch(
         _SQL["erase_events"],

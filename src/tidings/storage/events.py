@@ -13,13 +13,13 @@ import msgspec
 
 from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import StorageUnavailable
-from tidings.domain.flow.ids import Shard, Workspace, workspace_of
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Payload
 from tidings.domain.paging import Span
-from tidings.domain.people.recipients import Audience
-from tidings.storage.database import Row, Tx
+from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, loaded_item
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("events")
 Json = Mapping[str, object]
@@ -42,7 +42,7 @@ class LoadedEvents:
     enabled: Mapping[UUID, bool | None]
 
 
-class EventItem(msgspec.Struct, frozen=True):
+class NewEventItem(msgspec.Struct, frozen=True):
     """An item to be written with its event; one that cannot be sent says why in `error`."""
 
     id: UUID
@@ -59,8 +59,7 @@ class EventItem(msgspec.Struct, frozen=True):
     contact_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
+class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event as its row has it; `decisions` is None until it is routed."""
 
     id: UUID
@@ -75,9 +74,8 @@ class StoredEvent:
     routed_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEventItem:
-    """An item of an event as it stands."""
+class FoundEventItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of an event as it is now."""
 
     event_id: UUID
     id: UUID
@@ -104,8 +102,7 @@ async def insert_event(
     *,
     shard: Shard,
     id: UUID,
-    tenant: str,
-    workspace: str,
+    workspace: Workspace,
     trigger: str,
     key: str,
     data: Json,
@@ -119,8 +116,8 @@ async def insert_event(
         _SQL["insert_event"],
         shard=shard,
         id=id,
-        tenant=tenant,
-        workspace=workspace,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
         trigger=trigger,
         key=key,
         data=data,
@@ -132,18 +129,15 @@ async def insert_event(
     return row is not None
 
 
+@_SQL.statement
 async def find_event_by_key(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str, key: str
+    tx: Tx, *, shard: Shard, workspace: Workspace, trigger: str, key: str
 ) -> StoredEvent | None:
     """The event that took the key, if any."""
-    row = await tx.fetch_one(
-        _SQL["find_event_by_key"], shard=shard, tenant=tenant, workspace=workspace, trigger=trigger, key=key
-    )
-    return _event(row) if row else None
 
 
 async def insert_event_contacts(
-    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[Audience, UUID]]
+    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[RuleAudience, UUID]]
 ) -> None:
     """Note which of an event's people are contacts."""
     await tx.fetch(
@@ -155,6 +149,7 @@ async def insert_event_contacts(
     )
 
 
+@_SQL.statement
 async def insert_event_job(
     tx: Tx,
     *,
@@ -168,20 +163,11 @@ async def insert_event_job(
     now: datetime,
 ) -> None:
     """Write the job of an event."""
-    await tx.fetch(
-        _SQL["insert_event_job"],
-        shard=shard,
-        id=id,
-        event_id=event_id,
-        status=status,
-        planned=planned,
-        failed=failed,
-        skipped=skipped,
-        now=now,
-    )
 
 
-async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[EventItem], now: datetime) -> None:
+async def insert_event_items(
+    tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[NewEventItem], now: datetime
+) -> None:
     """Write an event's items; ItemsRefused when the database will not have them, whoever asks."""
     try:
         await tx.fetch(
@@ -206,9 +192,9 @@ async def insert_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Seque
         raise ItemsRefused(_refusal(error)) from None  # what else it says names the row, and so the person
 
 
+@_SQL.statement
 async def load_unrouted_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[StoredEvent]:
     """Those of these events that nobody has routed yet."""
-    return [_event(row) for row in await tx.fetch(_SQL["load_unrouted_events"], shard=shard, ids=ids)]
 
 
 async def route_event(
@@ -219,9 +205,9 @@ async def route_event(
     return row is not None
 
 
+@_SQL.statement
 async def plan_event_job(tx: Tx, *, shard: Shard, id: UUID, planned: int, failed: int, skipped: int) -> None:
     """Give the job of an event that was just routed its counts."""
-    await tx.fetch(_SQL["plan_event_job"], shard=shard, id=id, planned=planned, failed=failed, skipped=skipped)
 
 
 async def load_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> LoadedEvents:
@@ -235,99 +221,31 @@ async def load_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Load
     )
 
 
+@_SQL.statement
 async def find_event(tx: Tx, *, shard: Shard, id: UUID) -> StoredEvent | None:
     """One event, if there is one."""
-    row = await tx.fetch_one(_SQL["find_event"], shard=shard, id=id)
-    return _event(row) if row else None
 
 
+@_SQL.statement
 async def list_events(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, trigger: str | None, span: Span, limit: int
+    tx: Tx, *, shard: Shard, workspace: Workspace, trigger: str | None, span: Span, limit: int
 ) -> list[StoredEvent]:
     """One shard's events, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_events"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        trigger=trigger,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [_event(row) for row in rows]
 
 
+@_SQL.statement
 async def list_events_of_contact(
-    tx: Tx,
-    *,
-    shard: Shard,
-    tenant: str,
-    workspace: str,
-    contact_id: UUID,
-    trigger: str | None,
-    span: Span,
-    limit: int,
+    tx: Tx, *, shard: Shard, workspace: Workspace, contact_id: UUID, trigger: str | None, span: Span, limit: int
 ) -> list[StoredEvent]:
     """One shard's events that name a contact, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_events_of_contact"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        contact_id=contact_id,
-        trigger=trigger,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [_event(row) for row in rows]
 
 
+@_SQL.statement
 async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[FoundEventItem]:
-    """The items of these events."""
-    rows = await tx.fetch(_SQL["list_event_items"], shard=shard, ids=ids)
-    return [
-        FoundEventItem(
-            event_id=row["event_id"],
-            id=row["id"],
-            ordinal=row["ordinal"],
-            channel=Channel(row["channel"]),
-            provider=row["provider"],
-            recipient=row["recipient"],
-            payload=row["payload"],
-            status=ItemStatus(row["status"]),
-            in_doubt=row["in_doubt"],
-            attempts=row["attempts"],
-            max_attempts=row["max_attempts"],
-            run_at=row["run_at"],
-            marked_at=row["marked_at"],
-            message_id=row["provider_message_id"],
-            error=row["error"],
-            contact_id=row["contact_id"],
-            created_at=row["created_at"],
-            finalized_at=row["finalized_at"],
-        )
-        for row in rows
-    ]
+    """The items of these events, whatever became of them."""
 
 
 def _refusal(error: Exception) -> str:
     """What the database says without what it says of the row; the driver's own words name the value."""
     said = str(error.args[0]) if isinstance(error, asyncpg.PostgresError) else type(error).__name__
     return " ".join(said.split())
-
-
-def _event(row: Row) -> StoredEvent:
-    return StoredEvent(
-        id=row["id"],
-        workspace=workspace_of(row["tenant_id"], row["workspace_id"]),
-        trigger=row["trigger"],
-        idempotency_key=row["idempotency_key"],
-        data=row["data"],
-        decisions=row["decisions"],
-        job_id=row["job_id"],
-        source=row["source"],
-        created_at=row["created_at"],
-        routed_at=row["routed_at"],
-    )

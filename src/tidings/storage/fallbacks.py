@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.rule import RuleKey
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("fallbacks")
 
@@ -45,4 +45,4 @@ async def remove_fallback(tx: Tx, *, key: RuleKey) -> bool:
 
 
 def _key(row: Row) -> RuleKey:
-    return RuleKey(row["trigger"], Channel(row["channel"]), Audience(row["audience"]))
+    return RuleKey(row["trigger"], Channel(row["channel"]), RuleAudience(row["audience"]))

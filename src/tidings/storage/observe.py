@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane
@@ -14,39 +13,10 @@ from tidings.domain.words import ShownStatus
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 from tidings.views.executions import Attempt
+from tidings.views.outbox import HistoryLine
 
 _SQL = load("observe")
 Json = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRun:
-    """A run as a person sees it."""
-
-    id: UUID
-    tenant: str
-    workspace: str
-    campaign_id: UUID
-    channel: str
-    provider: str
-    status: RunStatus
-    paused: bool
-    cancelled: bool
-    planned: int | None
-    retry_of: UUID | None
-    created_at: datetime
-    started_at: datetime | None
-    ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """One line of history."""
-
-    event: str
-    actor: str
-    detail: Json
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +28,14 @@ class LaneLoad:
     leased: int
 
 
-async def find_run(tx: Tx, *, shard: Shard, id: UUID) -> ShownRun | None:
-    """One run, if there is one."""
-    row = await tx.fetch_one(_SQL["find_run"], shard=shard, id=id)
-    if row is None:
-        return None
-    return ShownRun(
-        id=row["id"],
-        tenant=row["tenant_id"],
-        workspace=row["workspace_id"],
-        campaign_id=row["campaign_id"],
-        channel=row["channel"],
-        provider=row["provider"],
-        status=RunStatus(row["status"]),
-        paused=row["paused"],
-        cancelled=row["cancelled"],
-        planned=row["planned"],
-        retry_of=row["retry_of"],
-        created_at=row["created_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-    )
-
-
 @_SQL.statement
 async def list_attempts(tx: Tx, *, shard: Shard, item_id: UUID) -> list[Attempt]:
     """What went wrong with one item, in order."""
 
 
-async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[AuditRecord]:
+@_SQL.statement
+async def list_audit(tx: Tx, *, shard: Shard, subject_id: UUID) -> list[HistoryLine]:
     """What was done to one thing, in order."""
-    rows = await tx.fetch(_SQL["list_audit"], shard=shard, subject_id=subject_id)
-    return [AuditRecord(row["event"], row["actor"], row["detail"], row["at"]) for row in rows]
 
 
 async def count_queue(tx: Tx, *, shard: Shard, now: datetime) -> Mapping[Lane, LaneLoad]:

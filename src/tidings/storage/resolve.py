@@ -4,14 +4,15 @@ Reached from resolve.py, replay.py and observe.py in kernel/manage.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard, counted_from
+from msgspec import Struct
+
+from tidings.domain.flow.ids import Shard, Workspace, counted_from
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
-from tidings.storage.database import Row, Tx
+from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
 _SQL = load("resolve")
@@ -20,29 +21,18 @@ Asked = Mapping[UUID, bool]
 """Jobs that were asked something new, and whether somebody works on each at that moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundItem:
-    """One item as a person sees it."""
+class FoundItem(Struct, frozen=True, kw_only=True):
+    """What is to be known of an item before anybody decides about it."""
 
     id: UUID
-    tenant: str
-    workspace: str
+    workspace: Workspace
     execution_id: UUID | None
     run_id: UUID | None
     job_id: UUID | None
-    node: str | None
-    ordinal: int
     channel: Channel
-    provider: str
     recipient: str
     status: ItemStatus
     in_doubt: bool
-    attempts: int
-    marked_at: datetime | None
-    message_id: str | None
-    error: str | None
-    created_at: datetime
-    finalized_at: datetime | None
 
 
 async def resolve_item(
@@ -72,12 +62,12 @@ def fence_above_all(now: datetime) -> int:
     return int(now.timestamp() * 1_000_000)
 
 
+@_SQL.statement
 async def insert_audit(
     tx: Tx,
     *,
     shard: Shard,
-    tenant: str,
-    workspace: str,
+    workspace: Workspace,
     actor: str,
     ids: Sequence[UUID],
     subject_kinds: Sequence[str],
@@ -87,19 +77,6 @@ async def insert_audit(
     now: datetime,
 ) -> None:
     """Write lines of history."""
-    await tx.fetch(
-        _SQL["insert_audit"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        actor=actor,
-        ids=ids,
-        subject_kinds=subject_kinds,
-        subject_ids=subject_ids,
-        events=events,
-        details=details,
-        now=now,
-    )
 
 
 async def find_audit(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> set[UUID]:
@@ -143,32 +120,6 @@ async def stop_jobs_of_run(
     return {row["id"]: row["leased"] for row in rows}
 
 
+@_SQL.statement
 async def find_item(tx: Tx, *, shard: Shard, id: UUID) -> FoundItem | None:
     """One item, if there is one."""
-    row = await tx.fetch_one(_SQL["find_item"], shard=shard, id=id)
-    return found_item(row) if row else None
-
-
-def found_item(row: Row) -> FoundItem:
-    """A row as a person sees it."""
-    return FoundItem(
-        id=row["id"],
-        tenant=row["tenant_id"],
-        workspace=row["workspace_id"],
-        execution_id=row["execution_id"],
-        run_id=row["run_id"],
-        job_id=row["job_id"],
-        node=row["node"],
-        ordinal=row["ordinal"],
-        channel=Channel(row["channel"]),
-        provider=row["provider"],
-        recipient=row["recipient"],
-        status=ItemStatus(row["status"]),
-        in_doubt=row["in_doubt"],
-        attempts=row["attempts"],
-        marked_at=row["marked_at"],
-        message_id=row["provider_message_id"],
-        error=row["error"],
-        created_at=row["created_at"],
-        finalized_at=row["finalized_at"],
-    )

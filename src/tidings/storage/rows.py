@@ -83,7 +83,8 @@ def _change(kind: Any) -> Change | None:
 def _changed(row: "Row", changes: Mapping[str, Change], first: int = 0) -> dict[str, Any]:
     values = dict([*row.items()][first:]) if first else dict(row)
     for name, change in changes.items():
-        values[name] = change(values[name])
+        if name in values:  # a field with a default need not be a column: resources fill it later
+            values[name] = change(values[name])
     return values
 
 

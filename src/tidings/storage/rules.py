@@ -4,44 +4,42 @@ Reached from resources/rules.py and kernel/start/event.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+from msgspec import Struct
 
 from tidings.domain.errors import Conflict
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import channels_needing_routes
 from tidings.domain.paging import Span
-from tidings.domain.people.recipients import Audience
-from tidings.domain.rules.rule import Rule, RuleKey, read_rule
-from tidings.storage.database import Row, Tx
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
+from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.rules import RuleAudience
 
 _SQL = load("rules")
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRule:
-    """A rule as a person sees it."""
+class FoundRule(Struct, frozen=True, kw_only=True):
+    """A rule as it is stored."""
 
     id: UUID
     trigger: str
     channel: Channel
-    audience: Audience
+    audience: RuleAudience
     enabled: bool
     steps: Sequence[Json]
     created_at: datetime
     updated_at: datetime
-    not_ready: Sequence[Channel] = ()
-    """The channels of its steps that no provider is set up for: the items of those fail, or fall back."""
 
     @property
     def channels(self) -> Sequence[Channel]:
         """What its enabled steps send over."""
-        return channels_needing_routes(step.channel for step in self.rule.enabled_steps)
+        return channels_needing_routes(step.channel for step in self.definition.enabled_steps)
 
     @property
     def key(self) -> RuleKey:
@@ -49,147 +47,99 @@ class ShownRule:
         return RuleKey(self.trigger, self.channel, self.audience)
 
     @property
-    def rule(self) -> Rule:
-        """The rule as it is routed by."""
+    def definition(self) -> RuleDefinition:
+        """The rule as events are routed by it."""
         read = read_rule(
-            {
-                "trigger": self.trigger,
-                "channel": self.channel,
-                "audience": self.audience,
-                "enabled": self.enabled,
-                "steps": self.steps,
-            },
+            {**self.key._asdict(), "enabled": self.enabled, "steps": self.steps},
             is_stored=True,
         )
-        return Rule(read.key, read.enabled, read.steps, self.id)
+        return RuleDefinition(read.key, read.enabled, read.steps, self.id)
 
 
+@_SQL.statement
 async def insert_rule(
     tx: Tx,
     *,
     id: UUID,
-    tenant: str,
-    workspace: str,
-    key: RuleKey,
+    workspace: Workspace,
+    trigger: str,
+    channel: Channel,
+    audience: RuleAudience,
     enabled: bool,
     steps: Sequence[Json],
     required: Sequence[str],
     now: datetime,
 ) -> None:
     """Make a rule unless its key is taken."""
-    await tx.fetch(
-        _SQL["insert_rule"],
-        id=id,
-        tenant=tenant,
-        workspace=workspace,
-        trigger=key.trigger,
-        channel=key.channel,
-        audience=key.audience,
-        enabled=enabled,
-        steps=steps,
-        required=required,
-        now=now,
-    )
 
 
+@_SQL.statement
 async def lock_rule(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID | None = None, key: RuleKey | None = None
-) -> ShownRule | None:
+    tx: Tx,
+    *,
+    workspace: Workspace,
+    id: UUID | None = None,
+    trigger: str | None = None,
+    channel: Channel | None = None,
+    audience: RuleAudience | None = None,
+) -> FoundRule | None:
     """One rule by id or by key, kept until the transaction ends."""
-    row = await tx.fetch_one(_SQL["lock_rule"], tenant=tenant, workspace=workspace, id=id, **_named(key))
-    return _rule(row) if row else None
 
 
 async def update_rule(
     tx: Tx, *, id: UUID, key: RuleKey, enabled: bool, steps: Sequence[Json], required: Sequence[str], now: datetime
 ) -> None:
     """Make a rule say this, or raise Conflict when another has the key."""
+    given = {**key._asdict(), "enabled": enabled, "steps": steps, "required": required}
     try:
-        await tx.fetch(
-            _SQL["update_rule"],
-            id=id,
-            trigger=key.trigger,
-            channel=key.channel,
-            audience=key.audience,
-            enabled=enabled,
-            steps=steps,
-            required=required,
-            now=now,
-        )
+        await tx.fetch(_SQL["update_rule"], id=id, now=now, **given)
     except asyncpg.UniqueViolationError as error:
         raise Conflict(f"there is a rule for {key} already; change that one") from error
 
 
-async def delete_rule(tx: Tx, *, tenant: str, workspace: str, id: UUID) -> bool:
-    """Remove a rule; False when there is none."""
-    return await tx.fetch_one(_SQL["delete_rule"], tenant=tenant, workspace=workspace, id=id) is not None
+@_SQL.statement
+async def delete_rule(tx: Tx, *, workspace: Workspace, id: UUID) -> UUID | None:
+    """Remove a rule; None when there is none."""
 
 
+@_SQL.statement
 async def find_rule(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID | None = None, key: RuleKey | None = None
-) -> ShownRule | None:
+    tx: Tx,
+    *,
+    workspace: Workspace,
+    id: UUID | None = None,
+    trigger: str | None = None,
+    channel: Channel | None = None,
+    audience: RuleAudience | None = None,
+) -> FoundRule | None:
     """One rule by id or by key, if there is one."""
-    row = await tx.fetch_one(_SQL["find_rule"], tenant=tenant, workspace=workspace, id=id, **_named(key))
-    return _rule(row) if row else None
 
 
+@_SQL.statement
 async def list_rules(
     tx: Tx,
     *,
-    tenant: str,
-    workspace: str,
+    workspace: Workspace,
     trigger: str | None,
     channel: str | None,
     audience: str | None,
     enabled: bool | None,
     span: Span,
     limit: int,
-) -> list[ShownRule]:
+) -> list[FoundRule]:
     """A workspace's rules, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_rules"],
-        tenant=tenant,
-        workspace=workspace,
-        trigger=trigger,
-        channel=channel,
-        audience=audience,
-        enabled=enabled,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [_rule(row) for row in rows]
 
 
-async def rules_of_trigger(tx: Tx, *, tenant: str, workspace: str, trigger: str) -> list[ShownRule]:
+@_SQL.statement
+async def rules_of_trigger(tx: Tx, *, workspace: Workspace, trigger: str) -> list[FoundRule]:
     """What an event of this trigger is routed by."""
-    rows = await tx.fetch(_SQL["rules_of_trigger"], tenant=tenant, workspace=workspace, trigger=trigger)
-    return [_rule(row) for row in rows]
 
 
+@_SQL.statement
 async def read_enabled(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, bool | None]:
     """Whether each of some rules is enabled; None where it was deleted."""
-    return {row["id"]: row["enabled"] for row in await tx.fetch(_SQL["read_enabled"], ids=ids)}
 
 
-async def list_triggers(tx: Tx, *, tenant: str, workspace: str) -> list[str]:
+@_SQL.statement
+async def list_triggers(tx: Tx, *, workspace: Workspace) -> list[str]:
     """Every trigger that some rule of a workspace knows."""
-    return [row["trigger"] for row in await tx.fetch(_SQL["list_triggers"], tenant=tenant, workspace=workspace)]
-
-
-def _named(key: RuleKey | None) -> dict[str, str | None]:
-    trigger, channel, audience = key or (None, None, None)
-    return {"trigger": trigger, "channel": channel, "audience": audience}
-
-
-def _rule(row: Row) -> ShownRule:
-    return ShownRule(
-        id=row["id"],
-        trigger=row["trigger"],
-        channel=Channel(row["channel"]),
-        audience=Audience(row["audience"]),
-        enabled=row["enabled"],
-        steps=row["steps"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )

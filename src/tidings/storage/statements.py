@@ -13,6 +13,7 @@ function that has more to do than this takes `_SQL["name"]` and `tx.fetch`.
 What several statements have in common is a part, written once in a file of parts: `{contact_columns}` in a statement
 stands for the part of that name. A statement may be asked for with other parts in place of those it names; every value
 is a parameter, whatever the parts.
+A part that only one file needs, the columns of a record say, stands in that file as `-- part: name`.
 """
 
 import inspect
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, wraps
 from importlib.resources import files
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, get_type_hints
 
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import Span
@@ -31,8 +32,7 @@ from tidings.storage.rows import reader_of
 if TYPE_CHECKING:
     from tidings.storage.database import Tx
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_PART = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
+_HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
 # A colon that is not part of a cast, and not inside a quoted text or a comment; a part's name in braces, likewise.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 _PLACE = re.compile(r"'[^']*'|--[^\n]*|\{([a-z_]+)\}")
@@ -89,19 +89,26 @@ class Statements(dict[str, Statement]):
 @cache
 def load(file: str) -> Statements:
     """The statements of one file."""
-    return Statements({name: _parse(name, body) for name, body in _pieces(file, _NAME).items()})
+    own = _pieces(file, "part")
+    return Statements({name: _parse(name, _with_own(body, own)) for name, body in _pieces(file, "name").items()})
 
 
 @cache
 def load_parts() -> Mapping[str, str]:
     """Every part of statements, by name."""
-    return {name: body.strip() for file in _FILES_OF_PARTS for name, body in _pieces(file, _PART).items()}
+    return {name: body.strip() for file in _FILES_OF_PARTS for name, body in _pieces(file, "part").items()}
 
 
-def _pieces(file: str, heading: re.Pattern[str]) -> Mapping[str, str]:
+def _pieces(file: str, heading: Literal["name", "part"]) -> Mapping[str, str]:
     source = files("tidings.storage").joinpath("sql", f"{file}.sql").read_text()
-    pieces = heading.split(source)[1:]
-    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+    _, *pieces = _HEADING.split(source)
+    found = zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True)
+    return {name: body for kind, name, body in found if kind == heading}
+
+
+def _with_own(body: str, parts: Mapping[str, str]) -> str:
+    """A statement with the parts of its own file in their places; what is none of them is filled in later."""
+    return _PLACE.sub(lambda place: parts[place[1]].strip() if place[1] in parts else place[0], body)
 
 
 def _binder(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.campaigns.run import Counts, JobStatus, RunStatus
+from tidings.domain.campaigns.run import JobCounts, JobStatus, RunStatus
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
@@ -106,11 +106,11 @@ async def ended_runs(tx: Tx, *, shard: Shard) -> list[EndedRun]:
     return [EndedRun(row["id"], RunStatus(row["status"]), row["planned"]) for row in rows]
 
 
-async def jobs_of_runs(tx: Tx, *, shard: Shard) -> Mapping[UUID, Sequence[tuple[JobStatus, Counts]]]:
+async def jobs_of_runs(tx: Tx, *, shard: Shard) -> Mapping[UUID, Sequence[tuple[JobStatus, JobCounts]]]:
     """One shard's jobs, added up by run and status."""
-    found: dict[UUID, list[tuple[JobStatus, Counts]]] = {}
+    found: dict[UUID, list[tuple[JobStatus, JobCounts]]] = {}
     for row in await tx.fetch(_SQL["jobs_of_runs"], shard=shard):
-        counts = Counts(row["planned"], row["sent"], row["called"], row["posted"], row["failed"], row["skipped"])
+        counts = JobCounts(row["planned"], row["sent"], row["called"], row["posted"], row["failed"], row["skipped"])
         found.setdefault(row["run_id"], []).append((JobStatus(row["status"]), counts))
     return found
 

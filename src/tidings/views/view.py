@@ -21,5 +21,7 @@ Json = Mapping[str, Any]
 """What users wrote, and what nodes produced: its names are its own."""
 Id = Annotated[UUID, doc(example="019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f")]
 Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
+Duration = Annotated[str, Meta(extra_json_schema={"format": "duration"}, examples=["PT12H"])]
+"""A span of time in ISO 8601."""
 ChannelName = Annotated[str, Meta(extra_json_schema={"$ref": "#/components/schemas/Channel"}, examples=["email"])]
 """One of domain/flow/item.py's channels. A string, so that a client reads what a newer server sends over."""

@@ -33,7 +33,7 @@ MOST_ACCOUNTS = 100
 Json = Mapping[str, Any]
 
 
-class Campaign(msgspec.Struct, frozen=True):
+class CampaignDefinition(msgspec.Struct, frozen=True):
     """Everything that a person decides about a campaign."""
 
     name: str
@@ -82,7 +82,9 @@ _READ_ONLY = frozenset(
 )
 
 
-def read_campaign(raw: object, before: Campaign | None = None) -> tuple[Campaign | None, list[Problem]]:
+def read_campaign(
+    raw: object, before: CampaignDefinition | None = None
+) -> tuple[CampaignDefinition | None, list[Problem]]:
     """A whole campaign, from what is given over what there was; None beside its problems."""
     if not isinstance(raw, Mapping):
         return None, [Problem("body", "must be an object with the fields of a campaign")]
@@ -102,8 +104,8 @@ def read_campaign(raw: object, before: Campaign | None = None) -> tuple[Campaign
     problems += _read_content(channel, given, before, found)
     problems += _read_people(channel, given, found)
     if not {one.place.partition(".")[0] for one in problems} & {"content", "data"}:
-        problems += _unknown_variables(Campaign("", channel, found["content"], None, found.get("data", {})))
-    return (None, problems) if problems else (Campaign(**(found | {"channel": channel})), [])
+        problems += _unknown_variables(CampaignDefinition("", channel, found["content"], None, found.get("data", {})))
+    return (None, problems) if problems else (CampaignDefinition(**(found | {"channel": channel})), [])
 
 
 def at_hour(base: datetime, hour: int, zone: str) -> datetime:
@@ -160,7 +162,7 @@ def _given(raw: Mapping[object, object]) -> tuple[dict[str, tuple[str, object]],
 
 
 def _channel(
-    given: Mapping[str, tuple[str, object]], before: Campaign | None, problems: list[Problem]
+    given: Mapping[str, tuple[str, object]], before: CampaignDefinition | None, problems: list[Problem]
 ) -> Channel | None:
     value = given["channel"][1] if "channel" in given else before.channel if before else None
     if value not in [*MESSAGE_CHANNELS]:
@@ -174,7 +176,7 @@ def _channel(
     return channel
 
 
-def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: Campaign | None) -> list[Problem]:
+def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: CampaignDefinition | None) -> list[Problem]:
     """What else is wrong, as far as it can be told without the channel."""
     problems = [] if before or "content" in given else [Problem("content", "is missing: say what the message says")]
     audience = given["audience"][1] if "audience" in given else None
@@ -186,7 +188,7 @@ def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: Camp
 
 
 def _read_content(
-    channel: Channel, given: Mapping[str, tuple[str, object]], before: Campaign | None, found: dict[str, Any]
+    channel: Channel, given: Mapping[str, tuple[str, object]], before: CampaignDefinition | None, found: dict[str, Any]
 ) -> list[Problem]:
     if "content" not in given:
         return [] if before else [Problem("content", f"is missing: {channel.traits.wanted}")]
@@ -267,7 +269,7 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
     return {"id": id, "body": body, "accounts": [] if problems else list(dict.fromkeys(accounts or ()))}, problems
 
 
-def _unknown_variables(campaign: Campaign) -> list[Problem]:
+def _unknown_variables(campaign: CampaignDefinition) -> list[Problem]:
     """Variables that every message would print and that nothing provides: a slip that a million people would see."""
     sources = {f"content.{name}": source for name, source in campaign.templates.items()}
     if campaign.channel is Channel.SOCIAL:
@@ -280,7 +282,7 @@ def _unknown_variables(campaign: Campaign) -> list[Problem]:
     ]
 
 
-def _is_given(campaign: Campaign, path: str) -> bool:
+def _is_given(campaign: CampaignDefinition, path: str) -> bool:
     root, _, rest = path.partition(".")
     if root == "contact" and campaign.channel is not Channel.SOCIAL:
         return not rest or rest.partition(".")[0] in TEMPLATE_FIELDS
@@ -289,7 +291,7 @@ def _is_given(campaign: Campaign, path: str) -> bool:
     return has_path(campaign.data, path)
 
 
-def _given_by(campaign: Campaign, path: str) -> str:
+def _given_by(campaign: CampaignDefinition, path: str) -> str:
     if path.startswith("contact.") and campaign.channel is not Channel.SOCIAL:
         return f"a contact has {', '.join(sorted(TEMPLATE_FIELDS))}, and what is your own under contact.attributes"
     return "name what is about the person as contact.…, put what is the same for all into data, or add a default"

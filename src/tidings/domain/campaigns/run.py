@@ -1,29 +1,11 @@
 """Runs and jobs: their states and how they follow from what is below them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from tidings.views.runs import OPEN_RUNS, JobCounts, JobStatus, RunStatus
 
-class JobStatus(StrEnum):
-    """The states of a job; `queued` and `locked` are open."""
-
-    QUEUED = "queued"
-    LOCKED = "locked"
-    COMPLETED = "completed"
-    PARTIAL = "partial"
-    FAILED = "failed"
-    DEAD = "dead"
-
-
-class RunStatus(StrEnum):
-    """The states of a run; paused and cancelled are flags beside them."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    PARTIAL = "partial"
-    FAILED = "failed"
+__all__ = ["OPEN_JOBS", "OPEN_RUNS", "JobCounts", "JobStatus", "RunStatus", "Source", "job_status", "run_status"]
 
 
 class Source(StrEnum):
@@ -36,42 +18,9 @@ class Source(StrEnum):
 
 
 OPEN_JOBS = frozenset({JobStatus.QUEUED, JobStatus.LOCKED})
-OPEN_RUNS = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many items of a job or run are in each terminal state, of how many planned."""
-
-    planned: int
-    sent: int = 0
-    called: int = 0
-    posted: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    @property
-    def succeeded(self) -> int:
-        """Items that reached the provider."""
-        return self.sent + self.called + self.posted
-
-    @property
-    def open(self) -> int:
-        """Items that are not terminal, in doubt or not."""
-        return self.planned - self.succeeded - self.failed - self.skipped
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.planned + other.planned,
-            self.sent + other.sent,
-            self.called + other.called,
-            self.posted + other.posted,
-            self.failed + other.failed,
-            self.skipped + other.skipped,
-        )
-
-
-def job_status(counts: Counts) -> JobStatus:
+def job_status(counts: JobCounts) -> JobStatus:
     """What a job without open items has come to."""
     if counts.open > 0:
         return JobStatus.QUEUED
@@ -80,7 +29,7 @@ def job_status(counts: Counts) -> JobStatus:
     return JobStatus.FAILED if counts.succeeded + counts.skipped == 0 else JobStatus.PARTIAL
 
 
-def run_status(planned: int | None, started: bool, jobs: Iterable[tuple[JobStatus, Counts]]) -> RunStatus:
+def run_status(planned: int | None, started: bool, jobs: Iterable[tuple[JobStatus, JobCounts]]) -> RunStatus:
     """What a run has come to, by its jobs; never terminal while its audience is still being planned."""
     jobs = list(jobs)
     is_open = planned is None or any(status in OPEN_JOBS for status, _ in jobs)

@@ -6,7 +6,6 @@ only a committed mark makes, so a call without a committed row does not type-che
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Never, NewType, TypeVar
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from tidings.domain.channels import FIRST_FIELDS
 from tidings.domain.channels import Channel as Channel  # noqa: PLC0414 – asked for with the item
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome
+from tidings.views.outbox import ItemStatus as ItemStatus  # noqa: PLC0414 – asked for with the item
 
 ItemId = NewType("ItemId", UUID)
 OwnerId = NewType("OwnerId", UUID)  # an execution's or a job's id
@@ -28,17 +28,6 @@ Part = TypeVar("Part")
 def in_reading_order(content: Mapping[str, Part]) -> list[tuple[str, Part]]:
     """The parts of a message as a person reads them; the database keeps them in an order of its own."""
     return sorted(content.items(), key=lambda part: part[0] not in FIRST_FIELDS)
-
-
-class ItemStatus(StrEnum):
-    """The states of an outbox row; all but `queued` are terminal."""
-
-    QUEUED = "queued"
-    SENT = "sent"
-    CALLED = "called"
-    POSTED = "posted"
-    FAILED = "failed"
-    SKIPPED = "skipped"
 
 
 SUCCESS_STATUS = {channel: ItemStatus(channel.traits.success) for channel in Channel}

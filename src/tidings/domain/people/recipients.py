@@ -5,25 +5,17 @@ Pure: an event's people come in as they were read, and whoever cannot be reached
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from uuid import UUID
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.contact import ADDRESS_FIELDS, LoadedContact, addresses_of
 from tidings.domain.people.contact_fields import FIELDS, LONGEST_TOKEN, MOST_TOKENS, ContactField, camel_case
 from tidings.domain.workflows.definition_reader import snake_case
+from tidings.views.rules import RuleAudience
 
 CONTACT_ID = "contactId"
 """The field by which one of an event's people says which contact they are."""
 _NOTHING: tuple[object, ...] = (None, "", [])
-
-
-class Audience(StrEnum):
-    """The people an event is about; a rule is for one of them."""
-
-    LEAD = "lead"
-    PARTNER = "partner"
-    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +29,10 @@ class RecipientConfig:
     custom_emails: tuple[str, ...] = ()
 
     @property
-    def people(self) -> list[Audience]:
+    def people(self) -> list[RuleAudience]:
         """The people who are included, in the order in which they are written to."""
         included = (self.include_lead_contact, self.include_partner, self.include_agent)
-        return [one for one, is_included in zip(Audience, included, strict=True) if is_included]
+        return [one for one, is_included in zip(RuleAudience, included, strict=True) if is_included]
 
     def custom(self, channel: Channel) -> list[tuple[str, str]]:
         """The addresses of its own that this channel can reach, each with its place."""
@@ -137,7 +129,7 @@ def attach_contact(person: EventPerson, contact: LoadedContact) -> EventPerson:
 
 
 def resolve_recipients(
-    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, EventPerson]
+    config: RecipientConfig | None, audience: RuleAudience, channel: Channel, people: Mapping[RuleAudience, EventPerson]
 ) -> list[Addressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
@@ -160,7 +152,7 @@ def resolve_recipients(
 
 
 def _recognised(
-    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, EventPerson]
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[RuleAudience, EventPerson]
 ) -> Addressee | Unreachable:
     """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
     if isinstance(found, Unreachable) or found.contact_id:
@@ -171,7 +163,7 @@ def _recognised(
     return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
 
 
-def _addresses_of(who: Audience, channel: Channel, person: EventPerson | None) -> list[Addressee | Unreachable]:
+def _addresses_of(who: RuleAudience, channel: Channel, person: EventPerson | None) -> list[Addressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
     contact_id, refusal = person.contact_id, person.refusal(channel)

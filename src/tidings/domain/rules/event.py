@@ -12,7 +12,6 @@ from tidings.domain.people.contact import LoadedContact
 from tidings.domain.people.recipients import (
     CONTACT_ID,
     PERSON_FIELDS,
-    Audience,
     EventPerson,
     attach_contact,
     named_contact,
@@ -22,23 +21,24 @@ from tidings.domain.people.recipients import (
 from tidings.domain.rules.rule import check_trigger
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
 from tidings.domain.workflows.definition_reader import Raw, snake_case
+from tidings.views.rules import RuleAudience
 
 LONGEST_KEY = 500
 MOST_PROBLEMS = 100
 LONGEST_TOLD = 100
-_FIELDS = ("trigger", "idempotencyKey", *Audience, "variables")
+_FIELDS = ("trigger", "idempotencyKey", *RuleAudience, "variables")
 _NAMES = {name: name for name in _FIELDS} | {snake_case(name): name for name in _FIELDS}
-_TAKEN = frozenset({*Audience, "trigger"})
+_TAKEN = frozenset({*RuleAudience, "trigger"})
 """What templates see beside the variables, which therefore no variable can be called."""
 
 
 @dataclass(frozen=True)
-class Event:
+class IncomingEvent:
     """What happened; without a key each event is its own."""
 
     trigger: str
     idempotency_key: str | None = None
-    people: Mapping[Audience, EventPerson] = field(default_factory=dict)
+    people: Mapping[RuleAudience, EventPerson] = field(default_factory=dict)
     variables: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
@@ -58,16 +58,16 @@ class Event:
         return {**people, "variables": dict(self.variables)}
 
     @property
-    def contacts(self) -> list[tuple[Audience, UUID]]:
+    def contacts(self) -> list[tuple[RuleAudience, UUID]]:
         """The people who are contacts."""
         return [(who, person.contact_id) for who, person in self.people.items() if person.contact_id]
 
     @property
-    def named_contacts(self) -> Mapping[Audience, str]:
+    def named_contacts(self) -> Mapping[RuleAudience, str]:
         """What names the contacts among the people: an id or an external id."""
         return {who: named for who, person in self.people.items() if (named := named_contact(person.given))}
 
-    def with_contacts(self, ids: Mapping[Audience, UUID]) -> "Event":
+    def with_contacts(self, ids: Mapping[RuleAudience, UUID]) -> "IncomingEvent":
         """The same event, whose people name their contacts by id, whatever named them before."""
         known = {
             who: read_person({**_without_contact(self.people[who].given), CONTACT_ID: str(id)})
@@ -75,7 +75,7 @@ class Event:
         }
         return replace(self, people={**self.people, **known})
 
-    def attach_contacts(self, contacts: Mapping[UUID, LoadedContact]) -> "Event":
+    def attach_contacts(self, contacts: Mapping[UUID, LoadedContact]) -> "IncomingEvent":
         """The same event, whose people are known as the contacts they are."""
         known = {who: attach_contact(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
         return replace(self, people={**self.people, **known})
@@ -85,7 +85,7 @@ def _without_contact(given: Raw) -> Raw:
     return {name: value for name, value in given.items() if name not in (CONTACT_ID, snake_case(CONTACT_ID))}
 
 
-def read_event(raw: object) -> Event:
+def read_event(raw: object) -> IncomingEvent:
     """An event as it was sent, or EventInvalid with everything that is wrong with it.
 
     An address that is no address is refused only where a step would write to it (routing.py): a number that no step
@@ -108,13 +108,13 @@ def read_event(raw: object) -> Event:
     return _event(str(given["trigger"]), given.get("idempotencyKey"), given)
 
 
-def read_stored(trigger: str, key: str, stored: Raw) -> Event:
+def read_stored(trigger: str, key: str, stored: Raw) -> IncomingEvent:
     """An event as its row has it; whatever is odd in it was let in by the SQL function, and is read as not there."""
     sound = {name: value for name, value in stored.items() if isinstance(value, Mapping)}
     return _event(trigger, key, sound)
 
 
-def differences(first: Event, second: Event) -> list[str]:
+def differences(first: IncomingEvent, second: IncomingEvent) -> list[str]:
     """The places where a second event of the same key says something else: names and no values."""
     one, other = first.stored, second.stored
     return sorted(
@@ -130,10 +130,10 @@ def _object(value: object) -> Raw:
     return value if isinstance(value, Mapping) else {}
 
 
-def _event(trigger: str, key: object, given: Raw) -> Event:
-    people = {who: read_person(one) for who in Audience if isinstance(one := given.get(who), Mapping)}
+def _event(trigger: str, key: object, given: Raw) -> IncomingEvent:
+    people = {who: read_person(one) for who in RuleAudience if isinstance(one := given.get(who), Mapping)}
     variables = given.get("variables")
-    return Event(
+    return IncomingEvent(
         trigger, None if key is None else str(key), people, variables if isinstance(variables, Mapping) else {}
     )
 
@@ -147,10 +147,10 @@ def _wrong_in(given: Raw) -> list[Problem]:
     key = given.get("idempotencyKey")
     if key is not None and not (isinstance(key, str) and 0 < len(key) <= LONGEST_KEY and is_storable(key)):
         problems.append(Problem("idempotencyKey", f"use a string of 1 to {LONGEST_KEY} characters, none of them NUL"))
-    for name in (*Audience, "variables"):
+    for name in (*RuleAudience, "variables"):
         if given.get(name) is not None and not isinstance(given[name], Mapping):
             problems.append(Problem(name, "is not an object"))
-    for who in Audience:
+    for who in RuleAudience:
         if isinstance(person := given.get(who), Mapping):
             problems += _wrong_person(who, person)
     variables = given.get("variables")
@@ -163,7 +163,7 @@ def _wrong_in(given: Raw) -> list[Problem]:
     return problems
 
 
-def _wrong_person(who: Audience, person: Raw) -> Iterator[Problem]:
+def _wrong_person(who: RuleAudience, person: Raw) -> Iterator[Problem]:
     if wrong := problem_of_contact(person):
         yield Problem(f"{who}.{CONTACT_ID}", wrong)
     for one in spelled_twice(person, PERSON_FIELDS):

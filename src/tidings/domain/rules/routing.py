@@ -6,26 +6,18 @@ Pure, so that explaining an event and sending one are the same decision. kernel/
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.people.recipients import Addressee, Audience, Unreachable, resolve_recipients
-from tidings.domain.rules.event import Event
-from tidings.domain.rules.rule import TIME, Rule, RuleKey, Step
+from tidings.domain.people.recipients import Addressee, Unreachable, resolve_recipients
+from tidings.domain.rules.event import IncomingEvent
+from tidings.domain.rules.rule import TIME, RuleDefinition, RuleKey, Step
 from tidings.domain.timing import parse_time
+from tidings.views.events import RouteOutcome as RouteOutcome  # noqa: PLC0414 – asked for with the routes
+from tidings.views.rules import RuleAudience
 
 FALLBACK_ACTION = "fallback"
-
-
-class RouteOutcome(StrEnum):
-    """What becomes of one channel and audience."""
-
-    ENQUEUED = "enqueued"
-    SUPPRESSED = "suppressed"
-    FALLBACK = "fallback"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +29,12 @@ class Route:
 
 
 def decide_route(
-    key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None, refusal: str | None = None
+    key: RuleKey,
+    rule: RuleDefinition | None,
+    *,
+    has_fallback: bool,
+    failure: str | None = None,
+    refusal: str | None = None,
 ) -> Route:
     """Decide what becomes of one channel and audience, by its rule and its fallback.
 
@@ -58,14 +55,14 @@ def decide_route(
     return Route(RouteOutcome.NONE, failed if rule else f"there is neither a rule nor a fallback for {key}")
 
 
-def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> list[RuleKey]:
+def keys_of(trigger: str, rules: Mapping[RuleKey, RuleDefinition], fallbacks: Collection[RuleKey]) -> list[RuleKey]:
     """Every channel and audience that a trigger decides about: all the channels it uses for all those it is for.
 
     A trigger that no rule and no fallback knows has none.
     """
     known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
     channels = [channel for channel in CONTACT_CHANNELS if any(key.channel is channel for key in known)]
-    audiences = [audience for audience in Audience if any(key.audience is audience for key in known)]
+    audiences = [audience for audience in RuleAudience if any(key.audience is audience for key in known)]
     return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
 
 
@@ -73,12 +70,12 @@ def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[R
 class Intent:
     """What one step of a rule means to do for one event: whom it reaches, whom it cannot."""
 
-    rule: Rule
+    rule: RuleDefinition
     step: Step
     recipients: Sequence[Addressee | Unreachable]
 
 
-def intents_of(event: Event, rule: Rule) -> list[Intent]:
+def intents_of(event: IncomingEvent, rule: RuleDefinition) -> list[Intent]:
     """The enabled steps of a rule in their order, each with its recipients."""
     return [
         Intent(rule, step, resolve_recipients(step.recipients, rule.key.audience, step.channel, event.people))
@@ -97,7 +94,7 @@ def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
     return [Problem(place, reason) for place, reason in found.items()]
 
 
-def missing_for(event: Event, rule: Rule) -> list[Problem]:
+def missing_for(event: IncomingEvent, rule: RuleDefinition) -> list[Problem]:
     """The variables that a rule's templates print and the event lacks; they concern that rule's decision alone."""
     return [
         Problem(_place_of(path), f"is missing: the template of a step prints {path!r}; null will do")
@@ -106,14 +103,14 @@ def missing_for(event: Event, rule: Rule) -> list[Problem]:
     ]
 
 
-def check_event(event: Event, rules: Mapping[RuleKey, Rule], fallbacks: Collection[RuleKey]) -> None:
+def check_event(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition], fallbacks: Collection[RuleKey]) -> None:
     """Raise EventInvalid with everything that keeps the event from being taken.
 
     A variable that is missing does so only where nothing else would come of the event: then nothing is stored, and it
     may be sent again under its key.
     """
     intents = {key: intents_of(event, rule) for key, rule in rules.items() if rule.enabled}
-    problems = malformed_in([intent for share in intents.values() for intent in share])
+    problems = malformed_in([intent for own in intents.values() for intent in own])
     missing = {key: found for key in intents if (found := missing_for(event, rules[key]))}
     is_of_use = any(key not in missing and _reaches_somebody(intents[key]) for key in intents) or any(
         _may_fall_back(event, rules, key) for key in fallbacks if key.trigger == event.trigger
@@ -126,7 +123,7 @@ def _reaches_somebody(intents: Sequence[Intent]) -> bool:
     return any(isinstance(one, Addressee) and not one.refusal for intent in intents for one in intent.recipients)
 
 
-def _may_fall_back(event: Event, rules: Mapping[RuleKey, Rule], key: RuleKey) -> bool:
+def _may_fall_back(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition], key: RuleKey) -> bool:
     rule, person = rules.get(key), event.people.get(key.audience)
     is_refused = person is not None and person.refusal(key.channel) is not None
     return not is_refused and (rule is None or rule.enabled)
@@ -134,7 +131,7 @@ def _may_fall_back(event: Event, rules: Mapping[RuleKey, Rule], key: RuleKey) ->
 
 def _place_of(path: str) -> str:
     root = path.partition(".")[0]
-    return path if root in {*Audience, "trigger"} else f"variables.{path}"
+    return path if root in {*RuleAudience, "trigger"} else f"variables.{path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +160,9 @@ def fallback_name(key: RuleKey) -> str:
     return f"fallback:{key}"
 
 
-def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
+def fallback_payload(event: IncomingEvent, key: RuleKey) -> dict[str, object]:
     """The payload of a fallback: the whole event, and what it stands in for."""
-    missing: dict[str, object] = dict.fromkeys(Audience)
+    missing: dict[str, object] = dict.fromkeys(RuleAudience)
     return {
         "trigger": key.trigger,
         "channel": key.channel,

@@ -22,10 +22,11 @@ from tidings.domain.flow.item import Payload
 from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
-from tidings.domain.people.recipients import Audience, RecipientConfig
+from tidings.domain.people.recipients import RecipientConfig
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
 from tidings.domain.workflows.definition_reader import Raw, Reader
+from tidings.views.rules import RuleAudience
 
 MOST_STEPS = 100
 MOST_CUSTOM = 100
@@ -54,7 +55,7 @@ class RuleKey(NamedTuple):
 
     trigger: str
     channel: Channel
-    audience: Audience
+    audience: RuleAudience
 
     def __str__(self) -> str:
         return f"{self.trigger}/{self.channel}/{self.audience}"
@@ -129,7 +130,7 @@ def retry_policy(max_attempts: int | None) -> RetryPolicy:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleDefinition:
     """Steps under one key."""
 
     key: RuleKey
@@ -159,7 +160,7 @@ def check_trigger(raw: object) -> str:
     return raw
 
 
-def read_rule(raw: object, *, is_stored: bool = False) -> Rule:
+def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     """A rule as users write it, or DefinitionInvalid with everything that is wrong with it."""
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
@@ -230,7 +231,7 @@ def _duration_to_json(duration: timedelta) -> str | None:
 class _RuleReader(Reader):
     """Reads one rule and keeps every problem with its place."""
 
-    def rule(self, raw: Raw) -> Rule:
+    def rule(self, raw: Raw) -> RuleDefinition:
         self.known_fields({name: one for name, one in raw.items() if name not in _READ_ONLY}, _RULE_FIELDS, "")
         key = self.key(raw)
         enabled = raw.get("enabled", True)
@@ -247,7 +248,7 @@ class _RuleReader(Reader):
         steps = tuple(step for step in found if step)
         if len({step.id for step in steps if step.id}) < len([step for step in steps if step.id]):
             self.add("steps", "two steps have the same id; leave it out of the newer one")
-        return Rule(key, enabled, steps)
+        return RuleDefinition(key, enabled, steps)
 
     def key(self, raw: Raw) -> RuleKey:
         trigger = ""
@@ -259,10 +260,10 @@ class _RuleReader(Reader):
         if channel not in CONTACT_CHANNELS:
             self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
             channel = Channel.EMAIL
-        if audience not in list(Audience):
-            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
-            audience = Audience.LEAD
-        return RuleKey(trigger, Channel(str(channel)), Audience(str(audience)))
+        if audience not in list(RuleAudience):
+            self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(RuleAudience)}")
+            audience = RuleAudience.LEAD
+        return RuleKey(trigger, Channel(str(channel)), RuleAudience(str(audience)))
 
     def step(self, raw: object, channel: Channel, number: int) -> Step | None:
         place = f"steps[{number}]"

@@ -11,7 +11,7 @@ from functools import partial
 import structlog
 
 from tidings.domain.caller import Caller
-from tidings.domain.campaigns.run import OPEN_RUNS, Counts, JobStatus, RunStatus, run_status
+from tidings.domain.campaigns.run import OPEN_RUNS, JobCounts, JobStatus, RunStatus, run_status
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.flow.queue import Claimed, Stop
@@ -69,9 +69,9 @@ def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:
     return begun + min(DEPLOY_SLICE, kernel.limits.lease / 3)
 
 
-async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, Counts]]:
+async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, JobCounts]]:
     """The run's jobs in every shard, added up by status."""
-    found: list[tuple[JobStatus, Counts]] = []
+    found: list[tuple[JobStatus, JobCounts]] = []
     for shard in kernel.every_shard():
         sums = await kernel.db.persist(partial(deploy.sum_jobs, shard=shard, run_id=run.id), alone=True)
         found += sums.items()

@@ -41,7 +41,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetriedRun:
     """Which failed items of which run are tried again; whatever is given must hold."""
 
     run_id: UUID
@@ -69,7 +69,7 @@ class Deployment:
     scheduled_for: datetime | None = None
     rate_per_minute: int | None = None
     audience: Audience | None = None
-    retry: Retry | None = None
+    retry: RetriedRun | None = None
     data: Mapping[str, object] = field(default_factory=dict)
     send_hour: int | None = None
     time_zone: str = CONTACT_ZONE
@@ -123,7 +123,9 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
     return Started(taken_by, duplicate=taken_by != run_id)
 
 
-async def _answer_of_the_faster(kernel: Kernel, retry: Retry, find: Callable[[Tx], Awaitable[UUID | None]]) -> Started:
+async def _answer_of_the_faster(
+    kernel: Kernel, retry: RetriedRun, find: Callable[[Tx], Awaitable[UUID | None]]
+) -> Started:
     """The run of whoever has the turn, if that was asked for under the same key."""
     theirs = await kernel.db.persist(find, alone=True)
     if theirs is None:
@@ -192,13 +194,13 @@ async def _open_parts(kernel: Kernel, workspace: Workspace, deployment: Deployme
 
 
 async def _insert_people(kernel: Kernel, workspace: Workspace, run_id: UUID, people: Sequence[Recipient]) -> None:
-    shares: dict[Shard, list[tuple[int, Recipient]]] = {shard: [] for shard in kernel.every_shard()}
+    by_shard: dict[Shard, list[tuple[int, Recipient]]] = {shard: [] for shard in kernel.every_shard()}
     for ordinal, person in enumerate(people, start=1):
-        shares[Shard(workspace.bucket_of(str(ordinal)) % kernel.shards)].append((ordinal, person))
-    for shard, share in shares.items():
-        for first in range(0, len(share), AUDIENCE_CHUNK):
-            await _insert_chunk(kernel, shard, run_id, share[first : first + AUDIENCE_CHUNK])
-        if share:
+        by_shard[Shard(workspace.bucket_of(str(ordinal)) % kernel.shards)].append((ordinal, person))
+    for shard, people_there in by_shard.items():
+        for first in range(0, len(people_there), AUDIENCE_CHUNK):
+            await _insert_chunk(kernel, shard, run_id, people_there[first : first + AUDIENCE_CHUNK])
+        if people_there:
             await kernel.db.persist(partial(start.insert_run_part, shard=shard, run_id=run_id), alone=True)
 
 

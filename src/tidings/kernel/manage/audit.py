@@ -32,8 +32,7 @@ async def write_audit(
     await resolve.insert_audit(
         tx,
         shard=kernel.shard_of(audit_entries[0].id),
-        tenant=caller.workspace.tenant,
-        workspace=caller.workspace.name,
+        workspace=caller.workspace,
         actor=caller.actor,
         ids=[entry.line_id or kernel.new_id(bucket_of_id(entry.id), now) for entry in audit_entries],
         subject_kinds=[entry.kind for entry in audit_entries],

@@ -8,15 +8,15 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from tidings.domain.campaigns.run import Counts, JobStatus, run_status
+from tidings.domain.campaigns.run import JobCounts, JobStatus, run_status
 from tidings.domain.flow.ids import Shard
 from tidings.domain.words import ShownStatus
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
 from tidings.storage import observe, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditRecord
 from tidings.storage.verify import Offence
+from tidings.views.outbox import HistoryLine
 
 Result = TypeVar("Result")
 
@@ -53,7 +53,7 @@ class Totals:
     leased: int = 0
 
 
-async def show_history(kernel: Kernel, id: UUID) -> list[AuditRecord]:
+async def show_history(kernel: Kernel, id: UUID) -> list[HistoryLine]:
     """What was done to an execution, run or item."""
     shard = kernel.shard_of(id)
     return await kernel.db.persist(lambda tx: observe.list_audit(tx, shard=shard, subject_id=id), alone=True)
@@ -109,7 +109,7 @@ _ROW_CHECKS: Sequence[tuple[str, str, _RowCheck]] = (
 
 
 async def _wrong_runs(kernel: Kernel, tx: Tx) -> list[Offence]:
-    jobs: dict[UUID, list[tuple[JobStatus, Counts]]] = {}
+    jobs: dict[UUID, list[tuple[JobStatus, JobCounts]]] = {}
     for shard in kernel.every_shard():
         for run_id, share in (await verify.jobs_of_runs(tx, shard=shard)).items():
             jobs.setdefault(run_id, []).extend(share)

@@ -38,7 +38,7 @@ async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolu
 
     async def write(tx: Tx) -> FoundItem:
         item = await resolve.find_item(tx, shard=shard, id=id)
-        if item is None or Workspace(item.tenant, item.workspace) != caller.workspace:
+        if item is None or item.workspace != caller.workspace:
             raise NotFound(f"there is no item {id}")
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
             return item

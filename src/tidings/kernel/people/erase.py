@@ -14,10 +14,10 @@ from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemId, ItemStatus
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.contact import DELETED
-from tidings.domain.people.recipients import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.storage import erase, outbox
 from tidings.storage.database import Tx
+from tidings.views.rules import RuleAudience
 
 ERASED = "erased with the contact"
 PAGE = 200
@@ -48,7 +48,7 @@ async def erase_work(kernel: Kernel, shard: Shard, contact_ids: Iterable[UUID | 
             partial(erase.list_items_to_erase, shard=shard, contact_id=contact_id),
             partial(_erase_own_items, kernel, shard, now),
         )
-        for audience in Audience:
+        for audience in RuleAudience:
             await _each_page(
                 kernel,
                 partial(erase.list_events_to_erase, shard=shard, contact_id=contact_id, audience=audience),
@@ -95,12 +95,14 @@ async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Seq
     await _erase_items(kernel, shard, ids)
 
 
-async def _erase_events(kernel: Kernel, shard: Shard, now: datetime, audience: Audience, ids: Sequence[UUID]) -> None:
+async def _erase_events(
+    kernel: Kernel, shard: Shard, now: datetime, audience: RuleAudience, ids: Sequence[UUID]
+) -> None:
     """An event is about its lead, and is erased with it as a whole; others it merely writes to, and goes on without.
 
     What was written to the others stays theirs; but a fallback was told of everybody.
     """
-    is_whole = audience is Audience.LEAD
+    is_whole = audience is RuleAudience.LEAD
     found = await kernel.db.persist(partial(erase.find_events_to_erase, shard=shard, ids=ids), alone=True)
     jobs = [one.job_id for one in found if one.job_id]
     if is_whole and jobs:
@@ -115,7 +117,7 @@ async def _erase_events(kernel: Kernel, shard: Shard, now: datetime, audience: A
     )
 
 
-def _unexplained(decisions: Decisions | None, audience: Audience | None) -> Decisions | None:
+def _unexplained(decisions: Decisions | None, audience: RuleAudience | None) -> Decisions | None:
     """Decisions without their reasons, which may hold what was given as an address: those about one, or (None) all."""
     if decisions is None:
         return None

@@ -46,7 +46,7 @@ class Template(msgspec.Struct, array_like=True, frozen=True):
     html: bool
 
 
-class Job(msgspec.Struct, array_like=True, frozen=True):
+class ChildJob(msgspec.Struct, array_like=True, frozen=True):
     """One set of fields to render, as an index into the request's shapes, with its data as JSON."""
 
     shape: int
@@ -68,7 +68,7 @@ class Request(msgspec.Struct, array_like=True, frozen=True):
     forget: bool
     templates: dict[int, str]
     shapes: list[list[Template]]
-    jobs: list[Job]
+    jobs: list[ChildJob]
 
 
 def patience(seconds: float, strikes: int) -> float:
@@ -131,7 +131,7 @@ class Child:
             strikes += is_strike(answer)
             yield answer
 
-    def _within_limits(self, shape: Sequence[Template], job: Job, cpu_seconds: float) -> Answer:
+    def _within_limits(self, shape: Sequence[Template], job: ChildJob, cpu_seconds: float) -> Answer:
         self._timed = True
         try:
             signal.setitimer(signal.ITIMER_PROF, KILL_FACTOR * cpu_seconds)
@@ -149,7 +149,7 @@ class Child:
         if self._timed:
             raise CpuExceeded
 
-    def _render_twice_if_memory_is_short(self, shape: Sequence[Template], job: Job) -> Answer:
+    def _render_twice_if_memory_is_short(self, shape: Sequence[Template], job: ChildJob) -> Answer:
         with contextlib.suppress(MemoryError):
             return self._render(shape, job)
         forget_parsed()  # the templates of other jobs must not be what this one fails of
@@ -158,7 +158,7 @@ class Child:
         except MemoryError:
             return f"{EXCEEDS} {self._memory_bytes} bytes of memory"
 
-    def _render(self, shape: Sequence[Template], job: Job) -> Answer:
+    def _render(self, shape: Sequence[Template], job: ChildJob) -> Answer:
         try:
             data = self._decode_data(job.data)
         except (msgspec.DecodeError, RecursionError) as error:

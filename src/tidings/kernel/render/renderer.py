@@ -294,7 +294,7 @@ def _request(
         if id(each.shape) not in shapes:
             shapes[id(each.shape)] = len(layouts)
             layouts.append([wire.Template(n, current.learn(s, new), html) for n, s, html in each.shape.liquid])
-    jobs = [wire.Job(shapes[id(each.shape)], each.data, each.now) for each in chunk]
+    jobs = [wire.ChildJob(shapes[id(each.shape)], each.data, each.now) for each in chunk]
     return wire.Request(cpu_seconds, strikes, flush_each, forget, new, layouts, jobs)
 
 

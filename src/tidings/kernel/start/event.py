@@ -20,7 +20,7 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.keys import fallback_key, rule_key
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.domain.flow.retry import RetryPolicy
-from tidings.domain.rules.event import Event, read_stored
+from tidings.domain.rules.event import IncomingEvent, read_stored
 from tidings.domain.rules.routing import (
     Route,
     RouteOutcome,
@@ -29,7 +29,7 @@ from tidings.domain.rules.routing import (
     keys_of,
     missing_for,
 )
-from tidings.domain.rules.rule import Rule, RuleKey, retry_policy
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, retry_policy
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
@@ -39,7 +39,7 @@ from tidings.kernel.start.ruling import Ruling, find_ruling
 from tidings.storage import deploy, events
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewJob
-from tidings.storage.events import EventItem, ItemsRefused, StoredEvent
+from tidings.storage.events import ItemsRefused, NewEventItem, StoredEvent
 from tidings.storage.load import LoadedItem, LoadedJob
 
 log = structlog.get_logger()
@@ -77,22 +77,23 @@ class EventWork:
     rules: RulesOfItems | None
 
 
-async def find_taken(kernel: Kernel, workspace: Workspace, event: Event) -> StoredEvent | None:
+async def find_taken(kernel: Kernel, workspace: Workspace, event: IncomingEvent) -> StoredEvent | None:
     """The event that was taken under this key before, if any."""
     if event.idempotency_key is None:
         return None
     find = partial(
         events.find_event_by_key,
         shard=Shard(workspace.bucket_of(event.idempotency_key) % kernel.shards),
-        tenant=workspace.tenant,
-        workspace=workspace.name,
+        workspace=workspace,
         trigger=event.trigger,
         key=event.idempotency_key,
     )
     return await kernel.db.persist(find, alone=True)
 
 
-async def take_event(kernel: Kernel, workspace: Workspace, event: Event, ruling: Ruling, *, source: str) -> Taken:
+async def take_event(
+    kernel: Kernel, workspace: Workspace, event: IncomingEvent, ruling: Ruling, *, source: str
+) -> Taken:
     """Store an event with everything it is to send; the same key again gives the first one and sends nothing."""
     now = await kernel.clock.now()
     write = partial(_store, kernel, workspace, event, source, now)
@@ -102,7 +103,7 @@ async def take_event(kernel: Kernel, workspace: Workspace, event: Event, ruling:
 async def _plan_and_write(
     kernel: Kernel,
     workspace: Workspace,
-    event: Event,
+    event: IncomingEvent,
     ruling: Ruling,
     now: datetime,
     write: Callable[[Sequence[Decided]], Awaitable[Result]],
@@ -142,7 +143,13 @@ def _tell_failures(trigger: str, event_id: UUID | None, decided: Sequence[Decide
 
 
 async def plan_event(
-    kernel: Kernel, workspace: Workspace, event: Event, ruling: Ruling, now: datetime, *, refused: str | None = None
+    kernel: Kernel,
+    workspace: Workspace,
+    event: IncomingEvent,
+    ruling: Ruling,
+    now: datetime,
+    *,
+    refused: str | None = None,
 ) -> list[Decided]:
     """Decide about every channel and audience, and render what is to be sent; stores nothing."""
     enabled = {key: rule for key, rule in ruling.rules.items() if rule.enabled}
@@ -164,7 +171,7 @@ async def plan_event(
     ]
 
 
-def _missing(event: Event, rules: Mapping[RuleKey, Rule]) -> Mapping[RuleKey, str]:
+def _missing(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition]) -> Mapping[RuleKey, str]:
     """Of rules whose templates print what the event lacks: what that is."""
     found = {key: missing_for(event, rule) for key, rule in rules.items()}
     return {
@@ -173,7 +180,7 @@ def _missing(event: Event, rules: Mapping[RuleKey, Rule]) -> Mapping[RuleKey, st
 
 
 def _decide(
-    event: Event, key: RuleKey, ruling: Ruling, *, drafts: Sequence[Draft], failure: str | None, now: datetime
+    event: IncomingEvent, key: RuleKey, ruling: Ruling, *, drafts: Sequence[Draft], failure: str | None, now: datetime
 ) -> Decided:
     rule = ruling.rules.get(key)
     failure = failure or next((one.error for one in drafts if one.status is ItemStatus.FAILED), None)
@@ -188,7 +195,7 @@ def _decide(
     return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts, failed=failure is not None)
 
 
-def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str | None) -> Route:
+def _of_sendable(route: Route, rule: RuleDefinition, drafts: Sequence[Draft], failure: str | None) -> Route:
     """What an enabled rule comes to: nothing is enqueued where there is nobody to send to."""
     sendable = sum(one.status is ItemStatus.QUEUED for one in drafts)
     if sendable and failure:
@@ -202,7 +209,7 @@ def _of_sendable(route: Route, rule: Rule, drafts: Sequence[Draft], failure: str
 
 
 async def _store(
-    kernel: Kernel, workspace: Workspace, event: Event, source: str, now: datetime, decided: Sequence[Decided]
+    kernel: Kernel, workspace: Workspace, event: IncomingEvent, source: str, now: datetime, decided: Sequence[Decided]
 ) -> Taken:
     key = str(kernel.new_id(Bucket(0), now)) if event.idempotency_key is None else event.idempotency_key
     bucket = workspace.bucket_of(key)
@@ -216,8 +223,7 @@ async def _store(
             tx,
             shard=shard,
             id=event_id,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             trigger=event.trigger,
             key=key,
             data=event.stored,
@@ -230,9 +236,7 @@ async def _store(
             await events.insert_event_contacts(tx, shard=shard, event_id=event_id, contacts=event.contacts)
         if is_new and items:
             await _insert_work(tx, shard, event_id, job_id, items, now)
-        return await events.find_event_by_key(
-            tx, shard=shard, tenant=workspace.tenant, workspace=workspace.name, trigger=event.trigger, key=key
-        )
+        return await events.find_event_by_key(tx, shard=shard, workspace=workspace, trigger=event.trigger, key=key)
 
     stored = await kernel.db.persist(write)
     if stored is None:
@@ -245,9 +249,9 @@ async def _store(
 
 def _items(
     kernel: Kernel, event_id: UUID, decided: Sequence[Decided], now: datetime
-) -> tuple[list[EventItem], list[Json]]:
+) -> tuple[list[NewEventItem], list[Json]]:
     """The rows of an event's items, numbered through, and the decisions that name them."""
-    items: list[EventItem] = []
+    items: list[NewEventItem] = []
     decisions: list[Json] = []
     for one in decided:
         own = [_item(kernel, event_id, one, draft, len(items) + place, now) for place, draft in enumerate(one.drafts)]
@@ -265,12 +269,12 @@ def _items(
     return items, decisions
 
 
-def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: int, now: datetime) -> EventItem:
+def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: int, now: datetime) -> NewEventItem:
     if draft.step and draft.step.id and one.rule_id:
         key = rule_key(event_id, one.rule_id, draft.step.id, draft.ordinal)
     else:
         key = fallback_key(event_id, one.key.channel, one.key.audience)
-    return EventItem(
+    return NewEventItem(
         id=kernel.new_id(bucket_of_id(event_id), now),
         ordinal=number,
         channel=draft.channel,
@@ -287,7 +291,7 @@ def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: in
 
 
 async def _insert_work(
-    tx: Tx, shard: Shard, event_id: UUID, job_id: UUID, items: Sequence[EventItem], now: datetime
+    tx: Tx, shard: Shard, event_id: UUID, job_id: UUID, items: Sequence[NewEventItem], now: datetime
 ) -> None:
     failed, skipped, due = _settled(items, now)
     await events.insert_event_job(
@@ -307,7 +311,7 @@ async def _insert_work(
         await deploy.enqueue_jobs(tx, shard=shard, jobs=[job], lane=Lane.TRANSACTIONAL, stop=None)
 
 
-def _settled(items: Sequence[EventItem], now: datetime) -> tuple[int, int, list[datetime]]:
+def _settled(items: Sequence[NewEventItem], now: datetime) -> tuple[int, int, list[datetime]]:
     """How many items are failed and skipped already, and when the others are due."""
     failed = sum(item.status is ItemStatus.FAILED for item in items)
     skipped = sum(item.status is ItemStatus.SKIPPED for item in items)

@@ -15,7 +15,7 @@ from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import ItemStatus, Payload
 from tidings.domain.people.recipients import Addressee, Unreachable
-from tidings.domain.rules.event import Event
+from tidings.domain.rules.event import IncomingEvent
 from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_name, fallback_payload, timing_of
 from tidings.domain.rules.rule import RuleKey, Step
 from tidings.domain.storable import storable
@@ -43,7 +43,7 @@ class Draft:
 async def draft_all(
     kernel: Kernel,
     workspace: Workspace,
-    event: Event,
+    event: IncomingEvent,
     intents: Mapping[RuleKey, Sequence[Intent]],
     missing: Mapping[RuleKey, str],
     now: datetime,
@@ -114,7 +114,7 @@ def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[s
         return "", str(error)
 
 
-def draft_fallback(event: Event, key: RuleKey, now: datetime) -> Draft:
+def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> Draft:
     """What the host application does instead: a call like any other, in the outbox under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}

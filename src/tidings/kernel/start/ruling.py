@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.rules.rule import Rule, RuleKey
+from tidings.domain.rules.rule import RuleDefinition, RuleKey
 from tidings.kernel.kernel import Kernel
 from tidings.storage import fallbacks, rules
 from tidings.storage.database import Tx
@@ -19,7 +19,7 @@ from tidings.storage.database import Tx
 class Ruling:
     """The rules of one trigger by their keys, and the fallbacks that some application has for it."""
 
-    rules: Mapping[RuleKey, Rule]
+    rules: Mapping[RuleKey, RuleDefinition]
     fallbacks: frozenset[RuleKey]
 
 
@@ -27,10 +27,10 @@ async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Rul
     """What decides about events of a trigger now."""
 
     async def read(tx: Tx) -> Ruling:
-        found = await rules.rules_of_trigger(tx, tenant=workspace.tenant, workspace=workspace.name, trigger=trigger)
+        found = await rules.rules_of_trigger(tx, workspace=workspace, trigger=trigger)
         listed = await fallbacks.list_fallbacks(tx, trigger=trigger)
         own = {key for key in kernel.fallbacks if key.trigger == trigger}
-        return Ruling({one.key: one.rule for one in found}, frozenset(own | {one.key for one in listed}))
+        return Ruling({one.key: one.definition for one in found}, frozenset(own | {one.key for one in listed}))
 
     return await kernel.db.persist(read)
 

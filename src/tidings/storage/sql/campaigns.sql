@@ -1,3 +1,7 @@
+-- part: campaign_columns
+id, name, channel, content, version, audience, data, send_hour, time_zone,
+rate_per_minute as rate, max_lateness, created_at, updated_at
+
 -- name: insert_campaign
 -- Makes a campaign.
 insert into campaigns (
@@ -21,15 +25,13 @@ returning id;
 
 -- name: show_campaign
 -- One campaign.
-select id, name, channel, content, version, audience, data, send_hour, time_zone, rate_per_minute, max_lateness,
-       created_at, updated_at
+select {campaign_columns}
   from campaigns
  where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null;
 
 -- name: list_campaigns
 -- The campaigns of a workspace, newest first.
-select id, name, channel, content, version, audience, data, send_hour, time_zone, rate_per_minute, max_lateness,
-       created_at, updated_at
+select {campaign_columns}
   from campaigns
  where tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
    and (:name::text is null or name = :name)

@@ -1,3 +1,7 @@
+-- part: event_columns
+id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
+created_at, routed_at
+
 -- name: insert_event
 -- Stores an event with what was decided about it, unless its key is taken.
 insert into events (
@@ -11,7 +15,7 @@ returning id;
 
 -- name: find_event_by_key
 -- The event that took the key first.
-select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
    and idempotency_key = :key;
@@ -55,7 +59,7 @@ select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, 
 
 -- name: load_unrouted_events
 -- Events that SQL stored and nobody has routed yet.
-select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and id = any(:ids::uuid[]) and routed_at is null;
 
@@ -98,13 +102,13 @@ select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.
 
 -- name: find_event
 -- One event as a person sees it.
-select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and id = :id;
 
 -- name: list_events
 -- One shard's events, newest first.
-select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:trigger::text is null or trigger = :trigger)
@@ -114,7 +118,7 @@ select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, j
 
 -- name: list_events_of_contact
 -- The same of those that name a contact, as whichever of their people.
-select id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and id in (select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id)
@@ -131,8 +135,8 @@ select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payloa
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,
-       o.max_attempts, coalesce(o.retry_at, o.planned_at, o.created_at) as run_at, o.marked_at, o.provider_message_id, o.error, o.contact_id, o.created_at,
-       o.finalized_at
+       o.max_attempts, coalesce(o.retry_at, o.planned_at, o.created_at) as run_at, o.marked_at,
+       o.provider_message_id as message_id, o.error, o.contact_id, o.created_at, o.finalized_at
   from outbox o
  where o.shard = :shard and o.event_id = any(:ids::uuid[])
  order by o.event_id, o.ordinal;

@@ -1,24 +1,27 @@
+-- part: outbox_columns
+id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
+contact_id, status, in_doubt, attempts, marked_attempt, retry_at, first_marked_at, provider_message_id,
+error, idempotency_key, created_at, finalized_at
+
+-- part: item_columns
+id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
+o.attempts + case when o.in_doubt then (
+    -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+    select count(*) from attempts a
+     where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
+) else 0 end as attempts,
+retry_at, first_marked_at as first_called_at, provider_message_id, error,
+encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
+
 -- name: show_outbox_item
 -- One item of a workspace with what was sent.
-select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at, payload
+select {item_columns}, payload
   from outbox o
  where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: list_outbox
 -- One shard's items of a workspace, newest first.
-select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select {item_columns}
   from outbox o
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -30,13 +33,7 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
 
 -- name: list_outbox_in_doubt
 -- The same of those in doubt; reads only the index of those.
-select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select {item_columns}
   from outbox o
  where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
    and (:channel::text is null or channel = :channel)
@@ -51,31 +48,19 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
 -- The same of one run, one execution or one event. Read by their own indexes first: by id alone, the search for an old
 -- run would walk through everything that came after it.
 with owned as materialized (
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
-           contact_id, status, in_doubt, attempts, marked_attempt, retry_at, first_marked_at, provider_message_id,
-           error, idempotency_key, created_at, finalized_at
+    select {outbox_columns}
       from outbox
      where shard = :shard and run_id = :run_id
     union all
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
-           contact_id, status, in_doubt, attempts, marked_attempt, retry_at, first_marked_at, provider_message_id,
-           error, idempotency_key, created_at, finalized_at
+    select {outbox_columns}
       from outbox
      where shard = :shard and execution_id = :execution_id
     union all
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
-           contact_id, status, in_doubt, attempts, marked_attempt, retry_at, first_marked_at, provider_message_id,
-           error, idempotency_key, created_at, finalized_at
+    select {outbox_columns}
       from outbox
      where shard = :shard and event_id = :event_id
 )
-select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select {item_columns}
   from owned o
  where tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -88,20 +73,12 @@ select id, execution_id, run_id, job_id, event_id, node, channel, provider, reci
 -- name: list_outbox_of_contact
 -- The same of those meant for one contact, whatever they belong to. By their own index first, as above.
 with meant as materialized (
-    select id, tenant_id, workspace_id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient,
-           contact_id, status, in_doubt, attempts, marked_attempt, retry_at, first_marked_at, provider_message_id,
-           error, idempotency_key, created_at, finalized_at
+    select {outbox_columns}
       from outbox
      where shard = :shard and contact_id = :contact_id and id >= :since and id < :before
        and tenant_id = :tenant and workspace_id = :workspace
 )
-select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
-           select count(*) from attempts a
-            where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
-       ) else 0 end as attempts,
-       retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+select {item_columns}
   from meant o
  where (:run_id::uuid is null or run_id = :run_id)
    and (:execution_id::uuid is null or execution_id = :execution_id)

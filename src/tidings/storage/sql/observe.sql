@@ -1,10 +1,3 @@
--- name: find_run
--- One run as a person sees it.
-select id, tenant_id, workspace_id, campaign_id, channel, provider, status, paused, cancelled, planned, retry_of,
-       created_at, started_at, ended_at
-  from runs
- where shard = :shard and id = :id;
-
 -- name: list_attempts
 -- What went wrong with one item, in order.
 select attempt, outcome, error, started_at, ended_at from attempts

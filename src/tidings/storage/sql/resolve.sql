@@ -95,7 +95,7 @@ select id, leased from asked;
 
 -- name: find_item
 -- One item with its owner.
-select id, tenant_id, workspace_id, execution_id, run_id, job_id, node, ordinal, channel, provider, recipient, status,
-       in_doubt, attempts, marked_at, provider_message_id, error, created_at, finalized_at
+select id, tenant_id as tenant, workspace_id as workspace, execution_id, run_id, job_id, channel, recipient, status,
+       in_doubt
   from outbox
  where shard = :shard and id = :id;

@@ -1,3 +1,6 @@
+-- part: rule_columns
+id, trigger, channel, audience, enabled, steps, created_at, updated_at
+
 -- name: insert_rule
 -- Makes a rule unless its key is taken.
 insert into rules (id, tenant_id, workspace_id, trigger, channel, audience, enabled, steps, required, created_at, updated_at)
@@ -6,7 +9,7 @@ values (:id, :tenant, :workspace, :trigger, :channel, :audience, :enabled, :step
 
 -- name: lock_rule
 -- One rule by id or by key, kept for the one who changes it.
-select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace
    and (id = :id or (trigger = :trigger and channel = :channel and audience = :audience))
@@ -27,14 +30,14 @@ returning id;
 
 -- name: find_rule
 -- One rule by id or by key.
-select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace
    and (id = :id or (trigger = :trigger and channel = :channel and audience = :audience));
 
 -- name: list_rules
 -- A workspace's rules, newest first.
-select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace
    and (:trigger::text is null or trigger = :trigger)
@@ -47,7 +50,7 @@ select id, trigger, channel, audience, enabled, steps, created_at, updated_at
 
 -- name: rules_of_trigger
 -- What an event of this trigger is routed by.
-select id, trigger, channel, audience, enabled, steps, created_at, updated_at
+select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;
 

@@ -1,16 +1,17 @@
+-- part: run_columns
+id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for,
+rate_per_minute as rate, status, paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness,
+is_test, created_at, started_at, ended_at
+
 -- name: show_runs
 -- Runs of a workspace by id, as a person sees them.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
-       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
-       ended_at
+select {run_columns}
   from runs
  where shard = :shard and id = any(:ids::uuid[]) and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: list_runs
 -- One shard's runs of a workspace, newest first.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
-       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
-       ended_at
+select {run_columns}
   from runs
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -20,9 +21,7 @@ select id, campaign_id, idempotency_key, channel, provider, content_id, content,
 
 -- name: list_runs_of_campaign
 -- The same of one campaign.
-select id, campaign_id, idempotency_key, channel, provider, content_id, content, scheduled_for, rate_per_minute, status,
-       paused, cancelled, planned, retry_of, source, data, send_hour, max_lateness, is_test, created_at, started_at,
-       ended_at
+select {run_columns}
   from runs
  where shard = :shard and campaign_id = :campaign_id and tenant_id = :tenant and workspace_id = :workspace
    and (:status::text is null or status = :status)
@@ -48,7 +47,7 @@ select run_id, count(*) as items, min(first_marked_at) as since
 -- name: list_jobs
 -- One shard's jobs of a run, in the order they were written.
 select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.called, j.posted, j.failed, j.skipped,
-       j.error, j.created_at, j.started_at, j.ended_at, q.due_at, q.leased
+       j.error, j.created_at, j.started_at, j.ended_at, q.due_at, coalesce(q.leased, false) as leased
   from jobs j
   left join queue q on q.shard = :shard and q.id = j.id
  where j.shard = :shard and j.run_id = :run_id and j.id >= :since and j.id < :before
@@ -69,7 +68,8 @@ select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
 -- name: list_items_of_jobs
 -- The items of some jobs of a run, for whoever reads the whole run job by job.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
-       attempts, retry_at, first_marked_at, provider_message_id, error, idempotency_key, created_at, finalized_at
+       attempts, retry_at, first_marked_at as first_called_at, provider_message_id, error,
+       encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
   from outbox
  where shard = :shard and run_id = :run_id and job_id = any(:job_ids::uuid[])
    and (:status::text is null or status = :status)

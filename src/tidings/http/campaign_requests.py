@@ -1,0 +1,69 @@
+"""What people ask of campaigns, as models: domain/campaigns/campaign.py reads what is given."""
+
+from pydantic import AwareDatetime, Field
+
+from tidings.http.audience_shapes import GivenCampaignAudience
+from tidings.http.channel_words import MessageChannel
+from tidings.http.run_requests import Key
+from tidings.http.shapes import AT, ID, ContactReference, Given, Json, example
+from tidings.views.campaigns import EXAMPLE_AUDIENCE, EXAMPLE_CONTENT
+
+EXAMPLE_CAMPAIGN: Json = {
+    "name": "Spring news",
+    "channel": "email",
+    "content": EXAMPLE_CONTENT,
+    "audience": EXAMPLE_AUDIENCE,
+    "rate": 600,
+    "maxLateness": "PT12H",
+}
+
+
+class ChangedCampaign(Given):
+    """What is given of a campaign: what is left out stays, what is null goes back to its default."""
+
+    model_config = example({"content": EXAMPLE_CAMPAIGN["content"], "rate": None})
+    name: str | None = Field(None, min_length=1, max_length=200)
+    channel: MessageChannel | None = None
+    content: Json | None = Field(
+        None,
+        description="`{subject, body, html}`, `{body}`, `{title, body}`, `{script, version}`, or for social "
+        "`{posts: [{id, body, accounts}]}`. Liquid: `contact.*`, `campaign.*`, and what `data` has.",
+    )
+    audience: GivenCampaignAudience | None = None
+    data: Json | None = Field(None, description="What templates see beside the contact.")
+    send_hour: int | None = Field(None, ge=0, le=23, description="The hour, in each contact's zone or in `timeZone`.")
+    time_zone: str | None = Field(None, max_length=100, description="`contact`, or the name of a zone.")
+    rate: int | None = Field(None, ge=1, le=1_000_000, description="Messages a minute, over all workers.")
+    max_lateness: str | float | None = Field(None, description="`PT2H`, or seconds: what is later is skipped.")
+
+
+class GivenCampaign(ChangedCampaign):
+    """A campaign to be made; nothing is sent before it is deployed."""
+
+    model_config = example(EXAMPLE_CAMPAIGN)
+    name: str = Field(min_length=1, max_length=200)
+    channel: MessageChannel
+    content: Json
+
+
+class GivenPreview(Given):
+    """For whom; without `contactId`, for the first of the audience."""
+
+    model_config = example({"contactId": ID})
+    contact_id: ContactReference | None = None
+
+
+class GivenTest(Given):
+    """Send it to an address of your own, with a contact's data."""
+
+    model_config = example({"to": "me@example.com"})
+    to: str = Field(min_length=1, max_length=500)
+    contact_id: ContactReference | None = None
+
+
+class GivenDeploy(Given):
+    """When, and under which key; without one, the same campaign for the same time is deployed once."""
+
+    model_config = example({"scheduledFor": AT, "idempotencyKey": "spring-1"})
+    scheduled_for: AwareDatetime | None = None
+    idempotency_key: Key | None = None

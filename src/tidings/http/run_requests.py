@@ -1,0 +1,41 @@
+"""What people ask of runs and items, as models."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from tidings.http.shapes import ID, Given, example
+
+Key = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class GivenRetryFilter(Given):
+    """Which failed items; what is left out does not matter."""
+
+    error: str | None = Field(None, max_length=2_000, description="Part of the error's text.")
+    ids: list[UUID] | None = Field(None, max_length=10_000)
+
+
+class GivenRetry(Given):
+    """Try again what failed, in a new run; a dry run only says what it would send."""
+
+    model_config = example({"where": {"error": "429"}, "dryRun": True})
+    where: GivenRetryFilter | None = None
+    dry_run: bool = False
+    idempotency_key: Key | None = None
+
+
+class GivenResolution(Given):
+    """What a person found out about what is in doubt, and what shows it."""
+
+    model_config = example({"outcome": "sent", "note": "the provider's log has it"})
+    outcome: Literal["sent", "resend", "failed"]
+    note: str = Field(min_length=1, max_length=2_000)
+
+
+class GivenResolutions(GivenResolution):
+    """The same for every item of a run that is in doubt, or for those named."""
+
+    model_config = example({"outcome": "sent", "note": "the provider's log has them", "itemIds": [ID]})
+    item_ids: list[UUID] | None = Field(None, max_length=10_000)

@@ -1,0 +1,22 @@
+"""What people ask of segments, as models."""
+
+from pydantic import Field
+
+from tidings.http.audience_shapes import GivenAudience
+from tidings.http.shapes import Given, example
+
+
+class ChangedSegment(Given):
+    """Another name, another audience."""
+
+    model_config = example({"audience": {"tag": "vip"}})
+    name: str | None = Field(None, min_length=1, max_length=200)
+    audience: GivenAudience | None = None
+
+
+class GivenSegment(ChangedSegment):
+    """An audience under a name."""
+
+    model_config = example({"name": "vips of Acme", "audience": {"tag": "vip", "company": "Acme"}})
+    name: str = Field(min_length=1, max_length=200)
+    audience: GivenAudience

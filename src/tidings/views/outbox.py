@@ -1,0 +1,78 @@
+"""The outbox: every intended provider action, and what was done about it."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated
+
+from tidings.views.contacts import ContactName
+from tidings.views.executions import Attempt
+from tidings.views.view import ChannelName, Id, Json, Time, View, doc
+
+
+class ItemStatus(StrEnum):
+    """The states of an outbox row; all but `queued` are terminal."""
+
+    QUEUED = "queued"
+    SENT = "sent"
+    CALLED = "called"
+    POSTED = "posted"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class HistoryLine(View, frozen=True, kw_only=True):
+    """Something that was done to a run or an item."""
+
+    event: Annotated[str, doc(example="created")]
+    actor: Annotated[str, doc(example="cli")]
+    detail: Json = {}
+    at: Time
+
+
+class Item(View, frozen=True, kw_only=True):
+    """An intended provider action."""
+
+    id: Id
+    status: Annotated[ItemStatus, doc(example="sent")]
+    in_doubt: bool = False
+    channel: ChannelName
+    provider: Annotated[str, doc(example="smtp")]
+    printed: Annotated[bool, doc("Whether it is only printed, not sent, because that was asked for.")] = False
+    recipient: Annotated[str, doc(example="ada@example.com")]
+    contact_id: Id | None = None
+    contact: Annotated[ContactName | None, doc("What the contact is called; null once it was deleted.")] = None
+    workflow_name: Annotated[str | None, doc("Of the execution it belongs to.")] = None
+    campaign_name: Annotated[str | None, doc("Of the run it belongs to.", "spring")] = None
+    trigger: Annotated[str | None, doc("Of the event it belongs to.")] = None
+    execution_id: Id | None = None
+    node: str | None = None
+    run_id: Id | None = None
+    job_id: Id | None = None
+    event_id: Id | None = None
+    attempts: int = 0
+    retry_at: Time | None = None
+    first_called_at: Time | None = None
+    provider_message_id: str | None = None
+    error: str | None = None
+    idempotency_key: Annotated[str, doc("64 hexadecimal digits; the same at every attempt.", "9f2c4e1a" * 8)] = ""
+    created_at: Time
+    finalized_at: Time | None = None
+
+
+class ItemDetail(Item, frozen=True, kw_only=True):
+    """An item with what was sent, what went wrong with it, and what people did about it."""
+
+    payload: Annotated[Json | None, doc(example={"subject": "Spring is here", "body": "Good day."})] = None
+    failed_attempts: Sequence[Attempt] = ()
+    history: Sequence[HistoryLine] = ()
+
+
+class Resolved(View, frozen=True, kw_only=True):
+    """What became of the items in doubt that a person decided about."""
+
+    resolved: int
+    refused: Annotated[int, doc("A call was in the air, or the doubt had ended by itself.", 0)] = 0
+
+
+ByError = Mapping[str, int]
+"""How many failed with each error."""
