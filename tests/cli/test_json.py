@@ -49,13 +49,12 @@ from tidings.http.shapes import (
     CreatedKey,
     Key,
     Shape,
-    Version,
-    Workflow,
 )
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.view import View
+from tidings.views.workflows import Workflow, WorkflowVersion
 
 Like = type[Shape] | type[View]
 PRINTS_NO_DATA = {"worker", "serve", "up"}
@@ -164,7 +163,7 @@ def same(answer: dict[str, Any], like: Like, beside: Sequence[str]) -> bool:
 def as_answered(own: dict[str, Any], like: Like) -> object:
     """What the API would write of it: its fields, all of them, and no other."""
     if issubclass(like, View):
-        return json.loads(msgspec.json.encode(msgspec.convert(own, like, strict=False)))
+        return json.loads(msgspec.json.encode(msgspec.convert(own, like, strict=False).in_json()))
     return like.model_validate(own).model_dump(mode="json", by_alias=True)
 
 
@@ -181,7 +180,7 @@ async def look_at_workflows(tour: Tour, provider: FakeProvider) -> None:
     tour("workflows", "validate", "p.csv", status=1)
     tour.group("workflows list", "workflows deactivate welcome", "workflows activate welcome", like=Workflow)
     shown = tour("workflows", "show", "welcome", like=Workflow, beside=["versions"])
-    assert same(shown["versions"][0], Version, ())
+    assert same(shown["versions"][0], WorkflowVersion, ())
     trigger = ("trigger", "welcome", "--data", '{"email": "ann@example.com", "first_name": "Ann"}')
     ids = [tour(*trigger, like=StartedExecution)["id"] for _ in range(3)]
     for verb, id in (("pause", ids[0]), ("resume", ids[0]), ("cancel", ids[1])):

@@ -106,7 +106,8 @@ async def test_applying_what_somebody_has_just_created_changes_it(client: Client
 
 async def test_switching_versions_and_validation_have_their_paths(client: Client, script: Script) -> None:
     wrong = {"valid": False, "errors": [{"place": "steps[0].name", "message": "is missing"}]}
-    versions = {"data": [{"number": 1, "definition": DEFINITION}]}
+    version = {"id": WORKFLOW, "number": 1, "definition": DEFINITION, "createdAt": "2026-03-02T09:00:00Z"}
+    versions = {"data": [version]}
     script.answers(Reply(200, workflow()), Reply(200, workflow(active=False)), Reply(200, versions), Reply(200, wrong))
 
     assert (await client.workflows.activate(WORKFLOW)).active

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import msgspec
-
 from tidings.views.view import View
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ def answer_of(value: object) -> object:
 def fields_of(record: object) -> dict[str, object]:
     """A record as the API answers it."""
     if isinstance(record, View):
-        return {field.encode_name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
+        return record.in_json()
     show = _shows().get(type(record))
     if show:
         return show(record).model_dump(mode="json", by_alias=True)
@@ -64,7 +62,6 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     from tidings.resources.outbox import ItemDetail, ShownItem
     from tidings.resources.runs import JobEntry
     from tidings.resources.sequences import ShownSequence
-    from tidings.resources.shown import ShownWorkflow
 
     return {
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
@@ -72,6 +69,5 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
         ShownItem: campaign_shapes.Item.model_validate,
         ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,
-        ShownWorkflow: shapes.show_workflow,
         Simulated: simulation_shapes.show,
     }

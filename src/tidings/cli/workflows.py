@@ -33,7 +33,7 @@ from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
-    from tidings.resources.shown import ShownVersion, ShownWorkflow
+    from tidings.views.workflows import Workflow, WorkflowVersion
 
 app = typer.Typer(help="Workflows: apply definitions from files, show and remove them.", no_args_is_help=True)
 
@@ -125,7 +125,7 @@ def show(
 
     room = Workspace(tenant, workspace)
 
-    async def work(engine: "Engine") -> "tuple[ShownWorkflow, Sequence[ShownVersion]]":
+    async def work(engine: "Engine") -> "tuple[Workflow, Sequence[WorkflowVersion]]":
         found = await _find(engine, room, workflow)
         return found, await engine.workflows.versions(room, found.id)
 
@@ -149,7 +149,7 @@ def activate(
     """Let a workflow be triggered."""
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownWorkflow":
+    async def work(engine: "Engine") -> "Workflow":
         return await engine.workflows.activate(by, (await _find(engine, by.workspace, workflow)).id)
 
     _print_changed(on_database(database_url, data_dir, work), as_json=as_json)
@@ -168,7 +168,7 @@ def deactivate(
     """Let a workflow be triggered no more; what was started goes on."""
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "ShownWorkflow":
+    async def work(engine: "Engine") -> "Workflow":
         return await engine.workflows.deactivate(by, (await _find(engine, by.workspace, workflow)).id)
 
     _print_changed(on_database(database_url, data_dir, work), as_json=as_json)
@@ -195,7 +195,7 @@ def delete(
         typer.confirm(f"Remove {', '.join(names)}?", abort=True, err=True)
     by = caller(tenant, workspace, actor)
 
-    async def work(engine: "Engine") -> "list[ShownWorkflow]":
+    async def work(engine: "Engine") -> "list[Workflow]":
         found = [await _find(engine, by.workspace, name) for name in names]  # all are there, or none is removed
         for one in found:
             await engine.workflows.delete(by, one.id)
@@ -252,7 +252,7 @@ def _applied(row: Mapping[str, object]) -> dict[str, object]:
     return {name: {**row, **words}[name] for name in order}
 
 
-async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownWorkflow":
+async def _find(engine: "Engine", room: Workspace, text: str) -> "Workflow":
     named = reference(text)
     return await (engine.workflows.get(room, named) if isinstance(named, UUID) else engine.workflows.find(room, named))
 
@@ -271,7 +271,7 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
-def _print_workflow(found: "ShownWorkflow", versions: "Sequence[ShownVersion]") -> None:
+def _print_workflow(found: "Workflow", versions: "Sequence[WorkflowVersion]") -> None:
     from tidings.cli.drawing import draw
     from tidings.cli.output import console, print_line, print_not_ready, print_table
 
@@ -291,7 +291,7 @@ def _print_workflow(found: "ShownWorkflow", versions: "Sequence[ShownVersion]") 
     )
 
 
-def _print_changed(found: "ShownWorkflow", *, as_json: bool) -> None:
+def _print_changed(found: "Workflow", *, as_json: bool) -> None:
     from tidings.cli.output import print_json, print_line, print_not_ready
 
     if as_json:
@@ -301,7 +301,7 @@ def _print_changed(found: "ShownWorkflow", *, as_json: bool) -> None:
         print_not_ready(found.not_ready)
 
 
-def _row(workflow: "ShownWorkflow") -> dict[str, object]:
+def _row(workflow: "Workflow") -> dict[str, object]:
     return {
         "name": workflow.name,
         "version": workflow.version,

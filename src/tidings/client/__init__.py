@@ -11,7 +11,6 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 
 from tidings.client.answers import (
     ApiKey,
-    Applied,
     Contact,
     Decision,
     Event,
@@ -24,10 +23,8 @@ from tidings.client.answers import (
     Rule,
     Triggered,
     UpsertedContact,
-    Version,
     Worker,
     WorkerShare,
-    Workflow,
 )
 from tidings.client.campaign_answers import (
     AudienceCount,
@@ -56,9 +53,12 @@ from tidings.client.errors import (
 )
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
+from tidings.client.workflows import Applied
 from tidings.views.contacts import ContactName
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.workflows import Workflow
+from tidings.views.workflows import WorkflowVersion as Version
 
 __all__ = [
     "ApiError",

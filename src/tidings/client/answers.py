@@ -5,7 +5,7 @@ JSON's camelCase is snake_case here.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -24,38 +24,6 @@ class Lack(Struct, frozen=True, kw_only=True):
     contacts: int
     of: int
     hint: str
-
-
-class Workflow(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A workflow with the definition of its current version."""
-
-    id: UUID
-    name: str
-    version: int
-    active: bool
-    definition: Json
-    description: str | None = None
-    form: str | None = None
-    not_ready: list[str] = []
-    """Channels it needs that no provider is set up for: until then it starts nothing."""
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-
-
-class Version(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One frozen version of a workflow."""
-
-    number: int
-    definition: Json
-    id: UUID | None = None
-    created_at: datetime | None = None
-
-
-class Applied(Struct, frozen=True, kw_only=True):
-    """A workflow that is now as asked for, and what had to be done."""
-
-    workflow: Workflow
-    change: Literal["created", "updated", "unchanged"]
 
 
 class Triggered(Struct, frozen=True, kw_only=True):

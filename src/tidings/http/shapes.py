@@ -13,7 +13,7 @@ from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
 from tidings.resources.access import ShownKey
-from tidings.resources.shown import ShownWorkflow
+from tidings.views.workflows import EXAMPLE_DEFINITION
 
 Json = dict[str, Any]
 ContactReference = Annotated[
@@ -32,15 +32,6 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidat
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
 CONTACT: Json = {"externalId": "crm-1815", "name": "Ada Lovelace", "email": "ada@example.com"}
-EXAMPLE_DEFINITION: Json = {
-    "entryNodeId": "hello",
-    "nodes": [
-        {"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Welcome, {{ name }}", "body": "Good day."},
-        {"id": "wait", "type": "delay", "duration": "P3D"},
-        {"id": "nudge", "type": "sms", "to": "{{ phone }}", "body": "Still there, {{ name }}?"},
-    ],
-    "edges": [{"from": "hello", "to": "wait"}, {"from": "wait", "to": "nudge"}],
-}
 EXAMPLE_WORKFLOW: Json = {"name": "welcome", **EXAMPLE_DEFINITION}
 
 
@@ -126,60 +117,6 @@ NotReady = Annotated[
     list[Channel],
     Field(description="Channels it needs that no provider is set up for: until then it starts nothing (409)."),
 ]
-
-
-class Workflow(Shape):
-    """A workflow with the definition of its newest version, whose fields stand beside these as they were written."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    **EXAMPLE_DEFINITION,
-                    "id": ID,
-                    "name": "welcome",
-                    "description": None,
-                    "active": True,
-                    "version": 1,
-                    "form": "graph",
-                    "definition": EXAMPLE_DEFINITION,
-                    "notReady": [],
-                    "createdAt": AT,
-                    "updatedAt": AT,
-                }
-            ]
-        },
-    )
-    id: UUID
-    name: str
-    description: str | None
-    active: bool
-    version: int
-    form: Literal["graph", "steps"]
-    definition: Json
-    not_ready: NotReady
-    created_at: datetime
-    updated_at: datetime
-
-
-class Version(Shape):
-    """One frozen version."""
-
-    id: UUID
-    number: int
-    definition: Json
-    created_at: datetime
-
-
-class Validated(Shape):
-    """Everything that is wrong with a definition."""
-
-    model_config = example({"valid": False, "errors": [{"place": "entryNodeId", "message": "there is no node 'x'"}]})
-    valid: bool
-    errors: list[ProblemPlace]
 
 
 class GivenTrigger(Given):
@@ -313,23 +250,6 @@ class Health(Shape):
     problems: list[str] = Field(
         description="What somebody should look at; a provider that cannot be used leaves this process healthy."
     )
-
-
-def show_workflow(workflow: ShownWorkflow) -> Workflow:
-    """A workflow with its definition's fields beside its own."""
-    own = {
-        "id": workflow.id,
-        "name": workflow.name,
-        "description": workflow.description,
-        "active": workflow.active,
-        "version": workflow.version,
-        "form": workflow.form,
-        "definition": dict(workflow.definition),
-        "notReady": workflow.not_ready,
-        "createdAt": workflow.created_at,
-        "updatedAt": workflow.updated_at,
-    }
-    return Workflow.model_validate({**workflow.definition, **own})
 
 
 def show_key(key: ShownKey) -> Key:

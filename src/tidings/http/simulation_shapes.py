@@ -8,7 +8,8 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN, Simulated
 from tidings.http.lack_shapes import Missing
-from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, ContactReference, Given, Json, Shape, example
+from tidings.http.shapes import AT, ID, ContactReference, Given, Json, Shape, example
+from tidings.views.workflows import EXAMPLE_DEFINITION
 
 Seed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 

@@ -38,6 +38,20 @@ class ListInShard(Protocol[Listed_co]):
         """The first of the span, at most so many."""
 
 
+class ListAll(Protocol[Listed_co]):
+    """The same of what is in no shard."""
+
+    def __call__(self, tx: Tx, /, *, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
+        """The first of the span, at most so many."""
+
+
+async def newest(kernel: Kernel, list_all: ListAll[Found], *, span: Span, limit: int) -> Page[Found]:
+    """A page of a list that is in no shard; one more is looked for, to know whether there is a next."""
+    check_limit(limit)
+    found = await kernel.db.persist(partial(list_all, span=span, limit=limit + 1), alone=True)
+    return page_of(found, limit, id_of)
+
+
 async def newest_in_all_shards(
     kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:

@@ -10,9 +10,8 @@ from tidings.kernel.kernel import Kernel
 from tidings.resources.sequence_shown import ShownSequence
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.rules import ShownRule
-from tidings.storage.workflows import ShownWorkflow
 
-Written = TypeVar("Written", ShownWorkflow, ShownSequence, ShownCampaign, ShownRule)
+Written = TypeVar("Written", ShownSequence, ShownCampaign, ShownRule)
 
 
 async def with_readiness(kernel: Kernel, workspace: Workspace, shown: Sequence[Written]) -> list[Written]:

@@ -43,8 +43,8 @@ from tidings.storage import define, resolve, sequences, workflows
 from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.sequences import FoundSequence, LockedSequence
-from tidings.storage.workflows import ShownVersion
 from tidings.views.pages import Page
+from tidings.views.workflows import WorkflowVersion
 
 __all__ = ["InFlight", "MoveCounts", "Published", "PublishedSequence", "Sequences", "ShownSequence", "Step"]
 
@@ -54,7 +54,7 @@ Steps = list[Step]
 Found = list[FoundSequence]
 Shown = list[ShownSequence]
 Flights = list[InFlight]
-Versions = list[ShownVersion]
+Versions = list[WorkflowVersion]
 Progress = Callable[[MoveCounts], None]
 
 
@@ -89,14 +89,12 @@ class Sequences:
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
         entry = self._kernel.new_id(bucket_of_id(id), now)
         drafted = self._drafted(id, steps, now)
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
         async def write(tx: Tx) -> None:
             await define.insert_workflow(
                 tx,
                 id=id,
-                tenant=tenant,
-                workspace=workspace,
+                workspace=caller.workspace,
                 kind=SEQUENCE,
                 name=name,
                 description=None,
@@ -104,7 +102,7 @@ class Sequences:
                 created_by=caller.actor,
                 now=now,
             )
-            locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=SEQUENCE, name=name)
+            locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=SEQUENCE, name=name)
             if locked is None or locked.id != id:
                 raise Conflict(f"there is a sequence {name!r} already; change that one, or choose another name")
             await sequences.insert_sequence(tx, id=id, settings=read)

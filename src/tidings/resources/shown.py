@@ -1,18 +1,10 @@
-"""What people ask of executions with, and what they are shown of workflows."""
+"""What people ask of executions with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from tidings.domain.people.contact import ContactReference
-from tidings.storage.workflows import ShownVersion, ShownWorkflow
-
-__all__ = [
-    "BulkTrigger",
-    "DeadLetterFilter",
-    "ShownVersion",
-    "ShownWorkflow",
-]
 
 Json = Mapping[str, object]
 

@@ -6,10 +6,15 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import Meta, Struct
+from msgspec.structs import fields
 
 
 class View(Struct, frozen=True, rename="camel"):
     """A part of an answer: snake_case in Python, camelCase in JSON. Its own fields are `kw_only`."""
+
+    def in_json(self) -> dict[str, Any]:
+        """Its fields by their names in JSON."""
+        return {field.encode_name: getattr(self, field.name) for field in fields(self)}
 
 
 def doc(description: str | None = None, example: object = None) -> Meta:
@@ -21,3 +26,5 @@ Json = Mapping[str, Any]
 """What users wrote, and what nodes produced: its names are its own."""
 Id = Annotated[UUID, doc(example="019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f")]
 Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
+ChannelName = Annotated[str, Meta(extra_json_schema={"$ref": "#/components/schemas/Channel"}, examples=["email"])]
+"""One of domain/flow/item.py's channels. A string, so that a client reads what a newer server sends over."""

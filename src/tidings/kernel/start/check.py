@@ -71,8 +71,8 @@ async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | s
 
     async def find(tx: Tx) -> FoundWorkflow | None:
         if isinstance(workflow, UUID):
-            return await define.find_workflow_by_id(tx, tenant=workspace.tenant, workspace=workspace.name, id=workflow)
-        return await define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow)
+            return await define.find_workflow_by_id(tx, workspace=workspace, id=workflow)
+        return await define.find_workflow(tx, workspace=workspace, name=workflow)
 
     found = await kernel.db.persist(find, alone=True)
     if found is None:
