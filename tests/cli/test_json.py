@@ -45,14 +45,11 @@ from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
-from tidings.http.shapes import (
-    CreatedKey,
-    Key,
-    Shape,
-)
+from tidings.http.shapes import Shape
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 
@@ -299,7 +296,7 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour.group("db migrate", "db status", "db url", "db reset --yes")
     tour("db", "stop", "--data-dir", str(tour.tidings.directory / "data"))
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
-    tour("keys", "list", like=Key)
+    tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
     tour("providers", "list", like=Provider, beside=["restReason"])
     tour("workers", "list", like=Worker)

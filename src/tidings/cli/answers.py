@@ -57,8 +57,7 @@ def camel(name: str) -> str:
 def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
     """The records that the API does not answer field by field."""
     from tidings.domain.simulation import Simulated
-    from tidings.http import campaign_shapes, sequence_shapes, shapes, simulation_shapes
-    from tidings.resources.access import ShownKey
+    from tidings.http import campaign_shapes, sequence_shapes, simulation_shapes
     from tidings.resources.outbox import ItemDetail, ShownItem
     from tidings.resources.runs import JobEntry
     from tidings.resources.sequences import ShownSequence
@@ -67,7 +66,6 @@ def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
         JobEntry: campaign_shapes.JobHistoryLine.model_validate,
         ItemDetail: campaign_shapes.show_item,
         ShownItem: campaign_shapes.Item.model_validate,
-        ShownKey: shapes.show_key,
         ShownSequence: sequence_shapes.show,
         Simulated: simulation_shapes.show,
     }

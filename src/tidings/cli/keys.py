@@ -12,7 +12,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.roles import Role
 
 if TYPE_CHECKING:
-    from tidings.resources.access import ShownKey
+    from tidings.views.keys import ApiKey
 
 app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
 
@@ -38,9 +38,9 @@ def create(
     ends = expires.replace(tzinfo=UTC) if expires else None
     made = on_database(database_url, data_dir, lambda engine: engine.access.create_key(by, name, role, expires_at=ends))
     if as_json:
-        print_json(made.key, secret=made.secret)
+        print_json(made)
         return
-    errors.print(f"key {made.key.id} may do what a {role} may; its secret is shown this once:", style="dim")
+    errors.print(f"key {made.id} may do what a {role} may; its secret is shown this once:", style="dim")
     typer.echo(made.secret)
 
 
@@ -88,12 +88,12 @@ def revoke(
         print_line(f"key {key_id} opens nothing any more")
 
 
-def _row(key: "ShownKey") -> dict[str, object]:
+def _row(key: "ApiKey") -> dict[str, object]:
     return {
         "id": key.id,
         "name": key.name,
         "role": key.role,
-        "workspace": key.workspace.name,
+        "workspace": key.workspace,
         "prefix": key.prefix,
         "created": key.created_at,
         "expires": key.expires_at,

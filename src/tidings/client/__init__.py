@@ -10,14 +10,12 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 """
 
 from tidings.client.answers import (
-    ApiKey,
     Contact,
     Decision,
     Event,
     EventItem,
     Imported,
     Lack,
-    NewKey,
     Provider,
     RejectedLine,
     Rule,
@@ -51,11 +49,13 @@ from tidings.client.errors import (
     Unauthorized,
     WaitTimeout,
 )
+from tidings.client.keys import NewKey
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.client.workflows import Applied
 from tidings.views.contacts import ContactName
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.keys import ApiKey
 from tidings.views.problems import ProblemPlace as Problem
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version

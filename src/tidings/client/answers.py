@@ -34,29 +34,6 @@ class Triggered(Struct, frozen=True, kw_only=True):
     duplicate: bool = False
 
 
-class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A key as it may be shown: never its secret."""
-
-    id: UUID
-    name: str
-    role: str
-    tenant: str | None = None
-    workspace: str | None = None
-    prefix: str | None = None
-    created_at: datetime | None = None
-    created_by: str | None = None
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
-
-
-class NewKey(Struct, frozen=True, kw_only=True):
-    """A new key and its secret, which is shown this once."""
-
-    key: ApiKey
-    secret: str
-
-
 class WorkerShare(Struct, frozen=True, kw_only=True, rename="camel"):
     """What one worker holds of a provider's limit."""
 

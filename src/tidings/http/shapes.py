@@ -1,6 +1,5 @@
 """What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
 
-from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
@@ -12,7 +11,6 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
-from tidings.resources.access import ShownKey
 from tidings.views.workflows import EXAMPLE_DEFINITION
 
 Json = dict[str, Any]
@@ -185,58 +183,12 @@ class GivenKey(Given):
     expires_at: AwareDatetime | None = None
 
 
-class Key(Shape):
-    """A key, without the key itself."""
-
-    id: UUID
-    name: str
-    role: Role
-    tenant: str
-    workspace: str
-    prefix: str = Field(description="Its first characters, to tell keys apart.")
-    created_at: datetime
-    created_by: str
-    expires_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute.")
-    revoked_at: datetime | None
-
-
-class CreatedKey(Key):
-    """A new key with its secret, which is shown this once."""
-
-    secret: str
-
-
 class GivenFunction(Given):
     """Where a function is, and the secret that its calls carry."""
 
     model_config = example({"url": "https://example.com/functions/v1/send-email", "secret": "…"})
     url: str = Field(min_length=1, max_length=2_000)
     secret: str | None = Field(None, min_length=1, max_length=4_000, description="Write-only; stored encrypted.")
-
-
-class Function(Shape):
-    """Where a function is."""
-
-    name: str
-    url: str
-    has_secret: bool
-    created_at: datetime
-    updated_at: datetime
-
-
-class AuditLine(Shape):
-    """Something that was done."""
-
-    id: UUID
-    workspace: str
-    subject_kind: str
-    subject_id: UUID
-    subject_name: str | None = Field(description="What it is called; a contact by its externalId.")
-    event: str
-    actor: str
-    detail: Json
-    at: datetime
 
 
 class Health(Shape):
@@ -250,9 +202,3 @@ class Health(Shape):
     problems: list[str] = Field(
         description="What somebody should look at; a provider that cannot be used leaves this process healthy."
     )
-
-
-def show_key(key: ShownKey) -> Key:
-    """A key with its tenant beside its workspace."""
-    named = {"tenant": key.workspace.tenant, "workspace": key.workspace.name}
-    return Key.model_validate({field.name: getattr(key, field.name) for field in fields(key)} | named)

@@ -11,12 +11,14 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec import structs
+
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.kernel.kernel import Kernel
 from tidings.storage import names
-from tidings.storage.access import AuditLine
 from tidings.storage.items import ShownItem
 from tidings.views.contacts import ContactName
+from tidings.views.keys import AuditLine
 
 __all__ = ["name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
 
@@ -80,7 +82,7 @@ async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine])
         _definitions(kernel, tenant, of["definition"]),
     )
     named = {**walks, **runs, **events, **definitions, **{id: one.external_id for id, one in contacts.items()}}
-    return [replace(line, subject_name=named.get(line.subject_id)) for line in lines]
+    return [structs.replace(line, subject_name=named.get(line.subject_id)) for line in lines]
 
 
 async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) -> Names:

@@ -1,7 +1,7 @@
 """Long lists over all shards: one query in each, merged by id, newest first, and a page of what comes first."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
 from heapq import merge
 from operator import attrgetter
@@ -38,6 +38,13 @@ class ListInShard(Protocol[Listed_co]):
         """The first of the span, at most so many."""
 
 
+class ListWithinShard(Protocol[Listed_co]):
+    """The same of whichever workspace it knows of."""
+
+    def __call__(self, tx: Tx, /, *, shard: Shard, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
+        """The first of the span, at most so many."""
+
+
 class ListAll(Protocol[Listed_co]):
     """The same of what is in no shard."""
 
@@ -56,9 +63,15 @@ async def newest_in_all_shards(
     kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
     """A page of what all shards hold of a list; one more is looked for, to know whether there is a next."""
+    find = partial(list_in_shard, workspace=workspace)
+    return await newest_in_shards(kernel, kernel.every_shard(), find, span=span, limit=limit)
+
+
+async def newest_in_shards(
+    kernel: Kernel, shards: Iterable[Shard], list_in_shard: ListWithinShard[Found], *, span: Span, limit: int
+) -> Page[Found]:
+    """The same of some shards, and of what is not of one workspace."""
     check_limit(limit)
-    find = partial(list_in_shard, workspace=workspace, span=span, limit=limit + 1)
-    shards = await asyncio.gather(
-        *(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in kernel.every_shard())
-    )
-    return page_of([*merge(*shards, key=id_of, reverse=True)][: limit + 1], limit, id_of)
+    find = partial(list_in_shard, span=span, limit=limit + 1)
+    found = await asyncio.gather(*(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards))
+    return page_of([*merge(*found, key=id_of, reverse=True)][: limit + 1], limit, id_of)
