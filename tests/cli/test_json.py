@@ -41,7 +41,6 @@ from tidings.http.campaign_shapes import (
 )
 from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
-from tidings.http.providers import Provider, Worker
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
 from tidings.http.sequence_shapes import Step
@@ -50,6 +49,7 @@ from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.keys import ApiKey, CreatedKey
+from tidings.views.providers import ProviderDetail, Worker
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 
@@ -298,7 +298,7 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
     tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
-    tour("providers", "list", like=Provider, beside=["restReason"])
+    tour("providers", "list", like=ProviderDetail)
     tour("workers", "list", like=Worker)
     tour.tidings.settings["TIDINGS_SECRET_KEY"] = "A" * 43 + "="
     tour("db", "forget-secrets", "--yes")

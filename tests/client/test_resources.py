@@ -178,7 +178,8 @@ async def test_dead_letters_are_listed_and_replayed(client: Client, script: Scri
 
 
 async def test_a_key_s_secret_is_in_the_answer_to_its_making_alone(client: Client, script: Script) -> None:
-    shown = {"id": WORKFLOW, "name": "app", "role": "triggerOperator", "prefix": "tid_abc"}
+    at = "2026-03-02T09:00:00Z"
+    shown = {"id": WORKFLOW, "name": "app", "role": "triggerOperator", "prefix": "tid_abc", "createdAt": at}
     script.answers(
         Reply(201, shown | {"secret": "tid_abcdef"}), Reply(200, {"data": [shown], "nextCursor": None}), Reply(204)
     )

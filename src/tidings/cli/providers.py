@@ -9,7 +9,7 @@ from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 from tidings.domain.flow.item import Channel
 
 if TYPE_CHECKING:
-    from tidings.resources.providers import ShownProvider, WorkerShare
+    from tidings.views.providers import ProviderDetail, WorkerShare
 
 app = typer.Typer(
     help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True
@@ -21,7 +21,7 @@ def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: A
     """List every provider of the system, whatever is set in this shell: its channels, its workers, whether it rests."""
     from tidings.cli.output import print_json, print_table
 
-    found = on_database(database_url, data_dir, lambda engine: engine.providers.list())
+    found = on_database(database_url, data_dir, lambda engine: engine.providers.details())
     if as_json:
         print_json(found)
         return
@@ -76,7 +76,7 @@ def forget(
         print_line(f"{fallback} is forgotten")
 
 
-def _shown(one: "ShownProvider") -> dict[str, object]:
+def _shown(one: "ProviderDetail") -> dict[str, object]:
     taken = sum(share.slots for share in one.workers)
     return {
         "name": one.name,
@@ -95,7 +95,7 @@ def _shown(one: "ShownProvider") -> dict[str, object]:
     }
 
 
-def _held(one: "ShownProvider", share: "WorkerShare") -> dict[str, object]:
+def _held(one: "ProviderDetail", share: "WorkerShare") -> dict[str, object]:
     return {
         "provider": one.name,
         "worker": share.worker_id,

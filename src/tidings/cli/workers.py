@@ -8,9 +8,7 @@ from tidings.cli.opened import on_database
 from tidings.cli.options import AsJson, DatabaseUrl, DataDir
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tidings.resources.providers import ListedWorker
+    from tidings.views.providers import Served, Worker
 
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
 
@@ -27,18 +25,18 @@ def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: A
         print_table("workers", [_shown(one) for one in found], empty="no worker is running; start one: tidings worker")
 
 
-def _served(provider: str, channels: "Sequence[str]") -> str:
-    return f"{provider} ({', '.join(channels)})" if channels else provider
+def _served(one: "Served") -> str:
+    return f"{one.provider} ({', '.join(one.channels)})" if one.channels else one.provider
 
 
-def _shown(one: "ListedWorker") -> dict[str, object]:
+def _shown(one: "Worker") -> dict[str, object]:
     return {
         "id": one.id,
         "host": one.host,
         "pid": one.pid,
         "version": one.version,
-        "lanes": ", ".join(lane.name.lower() for lane in one.lanes),
-        "serves": ", ".join(_served(name, service.channels) for name, service in one.serves.items()),
+        "lanes": ", ".join(one.lanes),
+        "serves": ", ".join(_served(served) for served in one.serves),
         "since": one.started_at,
         "last seen": one.last_seen_at,
     }

@@ -16,13 +16,10 @@ from tidings.client.answers import (
     EventItem,
     Imported,
     Lack,
-    Provider,
     RejectedLine,
     Rule,
     Triggered,
     UpsertedContact,
-    Worker,
-    WorkerShare,
 )
 from tidings.client.campaign_answers import (
     AudienceCount,
@@ -57,6 +54,7 @@ from tidings.views.contacts import ContactName
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.keys import ApiKey
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.providers import Provider, Worker, WorkerShare
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
 

@@ -34,57 +34,6 @@ class Triggered(Struct, frozen=True, kw_only=True):
     duplicate: bool = False
 
 
-class WorkerShare(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one worker holds of a provider's limit."""
-
-    worker_id: UUID
-    slots: int
-    wanted: int = 0
-    until: datetime | None = None
-
-
-class Provider(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A provider, and who may call it."""
-
-    name: str
-    provider_class: str | None = None
-    channels: list[str] = []
-    routed_since: datetime | None = None
-    printing: bool = False
-    served_by: list[UUID] = []
-    """The workers that live and can call it."""
-    concurrency: int | None = None
-    limit: int | None = None
-    workers: list[WorkerShare] = []
-    rests_until: datetime | None = None
-    unavailable_since: datetime | None = None
-    unavailable_times: int = 0
-    unavailable_reason: str | None = None
-    is_refused: bool = False
-
-
-class Served(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a worker can call through one provider."""
-
-    provider: str
-    provider_class: str | None = None
-    channels: list[str] = []
-    concurrency: int | None = None
-
-
-class Worker(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A worker that was seen a moment ago."""
-
-    id: UUID
-    host: str
-    pid: int
-    version: str
-    lanes: list[str] = []
-    serves: list[Served] = []
-    started_at: datetime | None = None
-    last_seen_at: datetime | None = None
-
-
 class Contact(Struct, frozen=True, kw_only=True, rename="camel"):
     """Somebody who can be written to."""
 

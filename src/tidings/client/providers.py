@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 
-from tidings.client.answers import Provider, Worker
 from tidings.client.pages import pages
 from tidings.client.transport import Transport
+from tidings.views.providers import Provider, Worker
 
 PATH = "/v1/providers"
 WORKERS = "/v1/workers"

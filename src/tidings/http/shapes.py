@@ -1,7 +1,7 @@
 """What goes in and out, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed."""
 
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -189,16 +189,3 @@ class GivenFunction(Given):
     model_config = example({"url": "https://example.com/functions/v1/send-email", "secret": "…"})
     url: str = Field(min_length=1, max_length=2_000)
     secret: str | None = Field(None, min_length=1, max_length=4_000, description="Write-only; stored encrypted.")
-
-
-class Health(Shape):
-    """Whether this process can do its work."""
-
-    model_config = example({"status": "healthy", "version": "0.1.0", "workers": 2, "waiting": [], "problems": []})
-    status: Literal["healthy", "unhealthy"]
-    version: str
-    workers: int | None = Field(None, description="How many workers live; null while the database does not answer.")
-    waiting: list[str] | None = Field(None, description="What no worker that lives could do: `no worker serves smtp`.")
-    problems: list[str] = Field(
-        description="What somebody should look at; a provider that cannot be used leaves this process healthy."
-    )

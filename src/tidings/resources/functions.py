@@ -85,7 +85,7 @@ class Functions:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
                 return True  # done, by a commit whose answer was lost
             if not await functions.forget_secret(
-                tx, workspace=secret.workspace, function=name, sealed=secret.sealed, now=now
+                tx, workspace=secret.workspace, name=name, secret=secret.sealed, now=now
             ):
                 return False
             await self._audit(tx, entry, caller, name, "secret_forgotten", {"name": name}, now)

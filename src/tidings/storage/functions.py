@@ -55,7 +55,7 @@ async def list_sealed(tx: Tx, *, most: int) -> list[SealedSecret]:
 
 
 @_SQL.statement
-async def forget_secret(tx: Tx, *, workspace: Workspace, function: str, sealed: bytes, now: datetime) -> str | None:
+async def forget_secret(tx: Tx, *, workspace: Workspace, name: str, secret: bytes, now: datetime) -> str | None:
     """Remove a secret; None when it has been set anew or removed since it was read."""
 
 

@@ -39,7 +39,7 @@ returning name;
 -- Removes a secret, unless it has been set anew since it was read.
 update functions
    set secret = null, updated_at = :now
- where tenant_id = :tenant and workspace_id = :workspace and name = :function and secret = :sealed
+ where tenant_id = :tenant and workspace_id = :workspace and name = :name and secret = :secret
 returning name;
 
 -- name: find_function
