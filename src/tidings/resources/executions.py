@@ -73,9 +73,9 @@ class Executions:
 
         A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
         """
-        wish = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
+        request = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         door = Door(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
-        started = await self._intake.start(door, wish)
+        started = await self._intake.start(door, request)
         found = await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
         # Without a look at who could do it, which a trigger has no time for.

@@ -94,13 +94,13 @@ async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) 
 async def _in_their_shards(
     kernel: Kernel, tenant: str, ids: Iterable[UUID | None], read: Callable[..., Awaitable[Mapping[UUID, Name]]]
 ) -> Mapping[UUID, Name]:
-    shares: dict[Shard, list[UUID]] = defaultdict(list)
+    by_shard: dict[Shard, list[UUID]] = defaultdict(list)
     for id in {id for id in ids if id is not None}:
-        shares[kernel.shard_of(id)].append(id)
+        by_shard[kernel.shard_of(id)].append(id)
     found = await asyncio.gather(
         *(
-            kernel.db.persist(partial(read, shard=shard, tenant=tenant, ids=share), alone=True)
-            for shard, share in shares.items()
+            kernel.db.persist(partial(read, shard=shard, tenant=tenant, ids=its), alone=True)
+            for shard, its in by_shard.items()
         )
     )
-    return {id: name for share in found for id, name in share.items()}
+    return {id: name for named in found for id, name in named.items()}

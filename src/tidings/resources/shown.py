@@ -11,7 +11,7 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class BulkTrigger:
-    """One of many wishes to start a workflow, by id or by name."""
+    """One of many requests to start a workflow, by id or by name."""
 
     workflow: UUID | str
     data: Json = field(default_factory=dict)
