@@ -7,10 +7,10 @@ from fastapi import Depends, Path
 from tidings.domain.errors import NotFound
 from tidings.domain.storable import is_storable
 from tidings.http.access import Administrator
+from tidings.http.administration_requests import GivenFunction
 from tidings.http.bodies import body_of
 from tidings.http.openapi import takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import GivenFunction
 from tidings.views.functions import Function
 from tidings.views.pages import Everything
 

@@ -6,10 +6,10 @@ from uuid import UUID
 from fastapi import Depends
 
 from tidings.http.access import Administrator
+from tidings.http.administration_requests import GivenKey
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import GivenKey
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.pages import Page
 

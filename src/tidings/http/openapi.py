@@ -5,11 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from tidings.domain.flow.item import Channel
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.roles import Role
+from tidings.http.administration_requests import GivenFunction, GivenKey
 from tidings.http.campaign_shapes import (
     ChangedCampaign,
     ChangedSegment,
@@ -33,23 +36,14 @@ from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.resource import ViewRoute
 from tidings.http.rule_shapes import GivenCancel, GivenEvent, GivenRule
 from tidings.http.sequence_shapes import ChangedSequence, ChangedStep, GivenSequence, GivenStep
-from tidings.http.shapes import (
-    ChangedWorkflow,
-    GivenDefinition,
-    GivenFunction,
-    GivenKey,
-    GivenNamedTrigger,
-    GivenReplay,
-    GivenTrigger,
-    GivenTriggers,
-    GivenWorkflow,
-)
 from tidings.http.simulation_shapes import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
+from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.version import __version__
 from tidings.views.executions import StartedExecution, StartedOne
 from tidings.views.pages import Everything
@@ -98,6 +92,10 @@ Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextC
 `application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What
 starts work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
 """
+
+
+NAMED = (Channel, Role)
+"""What views name by its component (ChannelName, RoleName) and hold as a string."""
 
 
 def created_in(
@@ -241,7 +239,7 @@ def _add_components(found: Described, views: Sequence[type[View]]) -> None:
     components = found.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas |= {name: schema for name, schema in described["$defs"].items() if name not in schemas}
-    schemas |= describe_views(views)
+    schemas |= describe_views(views) | {one.__name__: TypeAdapter(one).json_schema() for one in NAMED}
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which is never answered
         schemas.pop(name, None)
     components["securitySchemes"] = {

@@ -13,7 +13,7 @@ from tidings.http.answers import answer
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import ChangedWorkflow, GivenDefinition, GivenWorkflow
+from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.resources.workflows import Workflows
 from tidings.views.pages import Everything, Page
 from tidings.views.problems import ProblemPlace
