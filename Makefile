@@ -2,9 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONTACTS ?= 20000
+FAST := tests/domain tests/architecture tests/client tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-storage test-api test-supabase test-wheel mutants check format dist chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up test test-fast test-storage test-api test-supabase test-wheel mutants check format dist chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -34,6 +35,9 @@ up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
 
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests
+
+test-fast: $(VENV)/.installed-dev ## Run what needs no PostgreSQL: the domain, the shape of the code, providers, the client (under a minute)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --without-postgres $(FAST)
 
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
 	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py

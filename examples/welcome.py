@@ -9,7 +9,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from tidings import Config, Engine, open_engine
+from tidings import Config, Engine, Workspace, open_engine
 
 WELCOME = {
     "entryNodeId": "hello",
@@ -47,10 +47,11 @@ async def tell(engine: Engine) -> None:
     first = await engine.trigger("welcome", person, idempotency_key="signup-1")
     again = await engine.trigger("welcome", person, idempotency_key="signup-1")
     print(f"triggered {first.id}; again: the same execution, duplicate={again.duplicate and again.id == first.id}")
-    while (await engine.execution(first.id)).ended_at is None:  # in production, `tidings worker` does this
-        await engine.work_everything()
+    shown = await engine.executions.get(Workspace(), first.id)
+    while not shown.status.has_ended:
+        await engine.work_everything()  # in production, `tidings worker` does this
         await asyncio.sleep(0.1)
-    shown = await engine.execution(first.id)
+        shown = await engine.executions.get(Workspace(), first.id)
     for node, result in shown.vars.items():
         print(f"  {node}: {result}")
     print(f"{shown.status}; every promise holds: {not any(check.offences for check in await engine.verify())}")

@@ -66,10 +66,21 @@ class ManualClock:
         self.time += timedelta(**parts)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-postgres", action="store_true", help="leave out what asks for a database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-postgres"):
+        asks = {item: "server" in getattr(item, "fixturenames", ()) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if asks[item]])
+        items[:] = [item for item in items if not asks[item]]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a quarter of the suite's time is waiting, for leases, restarts, silence."""
-    return (os.cpu_count() or 1) + 1
+    """Two for each core: half of the suite's time is waiting, for leases, restarts, silence and the other processes."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:

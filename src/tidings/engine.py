@@ -4,18 +4,17 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, arrow
 by arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
-`executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `rules` and `events`, each for one workspace
-(resources/).
+`executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `outbox`, `rules` and `events` (resources/):
+each call is for one workspace, and never sees or touches what is another's.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.queue import Claimed, Kind, Lane, Stop
+from tidings.domain.flow.queue import Claimed, Kind, Lane
 from tidings.kernel.campaigns import start_run
 from tidings.kernel.campaigns.rollup import work_runs
 from tidings.kernel.campaigns.start_run import Deployment, Recipient
@@ -23,8 +22,8 @@ from tidings.kernel.flow.claim import claim_due, give_back, next_due
 from tidings.kernel.flow.executions import work_executions
 from tidings.kernel.flow.jobs import work_jobs
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage import observe, resolve
-from tidings.kernel.manage.observe import Check, RunView, Totals
+from tidings.kernel.manage import observe
+from tidings.kernel.manage.observe import Check
 from tidings.kernel.manage.resolve import Resolution
 from tidings.kernel.start import define, trigger
 from tidings.kernel.start.check import Trigger
@@ -37,6 +36,7 @@ from tidings.resources.enrollments import Enrollments
 from tidings.resources.events import Events
 from tidings.resources.executions import Executions
 from tidings.resources.functions import Functions
+from tidings.resources.health import Health
 from tidings.resources.outbox import Outbox
 from tidings.resources.providers import Providers
 from tidings.resources.rules import Rules
@@ -46,34 +46,14 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.waiting import Waiting
 from tidings.resources.workflows import Workflows
 from tidings.storage.define import Version
-from tidings.storage.observe import AuditEntry, ItemFilter, StoredExecution
-from tidings.storage.resolve import FoundItem
-from tidings.views.executions import Attempt
 
-__all__ = [
-    "Attempt",
-    "AuditEntry",
-    "Check",
-    "Deployment",
-    "Engine",
-    "FoundItem",
-    "ItemFilter",
-    "Recipient",
-    "Resolution",
-    "RunView",
-    "Started",
-    "StoredExecution",
-    "Totals",
-    "Trigger",
-    "Version",
-    "Workspace",
-]
+__all__ = ["Check", "Deployment", "Engine", "Recipient", "Resolution", "Started", "Trigger", "Version", "Workspace"]
 
 DEFAULT = Workspace()
 
 
 class Engine:
-    """Defines, starts, moves and shows work; safe to use from many tasks at once."""
+    """Defines, starts and moves work; its resources show and control it. Safe to use from many tasks at once."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -92,6 +72,7 @@ class Engine:
         self.functions = Functions(kernel)
         self.providers = Providers(kernel)
         self.waiting = Waiting(kernel)
+        self.health = Health(kernel)
         self.access = Access(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
@@ -155,58 +136,6 @@ class Engine:
             if not any(round_):
                 return moved
             moved += sum(round_)
-
-    async def pause(self, id: UUID, actor: str = "engine") -> None:
-        """Let nothing more of an execution leave until it is resumed."""
-        await resolve.stop_execution(self.kernel, id, Stop.PAUSE, actor)
-
-    async def resume(self, id: UUID, actor: str = "engine") -> None:
-        """Let a paused execution go on."""
-        await resolve.stop_execution(self.kernel, id, None, actor)
-
-    async def cancel(self, id: UUID, actor: str = "engine") -> None:
-        """End an execution; what was not called for is skipped."""
-        await resolve.stop_execution(self.kernel, id, Stop.CANCEL, actor)
-
-    async def pause_run(self, id: UUID, actor: str = "engine") -> None:
-        """Let nothing more of a run leave until it is resumed."""
-        await resolve.stop_run(self.kernel, id, Stop.PAUSE, actor)
-
-    async def resume_run(self, id: UUID, actor: str = "engine") -> None:
-        """Let a paused run go on."""
-        await resolve.stop_run(self.kernel, id, None, actor)
-
-    async def cancel_run(self, id: UUID, actor: str = "engine") -> None:
-        """Skip what is left of a run."""
-        await resolve.stop_run(self.kernel, id, Stop.CANCEL, actor)
-
-    async def resolve(self, item: UUID, outcome: Resolution, note: str, actor: str = "engine") -> None:
-        """End the doubt about an item by a person's word."""
-        await resolve.resolve_item(self.kernel, item, outcome, note, actor)
-
-    async def execution(self, id: UUID) -> StoredExecution:
-        """One execution, whatever its workspace, as it is stored."""
-        return await observe.show_execution(self.kernel, id)
-
-    async def run(self, id: UUID) -> RunView:
-        """One run with its counts."""
-        return await observe.show_run(self.kernel, id)
-
-    async def item(self, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
-        """One item, its failed attempts, and what people did about it."""
-        return await observe.show_item(self.kernel, id)
-
-    async def items(self, where: ItemFilter, workspace: Workspace = DEFAULT, limit: int = 50) -> list[FoundItem]:
-        """Items, newest first."""
-        return await observe.list_items(self.kernel, workspace, where, limit)
-
-    async def in_doubt(self, workspace: Workspace = DEFAULT, limit: int = 50) -> list[FoundItem]:
-        """Items in doubt, oldest first."""
-        return await observe.list_in_doubt(self.kernel, workspace, limit)
-
-    async def totals(self) -> Totals:
-        """How much there is of everything."""
-        return await observe.totals(self.kernel)
 
     async def verify(self) -> list[Check]:
         """Check the promises on the live database."""

@@ -14,6 +14,7 @@ from tests.chaos.proxy import CommitCut, Moment, postgres_proxy
 from tests.chaos.troubles import statements
 from tests.conftest import ManualClock, make_engine
 from tests.kernel.scenes import Sql, delay, email, start
+from tests.stored import TESTER, items_in_doubt
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Unknown
@@ -152,7 +153,7 @@ async def test_a_worker_from_before_an_execution_ended_has_no_hold_on_it_once_it
     id, old = await mark_and_leave(engine)
     clock.advance(minutes=6)
     await engine.work_everything()
-    await engine.resolve(old.item.id, Resolution.RESEND, "it did not arrive")
+    await engine.outbox.resolve(TESTER, old.item.id, Resolution.RESEND, "it did not arrive")
 
     [new] = await engine.claim(engine.kernel.shard_of(id), Lane.TRANSACTIONAL)
 
@@ -165,12 +166,12 @@ async def test_a_mark_taken_back_late_ends_the_doubt_it_caused(
     _, mark = await mark_and_leave(engine, on_doubt="hold")
     clock.advance(minutes=6)
     await engine.work_everything()
-    assert len(await engine.in_doubt()) == 1
+    assert len(await items_in_doubt(engine)) == 1
 
     await take_back(engine, mark)
     await engine.work_everything()
 
-    assert await engine.in_doubt() == []
+    assert await items_in_doubt(engine) == []
     assert len(provider.calls) == 1
 
 
@@ -187,7 +188,7 @@ async def test_a_step_that_was_passed_in_doubt_is_sent_late_when_it_proves_never
     await engine.work_everything()
 
     assert [call.recipient for call in provider.calls] == ["b@example.com", "ada@example.com"]
-    assert await engine.in_doubt() == []
+    assert await items_in_doubt(engine) == []
 
 
 async def test_whoever_works_on_an_owner_whose_mark_is_taken_back_looks_again(
@@ -212,7 +213,7 @@ async def test_a_mark_taken_back_after_its_execution_has_ended_leaves_the_item_i
 
     await take_back(engine, mark)
 
-    assert len(await engine.in_doubt()) == 1
+    assert len(await items_in_doubt(engine)) == 1
     assert [check for check in await engine.verify() if check.offences] == []
     assert provider.calls == []
 
@@ -267,5 +268,5 @@ async def test_a_mark_taken_back_between_another_workers_claim_and_its_doubt_is_
     await engine.work_everything()
 
     assert len(provider.calls) == 1
-    assert await engine.in_doubt() == []
+    assert await items_in_doubt(engine) == []
     assert [check for check in await engine.verify() if check.offences] == []

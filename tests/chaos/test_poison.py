@@ -9,6 +9,7 @@ from tests.chaos.app import CLASSES
 from tests.chaos.arena import Arena, Timing
 from tests.chaos.oddities import POISON
 from tests.chaos.proof import prove
+from tests.stored import stored_execution
 from tidings.engine import Trigger
 from tidings.worker.loop import ALONE_AFTER
 
@@ -37,4 +38,5 @@ async def test_a_row_that_kills_its_workers_is_given_up_and_takes_nobody_along(a
     deadly = arena.intended().executions["deadly"]
     dead = {json.loads(line)["execution"] for worker in arena.workers for line in worker.events("execution_given_up")}
     assert dead == {str(deadly)}
-    assert (await arena.engine.execution(deadly)).error == f"workers died {MOST_CRASHES} times while working on it"
+    given_up = await stored_execution(arena.engine, deadly)
+    assert given_up.error == f"workers died {MOST_CRASHES} times while working on it"

@@ -1,7 +1,8 @@
 """The command as a user runs it: a process of its own, in an empty directory with an empty home.
 
-It is forked from one that has imported what commands need (tests/warm.py). A test that is marked `own_process` starts
-`python -m tidings` instead, for then the start belongs to what it shows.
+It is forked from one that has imported what commands need (tests/warm.py), and simulates on the tests' own server. A
+test that is marked `own_process` starts `python -m tidings` instead, for then the start belongs to what it shows; a
+simulation then starts a server of its own.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.databases import execute
-from tests.warm import Call, Warm
+from tests.warm import SIMULATE_ON, Call, Warm
 
 LONGEST_COMMAND_SECONDS = 60
 
@@ -50,6 +51,8 @@ class Command:
     directory: Path
     warm: Warm | None
     settings: dict[str, str] = field(default_factory=dict)
+    server: str | None = None
+    """Where forked commands simulate; without one, and in processes of their own, they start a server for it."""
 
     def __call__(self, *arguments: str, typed: str = "", **settings: str) -> Ended:
         if self.warm:
@@ -67,7 +70,8 @@ class Command:
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def call(self, *arguments: str, **settings: str) -> Call:
-        return Call(arguments, self.directory, self.environment(settings))
+        simulating = {SIMULATE_ON: self.server} if self.server else {}
+        return Call(arguments, self.directory, self.environment(settings) | simulating)
 
     def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "DATABASE_"))}
@@ -95,9 +99,9 @@ select '', '', channel, 'console-' || channel, 'settings', now()
 
 
 @pytest.fixture
-async def bare(tmp_path: Path, warm: Warm | None, dsn: str) -> Command:
+async def bare(tmp_path: Path, warm: Warm | None, dsn: str, server: str) -> Command:
     """The command on a fresh database that nobody has started anything on; the tests' server runs without fsync."""
-    return Command(tmp_path, warm, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"})
+    return Command(tmp_path, warm, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"}, server)
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_a_worker_s_log_in_a_pipe_is_plain(tidings: Command) -> None:
 def log_line(stream_is: str, **settings: str) -> str:
     """A log line as a command writes it to a terminal, or through a pipe."""
     program = (
-        "import structlog; from tidings.cli.options import config_from; config_from();"
+        "import structlog; from tidings.cli.running import config_from; config_from();"
         "structlog.get_logger().info('started', worker='w1')"
     )
     if stream_is == "a terminal":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tidings.cli.options import configure_logs
+from tidings.cli.running import configure_logs
 from tidings.config import (
     OTHER_VARIABLES,
     Config,
@@ -121,7 +121,7 @@ def test_a_setting_that_may_hold_a_secret_is_never_repeated(name: str, tmp_path:
 
 CRASH = """
 import structlog
-from tidings.cli.options import configure_logs
+from tidings.cli.running import configure_logs
 from tidings.config import Config, LogFormat
 
 configure_logs(Config(log_format=LogFormat("{form}")))

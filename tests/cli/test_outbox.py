@@ -3,10 +3,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.cli.conftest import Command
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.outcome import Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.resources.outbox import OutboxFilter
 
 WELCOME = {
     "entryNodeId": "hello",
@@ -16,15 +18,19 @@ WELCOME = {
 LOST = Unknown("[lost] \x1b[31m after the dot")
 
 
+async def make_doubt(engine: Engine, provider: FakeProvider, workspace: Workspace) -> UUID:
+    provider.answer = LOST
+    await engine.define("welcome", WELCOME, workspace)
+    await engine.trigger("welcome", {"email": "ann@example.com"}, "k1", workspace)
+    await engine.work_everything()
+    [item] = (await engine.outbox.list(workspace, OutboxFilter(in_doubt=True))).items
+    return item.id
+
+
 @pytest.fixture
 async def doubtful(engine: Engine, provider: FakeProvider) -> UUID:
     """An item whose answer was lost."""
-    provider.answer = LOST
-    await engine.define("welcome", WELCOME)
-    await engine.trigger("welcome", {"email": "ann@example.com"}, "k1")
-    await engine.work_everything()
-    [item] = await engine.in_doubt()
-    return item.id
+    return await make_doubt(engine, provider, Workspace())
 
 
 def test_nothing_in_doubt_is_said_so(tidings: Command) -> None:
@@ -63,9 +69,10 @@ async def test_a_person_ends_doubt_and_it_is_on_record(
     ended = tidings("outbox", "resolve", str(doubtful), choice, "--note", "asked Ann", "--actor", "bob", "--json")
 
     assert (ended.json["id"], ended.json["status"], ended.json["inDoubt"]) == (str(doubtful), status, False)
-    item, _, history = await engine.item(doubtful)
-    assert (item.status, item.in_doubt) == (status, False)
-    assert [(entry.event, entry.actor, entry.detail) for entry in history] == [(event, "bob", {"note": "asked Ann"})]
+    found = await engine.outbox.get(Workspace(), doubtful)
+    assert (found.item.status, found.item.in_doubt) == (status, False)
+    [entry] = found.history
+    assert (entry.event, entry.actor, entry.detail) == (event, "bob", {"note": "asked Ann"})
 
 
 async def test_doubt_that_has_ended_cannot_be_ended_again(tidings: Command, engine: Engine, doubtful: UUID) -> None:
@@ -74,8 +81,8 @@ async def test_doubt_that_has_ended_cannot_be_ended_again(tidings: Command, engi
 
     assert first.out == f"{doubtful} is no longer in doubt: sent\n"
     assert f"item {doubtful} is not in doubt: it is sent" in again.complaint
-    item, _, history = await engine.item(doubtful)
-    assert (item.status, len(history)) == (ItemStatus.SENT, 1)
+    found = await engine.outbox.get(Workspace(), doubtful)
+    assert (found.item.status, len(found.history)) == (ItemStatus.SENT, 1)
 
 
 @pytest.mark.parametrize("choices", [[], ["--sent", "--resend"]])
@@ -94,3 +101,24 @@ def test_an_item_that_is_not_there_is_one_line(tidings: Command) -> None:
     missing = uuid4()
 
     assert tidings("outbox", "show", str(missing)).complaint == f"tidings: there is no item {missing}"
+
+
+async def test_another_workspace_s_items_are_neither_seen_nor_touched(
+    tidings: Command, engine: Engine, provider: FakeProvider
+) -> None:
+    theirs = await make_doubt(engine, provider, Workspace("acme", "shop"))
+    ours = await make_doubt(engine, provider, Workspace())
+    at_acme = ("--tenant", "acme", "--workspace", "shop")
+
+    def listed(*where: str) -> list[str]:
+        return [item["id"] for item in tidings("outbox", "in-doubt", *where, "--json").json]
+
+    assert (listed(), listed(*at_acme)) == ([str(ours)], [str(theirs)])
+    assert (listed("--tenant", "acme"), listed("--workspace", "shop")) == ([], [])
+    for item, where in ((theirs, ()), (theirs, ("--tenant", "acme")), (ours, at_acme)):
+        for command in (("show", str(item)), ("resolve", str(item), "--resend", "--note", "it never arrived")):
+            assert tidings("outbox", *command, *where).complaint == f"tidings: there is no item {item}"
+    assert (listed(), listed(*at_acme)) == ([str(ours)], [str(theirs)])
+
+    assert tidings("outbox", "resolve", str(theirs), "--sent", "--note", "asked Ann", *at_acme).status == 0
+    assert (listed(), listed(*at_acme)) == ([str(ours)], [])

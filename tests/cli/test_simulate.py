@@ -1,6 +1,7 @@
 """`tidings simulate` as a user runs it: a calendar, a plot, and JSON; nothing is started."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def welcome(tidings: Command, tmp_path: Path) -> Command:
 
 
 def test_a_workflow_s_weeks_are_shown_as_a_calendar_with_bars_and_messages(welcome: Command) -> None:
-    ended = welcome("simulate", "workflow", "welcome", "--data", json.dumps(ADA), "--from", "2026-03-02T09:00:00Z")
+    alone = replace(welcome, server=None)  # it starts a server for itself, as everywhere but in tests
+    ended = alone("simulate", "workflow", "welcome", "--data", json.dumps(ADA), "--from", "2026-03-02T09:00:00Z")
 
     assert ended.status == 0, ended.err
     assert "workflow welcome (version 1)" in ended.out

@@ -166,7 +166,7 @@ async def test_metrics_do_not_wait_for_a_slow_count(
     async def slow() -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(engine, "totals", slow)
+    monkeypatch.setattr(engine.health, "totals", slow)
     monkeypatch.setattr("tidings.http.metrics.LONGEST_WAIT_SECONDS", 0.01)
     monkeypatch.setattr("tidings.http.metrics.LONGEST_COUNT_SECONDS", 0.05)
     worker = await person(engine, http, Role.WORKER_SERVICE)

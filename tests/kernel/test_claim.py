@@ -28,6 +28,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import TESTER, items_in_doubt, stored_execution, stored_run
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Marked
@@ -92,7 +93,7 @@ async def test_rule_1_whoever_asks_a_leased_row_to_stop_leaves_its_expiry_alone_
     id = await start(engine, email(), delay("long", "PT1H"))
     [lease] = await claim(engine)
 
-    await engine.pause(id)
+    await engine.executions.pause(TESTER, id)
     asked = await row(sql, "select due_at, wake, stop, fence from queue")
 
     assert asked == (lease.until, True, "pause", lease.fence)
@@ -166,7 +167,7 @@ async def test_recovery_of_a_stale_lock_claims_the_job_again_and_calls_nobody_tw
     await work(other)
 
     assert (len(jobs), before, len(provider.calls)) == (await sql.fetchval("select count(*) from jobs"), 0, 4)
-    assert (await engine.run(run)).counts.sent == 4
+    assert (await stored_run(engine, run)).counts.sent == 4
     await assert_kept(engine)
 
 
@@ -264,9 +265,9 @@ async def test_rule_7_only_the_row_that_kills_workers_dies_of_it(
     clock.advance(minutes=6)
     await work(engine)
 
-    dead = await engine.execution(poison)
+    dead = await stored_execution(engine, poison)
     assert (dead.status, dead.error) == (ExecutionStatus.FAILED, "workers died 5 times while working on it")
-    assert (await engine.execution(good)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, good)).status is ExecutionStatus.COMPLETED
     assert [call.owner for call in provider.calls] == [good]
     await assert_kept(engine)
 
@@ -283,13 +284,13 @@ async def test_rule_7_a_job_out_of_attempts_is_dead_its_unmarked_items_fail_and_
 
     await work(engine)
     parked = await row(sql, "select status, failed from jobs")
-    [item] = await engine.in_doubt()
-    await engine.resolve(item.id, Resolution.SENT, "it is in the provider's log")
+    [item] = await items_in_doubt(engine)
+    await engine.outbox.resolve(TESTER, item.id, Resolution.SENT, "it is in the provider's log")
     await work(engine)
 
     assert parked == ("queued", 0)
     assert await sql.fetchval("select status from jobs") == "dead"
-    assert (await engine.run(run)).counts.sent == 1
+    assert (await stored_run(engine, run)).counts.sent == 1
     await assert_kept(engine)
 
 

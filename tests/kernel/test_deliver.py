@@ -25,6 +25,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import TESTER
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Unknown
@@ -341,7 +342,7 @@ async def test_a_window_waits_for_slots_of_its_own_provider_only(db: Database, c
     [paused] = await start_many(engine, 1, email(), same_shard=True)
     texts = [(await engine.trigger("text", {}, key)).id for key in _keys_in_first_shard(engine, 4)]
     leases = await claim(engine)
-    await engine.pause(paused)
+    await engine.executions.pause(TESTER, paused)
     while kernel.slots["busy"].room(Lane.TRANSACTIONAL):
         kernel.slots["busy"].promise(Lane.TRANSACTIONAL)
 

@@ -22,6 +22,7 @@ from tests.kernel.scenes import (
 )
 from tests.resources.campaign_scenes import deploy as deploy_campaign
 from tests.resources.campaign_scenes import make_contacts
+from tests.stored import stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Channel
@@ -65,7 +66,7 @@ async def test_rule_10_planned_is_null_until_the_last_chunk_and_no_run_is_termin
     while seen[-1][0] is None and len(seen) < 30:
         await plan_runs(engine)
         await work_once(engine)
-        shown = await engine.run(run)
+        shown = await stored_run(engine, run)
         seen.append((shown.run.planned, shown.run.status))
 
     assert {status for planned, status in seen if planned is None} <= {RunStatus.QUEUED, RunStatus.RUNNING}
@@ -89,7 +90,7 @@ async def test_a_post_goes_to_an_account_once_however_often_a_list_names_both(
     sent = Counter((call.recipient, call.payload["body"]) for call in provider.calls)
     once = {(account, f"Post {id}"): 1 for id in (1, "two") for account in ("Acme", "acme")}
     assert sent == once | {("acme", "Post None"): 2, ("acme", "Post "): 1, ("acme", "-"): 2}
-    shown = (await engine.run(run)).run
+    shown = (await stored_run(engine, run)).run
     assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 9)
 
 
@@ -102,7 +103,7 @@ async def test_a_list_that_was_stored_with_repeats_of_a_post_ends(
     await work(engine)
 
     assert sorted(call.recipient for call in provider.calls) == ["a", "b"]
-    shown = (await engine.run(run)).run
+    shown = (await stored_run(engine, run)).run
     assert (shown.status, shown.planned) == (RunStatus.COMPLETED, 2)
 
 
@@ -202,7 +203,7 @@ async def test_a_run_with_nobody_in_some_shards_ends_like_any_other(
     clock.advance(seconds=1)
     await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.run.status, shown.run.planned, len(provider.calls)) == (RunStatus.COMPLETED, 1, 1)
     assert await sql.fetchval("select count(*) from run_parts") == 1
 

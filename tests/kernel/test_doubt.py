@@ -20,6 +20,7 @@ from tests.kernel.scenes import (
     work,
     work_once,
 )
+from tests.stored import items_in_doubt, stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.execution import ExecutionStatus
@@ -96,11 +97,11 @@ async def test_rule_9_an_execution_walks_on_past_a_doubtful_send(
 
     await work(engine)
 
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert shown.status is ExecutionStatus.COMPLETED
     assert shown.vars["hello"]["status"] == "in_doubt"  # type: ignore[index]
     assert len(provider.calls) == 2
-    assert len(await engine.in_doubt()) == 1
+    assert len(await items_in_doubt(engine)) == 1
     await assert_kept(engine)
 
 
@@ -117,7 +118,7 @@ async def test_rule_9_an_execution_told_to_hold_waits_and_looks_again_every_hour
 
     assert first == clock.time
     assert await sql.fetchval("select due_at from queue") == clock.time + timedelta(hours=1)
-    assert (await engine.execution(id)).cursor == "hello"
+    assert (await stored_execution(engine, id)).cursor == "hello"
     assert len(provider.calls) == 1
 
 
@@ -218,7 +219,7 @@ async def test_a_doubtful_item_out_of_attempts_stays_in_doubt(
 
     assert len(provider.calls) == 3
     assert await row(sql, STATE) == ("queued", True)
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     await assert_kept(engine)
 
 
@@ -241,7 +242,7 @@ async def test_a_doubtful_item_out_of_attempts_is_given_up_where_the_policy_says
 
     assert len(provider.calls) == 3
     assert await row(sql, STATE) == ("failed", False)
-    assert (await engine.execution(id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.FAILED
 
 
 async def test_blind_is_held_for_ever_by_default(
@@ -257,7 +258,7 @@ async def test_blind_is_held_for_ever_by_default(
 
     assert len(provider.calls) == 1
     assert await row(sql, STATE) == ("queued", True)
-    assert (await engine.run(run)).run.status is RunStatus.RUNNING
+    assert (await stored_run(engine, run)).run.status is RunStatus.RUNNING
 
 
 @pytest.mark.parametrize("kind", ["execution", "job"])
@@ -387,7 +388,7 @@ async def test_resolvable_that_never_arrives_ends_with_its_attempts(
 
     assert len(provider.calls) == 3
     assert await row(sql, STATE) == ("failed", False)
-    assert (await engine.execution(id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.FAILED
 
 
 async def test_a_provider_that_cannot_tell_is_asked_for_an_hour_and_then_a_person_is(
@@ -407,7 +408,7 @@ async def test_a_provider_that_cannot_tell_is_asked_for_an_hour_and_then_a_perso
     assert asked_again_at == clock.time - timedelta(minutes=59)
     assert len(provider.calls) == 1
     assert await row(sql, "select status, in_doubt, retry_at from outbox") == ("queued", True, None)
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
 
 
 @pytest.mark.parametrize("error", [RuntimeError, asyncio.CancelledError])

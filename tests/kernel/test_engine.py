@@ -18,6 +18,7 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.stored import stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.flow.execution import ExecutionStatus
@@ -36,7 +37,7 @@ async def test_an_email_a_delay_and_a_text_message(engine: Engine, clock: Manual
     await work(engine)
 
     assert before_the_delay == ["ada@example.com"]
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     assert [call.payload for call in provider.calls] == [
         {"subject": "Hi Ada", "body": "Welcome"},
         {"body": "Still there, Ada?"},
@@ -53,7 +54,7 @@ async def test_work_everything_moves_a_campaign_to_its_end(
     clock.advance(seconds=1)
     await engine.work_everything()
 
-    assert (await engine.run(id)).run.status is RunStatus.COMPLETED
+    assert (await stored_run(engine, id)).run.status is RunStatus.COMPLETED
     assert len({call.recipient for call in provider.calls}) == len(provider.calls) == 7
     await assert_kept(engine)
 
@@ -71,7 +72,7 @@ async def test_when_two_in_five_answers_of_the_database_are_lost_everybody_is_st
     async def all_done() -> bool:
         await work(lossy)
         clock.advance(minutes=20)
-        statuses = (await engine.execution(started.id)).status, (await engine.run(run)).run.status
+        statuses = (await stored_execution(engine, started.id)).status, (await stored_run(engine, run)).run.status
         return statuses == (ExecutionStatus.COMPLETED, RunStatus.COMPLETED)
 
     await until(all_done)
@@ -98,4 +99,4 @@ async def test_a_worker_that_cannot_render_gives_its_work_back_and_nobody_dies_o
 
     assert state == (False, 0)
     assert [call.recipient for call in provider.calls] == ["ada@example.com"]
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED

@@ -650,7 +650,7 @@ async def test_a_worker_that_dies_in_a_call_leaves_the_item_in_doubt_and_a_perso
     listed = (await other.outbox.list(ME.workspace, OutboxFilter(in_doubt=True))).items
     assert [item.attempts, shown.attempts, *(one.attempts for one in listed)] == [1, 1, 1]
     assert await row(sql, "select status, attempt_count from notification_outbox") == ("in_doubt", 1)
-    await other.resolve(item.id, Resolution.RESEND, "the mail server has no trace of it")
+    await other.outbox.resolve(ME, item.id, Resolution.RESEND, "the mail server has no trace of it")
     await work(other)
 
     [item] = items_of(await other.events.get(ME.workspace, event.id))

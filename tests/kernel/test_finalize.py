@@ -21,6 +21,7 @@ from tests.kernel.scenes import (
     work,
     work_leases,
 )
+from tests.stored import items_in_doubt, stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import Channel, ItemStatus, Marked
@@ -45,7 +46,7 @@ async def test_rule_2_a_worker_that_lost_its_lease_moves_nothing_but_its_fact_co
 
     assert await row(sql, "select status, in_doubt from outbox") == ("sent", False)
     assert await row(sql, "select fence, leased, due_at, wake from queue") == (lease.fence, True, lease.until, True)
-    assert (await engine.execution(id)).cursor == "hello"
+    assert (await stored_execution(engine, id)).cursor == "hello"
 
 
 async def test_rule_2_a_late_fact_ends_doubt_adds_to_the_counts_and_wakes_the_owner(
@@ -69,7 +70,7 @@ async def test_rule_2_a_late_fact_ends_doubt_adds_to_the_counts_and_wakes_the_ow
     assert parked == (True, True)
     assert due == (clock.time - timedelta(seconds=1),)
     assert await row(sql, COUNTS) == (1, 1, 0, 0, 0, 0)
-    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+    assert (await stored_run(engine, run)).run.status is RunStatus.COMPLETED
     assert len(provider.calls) == 1
     await assert_kept(engine)
 
@@ -82,7 +83,7 @@ async def test_rule_2_a_late_fact_of_an_execution_that_has_ended_is_still_record
     async with frozen_in_call(engine, provider) as answered:
         clock.advance(minutes=6)
         await work(other)
-        ended = (await engine.execution(id)).status
+        ended = (await stored_execution(engine, id)).status
         answered.set()
 
     assert ended is ExecutionStatus.COMPLETED
@@ -211,7 +212,7 @@ async def test_rule_8_the_last_attempt_fails_for_good(
         3,
         "gave up after 3 attempts: busy",
     )
-    assert (await engine.execution(id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.FAILED
     assert await sql.fetchval("select count(*) from attempts") == 3
 
 
@@ -226,7 +227,7 @@ async def test_rule_8_a_permanent_failure_is_not_tried_again(
     await work(engine)
 
     assert len(provider.calls) == 1
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert (shown.status, shown.error, shown.error_node) == (ExecutionStatus.FAILED, "no such mailbox", "hello")
 
 
@@ -303,7 +304,7 @@ async def test_whatever_a_provider_says_its_fact_and_those_of_the_same_window_ar
         ("queued", True),
         ("sent", False),
     ]
-    assert (await engine.execution(id)).status is ExecutionStatus.ENQUEUED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.ENQUEUED
 
 
 async def test_recovery_of_a_crash_after_the_call_and_before_the_outbox_update_asks_a_person_and_resends_nothing(
@@ -317,10 +318,10 @@ async def test_recovery_of_a_crash_after_the_call_and_before_the_outbox_update_a
         clock.advance(hours=3)
         await work(other)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert len(provider.calls) == 1
     assert (shown.in_doubt, shown.queued, shown.run.status) == (1, 0, RunStatus.RUNNING)
-    assert [item.recipient for item in await engine.in_doubt()] == ["p1@example.com"]
+    assert [item.recipient for item in await items_in_doubt(engine)] == ["p1@example.com"]
     await assert_kept(engine)
 
 
@@ -330,10 +331,10 @@ async def test_an_execution_shows_how_often_its_send_was_tried(
     provider.script = {"ada@example.com": [RetryLater("busy"), RetryLater("busy")]}
     id = await start(engine)
     await work(engine)
-    tried_once = (await engine.execution(id)).attempts
+    tried_once = (await stored_execution(engine, id)).attempts
     clock.advance(seconds=10)
     await work(engine)
 
-    tried_twice = (await engine.execution(id)).attempts
+    tried_twice = (await stored_execution(engine, id)).attempts
 
     assert (tried_once, tried_twice) == (1, 2)

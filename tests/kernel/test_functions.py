@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, delay, email, frozen_in_call, graph, row, until
+from tests.stored import TESTER, stored_execution
 from tidings.domain.caller import Caller
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
@@ -17,7 +18,7 @@ from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import Blind, Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.workflows.definition import parse_workflow
-from tidings.engine import Engine, ItemFilter
+from tidings.engine import Engine
 from tidings.kernel.calls.readiness import know_routes
 from tidings.kernel.flow.deliver import Flight
 from tidings.providers.fake import FakeProvider
@@ -33,7 +34,7 @@ async def run_steps(
     await engine.define("steps", {"steps": list(steps), **more})
     started = await engine.trigger("steps", data or {}, "k1")
     await engine.work_everything()
-    return await engine.execution(started.id)
+    return await stored_execution(engine, started.id)
 
 
 async def test_each_step_gets_its_payload_with_the_results_of_earlier_steps(
@@ -100,7 +101,7 @@ async def test_retry_calls_again_with_the_same_key_and_body_and_then_goes_on(
         await engine.work_everything()
         clock.advance(minutes=1)
 
-    shown = await engine.execution(started.id)
+    shown = await stored_execution(engine, started.id)
     calls = [(call.recipient, call.key, call.payload["payload"]) for call in provider.calls]
     assert shown.status is ExecutionStatus.COMPLETED
     assert [call[0] for call in calls] == ["a", "a", "a", "b"]
@@ -116,7 +117,7 @@ async def test_retries_used_up_fail_the_execution(engine: Engine, provider: Fake
         await engine.work_everything()
         clock.advance(minutes=1)
 
-    shown = await engine.execution(started.id)
+    shown = await stored_execution(engine, started.id)
     assert (shown.status, len(provider.calls)) == (ExecutionStatus.FAILED, 2)
 
 
@@ -159,14 +160,14 @@ async def test_an_execution_that_takes_too_long_fails_and_says_so(
     started = await engine.trigger("steps", {}, "k1")
     await engine.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.ENQUEUED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.ENQUEUED
     clock.advance(seconds=121)
     await engine.work_everything()
 
-    shown = await engine.execution(started.id)
+    shown = await stored_execution(engine, started.id)
     assert (shown.status, shown.error_node) == (ExecutionStatus.FAILED, "a")
     assert "timed out" in str(shown.error)
-    [item] = await engine.items(ItemFilter())
+    [item] = (await engine.outbox.list(TESTER.workspace)).items
     assert (item.status, "timed out" in (item.error or "")) == ("failed", True)
     assert len(provider.calls) == 1
 
@@ -179,7 +180,7 @@ async def test_a_delay_that_ends_after_the_timeout_wakes_up_to_fail(engine: Engi
     clock.advance(seconds=20)
     await engine.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.FAILED
 
 
 async def test_a_branch_decides_by_what_a_send_came_to(engine: Engine, provider: FakeProvider) -> None:
@@ -193,7 +194,7 @@ async def test_a_branch_decides_by_what_a_send_came_to(engine: Engine, provider:
     started = await engine.trigger("forked", {}, "k1")
     await engine.work_everything()
 
-    shown = await engine.execution(started.id)
+    shown = await stored_execution(engine, started.id)
     assert [call.recipient for call in provider.calls] == ["ada@example.com", "c@x"]
     assert shown.vars["fork"] == {"status": "completed", "taken": "no"}
 
@@ -219,15 +220,15 @@ async def test_an_execution_paused_past_its_timeout_sleeps_like_any_other_and_en
 ) -> None:
     await engine.define("steps", {"steps": [step("a")], "timeout_seconds": 60})
     started = await engine.trigger("steps", {}, "k1")
-    await engine.pause(started.id)
+    await engine.executions.pause(TESTER, started.id)
     clock.advance(seconds=61)
     shard = engine.kernel.shard_of(started.id)
 
     assert [await engine.work(shard, Lane.TRANSACTIONAL) for _ in range(3)] == [1, 0, 0]
-    await engine.resume(started.id)
+    await engine.executions.resume(TESTER, started.id)
     await engine.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.FAILED
     assert not provider.calls
 
 
@@ -276,7 +277,7 @@ async def test_a_message_that_has_begun_is_finished_when_the_time_is_over(
         answered.set()
     await engine.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.COMPLETED
 
 
 async def test_no_call_begins_when_the_time_was_over_before_its_turn_came(
@@ -325,7 +326,7 @@ async def test_an_idempotent_function_without_an_answer_at_its_last_attempt_has_
     with capture_logs() as logs:
         await engine.work_everything()
 
-    shown = await engine.execution(shown.id)
+    shown = await stored_execution(engine, shown.id)
     assert (shown.status, shown.error) == (ExecutionStatus.FAILED, "gave up after 2 attempts: no answer within 60 s")
     [line] = [one for one in logs if one["event"] == "retries_exhausted"]
     assert (line["attempt"], "reason" in line) == (2, False)
@@ -335,7 +336,7 @@ async def test_an_idempotent_function_without_an_answer_at_its_last_attempt_has_
     await engine.executions.retry(Caller(Workspace(), "ann"), shown.id)
     await engine.work_everything()
 
-    assert (await engine.execution(shown.id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, shown.id)).status is ExecutionStatus.COMPLETED
     assert len({call.key for call in provider.calls}) == 1
     await assert_kept(engine)
 
@@ -362,6 +363,6 @@ async def test_what_is_in_doubt_when_the_time_is_over_is_called_no_more(
         clock.advance(minutes=2)
         await engine.work_everything()
 
-    shown = await engine.execution(shown.id)
+    shown = await stored_execution(engine, shown.id)
     assert (shown.status, len(provider.calls)) == (ExecutionStatus.FAILED, 1)
     assert await row(sql, "select status, in_doubt from outbox") == ("failed", False)

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.kernel.scenes import email, graph
+from tests.stored import stored_execution
 from tidings.domain.errors import DataMissing, NotFound, StorageUnavailable
 from tidings.engine import Engine
 from tidings.kernel.start import trigger_batch as module
@@ -75,7 +76,7 @@ async def test_wrong_data_does_not_take_the_key_from_right_data(engine: Engine, 
     assert isinstance(bad, DataMissing)
     assert isinstance(good, Started)
     assert not good.duplicate
-    assert (await engine.execution(good.id)).input == {"email": "ada@example.com"}
+    assert (await stored_execution(engine, good.id)).input == {"email": "ada@example.com"}
 
 
 async def test_whoever_waits_hears_of_trouble(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

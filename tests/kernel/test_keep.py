@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from tests.conftest import ManualClock
 from tests.kernel.conftest import MakeWorker
 from tests.kernel.scenes import Sql, assert_kept, claim, deploy, plan_runs, row, start, until, work_once
+from tests.stored import stored_execution
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.queue import Kind
@@ -154,7 +155,7 @@ async def test_a_step_s_worker_counts_as_dead_after_the_visibility_timeout(
     clock.advance(seconds=2)
     await other.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.COMPLETED
     assert len(provider.calls) == 1
 
 
@@ -167,4 +168,4 @@ async def test_a_lease_is_never_shorter_than_a_call_may_take(
     started = await engine.trigger("steps", {}, "k1")
     await engine.work_everything()
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.COMPLETED

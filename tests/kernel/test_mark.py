@@ -26,6 +26,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import TESTER
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.outcome import RetryLater
 from tidings.engine import Engine
@@ -148,7 +149,7 @@ async def test_rule_4_cancel_skips_only_what_is_not_marked(
     await work(engine)
     await sql.execute("update outbox set status = 'queued', finalized_at = null where recipient = 'a@example.com'")
 
-    await engine.cancel(id)  # for all the database knows, the call for a is in the air
+    await engine.executions.cancel(TESTER, id)  # for all the database knows, the call for a is in the air
     await work(other)
 
     found = await sql.fetch("select recipient, status, skipped, in_doubt from outbox order by recipient")
@@ -165,7 +166,7 @@ async def test_rule_4_a_stop_between_claim_and_mark_keeps_the_call_from_starting
     id = await start(engine)
     leases = await claim(engine)
 
-    await engine.pause(id)
+    await engine.executions.pause(TESTER, id)
     await work_leases(engine, leases)
 
     assert provider.calls == []

@@ -24,7 +24,7 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.engine import Engine
 from tidings.kernel.manage.observe import CONTRACT
 from tidings.providers.fake import FakeProvider
-from tidings.storage.observe import ItemFilter
+from tidings.resources.outbox import OutboxFilter
 
 
 async def sleeping_execution(engine: Engine, clock: ManualClock) -> None:
@@ -133,11 +133,12 @@ async def test_verify_holds_while_work_is_under_way_and_after_a_crash(
 async def test_what_does_not_exist_is_not_shown(engine: Engine) -> None:
     nobody = await start(engine)
 
-    for show in (engine.run, engine.item):
-        with pytest.raises(NotFound):
-            await show(nobody)
     with pytest.raises(NotFound):
-        await engine.execution(await deploy(engine, 1))
+        await engine.runs.get(Workspace(), nobody)
+    with pytest.raises(NotFound):
+        await engine.outbox.get(Workspace(), nobody)
+    with pytest.raises(NotFound):
+        await engine.executions.get(Workspace(), await deploy(engine, 1))
 
 
 async def test_items_are_listed_newest_first_and_only_in_their_workspace(
@@ -149,11 +150,12 @@ async def test_items_are_listed_newest_first_and_only_in_their_workspace(
         await work(engine)
         clock.advance(seconds=1)
 
-    items = await engine.items(ItemFilter(status=ItemStatus.SENT), limit=3)
-    older = await engine.items(ItemFilter(before=items[-1].id))
+    newest = await engine.outbox.list(Workspace(), OutboxFilter(status=ItemStatus.SENT), limit=3)
+    older = await engine.outbox.list(Workspace(), cursor=newest.next_cursor)
 
-    assert [item.created_at for item in items + older] == [clock.time - timedelta(seconds=n) for n in range(1, 6)]
-    assert await engine.items(ItemFilter(), Workspace("other", "room")) == []
+    times = [item.created_at for item in newest.items + older.items]
+    assert times == [clock.time - timedelta(seconds=n) for n in range(1, 6)]
+    assert (await engine.outbox.list(Workspace("other", "room"))).items == []
 
 
 async def test_totals_count_everything_by_status(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:
@@ -164,7 +166,7 @@ async def test_totals_count_everything_by_status(engine: Engine, clock: ManualCl
     await start(engine)
     await work(engine)
 
-    totals = await engine.totals()
+    totals = await engine.health.totals()
 
     assert dict(totals.items) == {"in_doubt": 1, "sent": 1}
     assert dict(totals.executions) == {"completed": 1}

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, email, graph, row
+from tests.stored import TESTER, stored_execution
 from tidings.domain.caller import Caller
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
@@ -28,7 +29,7 @@ async def fail(engine: Engine, definition: dict[str, object], **data: object) ->
     await engine.define("flow", definition)
     started = await engine.trigger("flow", data, "k1")
     await engine.work_everything()
-    return await engine.execution(started.id)
+    return await stored_execution(engine, started.id)
 
 
 async def test_a_function_is_told_of_the_failure_once(engine: Engine, provider: FakeProvider, sql: Sql) -> None:
@@ -73,7 +74,7 @@ async def test_it_is_tried_again_and_its_own_failure_changes_nothing(
         clock.advance(minutes=5)
         await engine.work_everything()
 
-    again = await engine.execution(shown.id)
+    again = await stored_execution(engine, shown.id)
     assert (again.status, again.error, again.error_node) == (ExecutionStatus.FAILED, "no such guest", "mail")
     assert [call.recipient for call in provider.calls] == ["send-email", "slack", "slack"]
     assert await row(sql, REPORTS) == ("failed", 2, "no channel")
@@ -85,7 +86,7 @@ async def test_an_execution_that_times_out_is_told_of_and_one_that_was_cancelled
 ) -> None:
     await engine.define("flow", {"steps": steps("slack")["steps"], "timeout_seconds": 60, "on_error": "slack"})
     late, cancelled = [(await engine.trigger("flow", {}, key)).id for key in ("k1", "k2")]
-    await engine.cancel(cancelled)
+    await engine.executions.cancel(TESTER, cancelled)
     clock.advance(minutes=2)
     await engine.work_everything()
 
@@ -114,7 +115,7 @@ async def test_an_execution_that_fails_again_after_a_retry_is_not_told_of_twice(
     await engine.executions.retry(Caller(Workspace(), "ann"), shown.id)
     await engine.work_everything()
 
-    assert (await engine.execution(shown.id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, shown.id)).status is ExecutionStatus.FAILED
     assert [call.recipient for call in provider.calls] == ["send-email", "slack", "send-email"]
     assert await sql.fetchval("select count(*) from queue") == 0
 

@@ -25,6 +25,7 @@ from tests.kernel.scenes import (
     until,
     work,
 )
+from tests.stored import TESTER, stored_execution
 from tests.worker.conftest import counted_statements
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
@@ -101,7 +102,7 @@ async def test_rule_17_a_workflow_outlasts_an_outage_that_would_have_used_its_at
     await work(engine)
 
     assert during == ("queued", 0, False, None, "connection refused")
-    assert (await engine.execution(id)).status == "completed"
+    assert (await stored_execution(engine, id)).status == "completed"
     assert await statuses(sql) == {"sent": 2}
 
 
@@ -276,7 +277,7 @@ async def test_rule_17_an_item_fails_only_when_patience_is_over_and_says_what_it
     await look_at_each_rest(engine, clock, sql, minutes=3)
 
     assert just_before == {"queued": 1}
-    assert (await engine.execution(id)).status == "failed"
+    assert (await stored_execution(engine, id)).status == "failed"
     status, error = await row(sql, "select status, error from outbox")
     assert status == "failed"
     assert error.startswith("gave up after waiting 0:1")
@@ -305,7 +306,7 @@ async def test_rule_17_a_campaign_fails_after_its_own_patience_and_each_run_wait
 
     assert then == {early: ("failed", 20), late: ("queued", 20)}
     assert await statuses(sql) == {"failed": 20, "sent": 21}
-    assert (await engine.execution(workflow)).status == "completed"
+    assert (await stored_execution(engine, workflow)).status == "completed"
     await assert_kept(engine)
 
 
@@ -374,7 +375,7 @@ async def test_rule_17_lateness_timeouts_and_cancelling_hold_in_an_outage(
     hasty = await deploy(engine, 5, "hasty", max_lateness=timedelta(minutes=10))
     stopped = await deploy(engine, 5, "stopped")
     await work(engine)
-    await engine.cancel_run(stopped)
+    await engine.runs.cancel(TESTER, stopped)
     await look_at_each_rest(engine, clock, sql, minutes=15)
 
     by_run = "select run_id, status, count(*) from outbox group by 1, 2"
@@ -472,7 +473,7 @@ async def test_functions_keep_to_their_own_retries_and_rest_nobody(
     clock.advance(minutes=1)
     await work(engine)
 
-    assert (await engine.execution(id)).status == "failed"
+    assert (await stored_execution(engine, id)).status == "failed"
     assert [item.channel for item in provider.calls] == [Channel.FUNCTION] * 2
     assert await row(sql, "select count(*) from provider_pauses") == (0,)
 

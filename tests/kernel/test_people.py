@@ -23,6 +23,7 @@ from tests.kernel.scenes import (
     work,
     work_once,
 )
+from tests.stored import stored_execution, stored_run
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Fence, ItemId, OwnerId, Planned
@@ -67,7 +68,7 @@ async def test_templates_conditions_and_until_see_the_contact_as_it_is_when_the_
     [call] = provider.calls
     assert (before, call.recipient) == (0, "ada@example.com")
     assert call.payload == {"subject": "Countess", "body": "gold 7"}
-    stored = await engine.execution(id)
+    stored = await stored_execution(engine, id)
     assert stored.status is ExecutionStatus.COMPLETED
     shown = await engine.executions.get(ANN.workspace, id)
     assert (shown.contact_id, shown.input_payload) == (ada, {"order": 7})
@@ -144,7 +145,7 @@ async def test_without_an_address_the_item_is_skipped_and_the_walk_goes_on(
 
     assert await row(sql, "select status, error, attempts from outbox where node = 'hello'") == ("skipped", reason, 0)
     assert [one.recipient for one in provider.calls] == ["desk@example.com"]
-    stored = await engine.execution(id)
+    stored = await stored_execution(engine, id)
     assert stored.status is ExecutionStatus.COMPLETED
     shown = await engine.executions.get(ANN.workspace, id)
     assert (shown.vars["hello"]["status"], shown.vars["hello"]["error"]) == ("skipped", reason)
@@ -218,7 +219,7 @@ async def test_rule_14_a_retry_after_an_opt_out_is_skipped(
 
     assert await row(sql, f"{ITEM} where node = 'hello'") == SKIPPED
     assert [one.recipient for one in provider.calls] == ["ada@example.com", "desk@example.com"]
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     await assert_kept(engine)
 
 
@@ -324,7 +325,7 @@ async def test_rule_14_a_call_in_doubt_is_not_repeated_for_whoever_refuses_it_by
         True,
         None,
     )
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     await assert_kept(engine)
     await engine.kernel.notifier.close()
     await engine.kernel.renderer.close()
@@ -345,7 +346,7 @@ async def test_rule_14_holds_for_the_items_of_jobs(
 
     assert sorted(one.recipient for one in provider.calls) == ["p1@example.com", "p3@example.com"]
     assert await row(sql, f"{ITEM} where contact_id = $1", bob) == SKIPPED
-    counts = (await engine.run(run)).counts
+    counts = (await stored_run(engine, run)).counts
     assert (counts.sent, counts.skipped) == (2, 1)
     await assert_kept(engine)
 

@@ -21,6 +21,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import stored_execution, stored_run
 from tests.worker.conftest import counted_statements
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.execution import ExecutionStatus
@@ -128,7 +129,7 @@ async def test_a_template_that_fails_fails_only_its_own_item(
     clock.advance(seconds=1)
     await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.counts.sent, shown.counts.failed, shown.run.status) == (1, 1, RunStatus.PARTIAL)
     assert [call.recipient for call in provider.calls] == ["a@example.com"]
     assert "name" in await sql.fetchval("select error from outbox where status = 'failed'")
@@ -159,7 +160,7 @@ async def test_an_execution_whose_template_fails_ends_with_the_reason_and_calls_
 
     await work(engine)
 
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert (shown.status, shown.error_node) == (ExecutionStatus.FAILED, "first")
     assert "missing" in (shown.error or "")
     assert provider.calls == []
@@ -176,7 +177,7 @@ async def test_rule_13_a_delay_on_one_branch_does_not_hold_up_another(
 
     await work(engine)
     before_the_delay = [call.payload["body"] for call in provider.calls]
-    cursor = (await engine.execution(started.id)).cursor
+    cursor = (await stored_execution(engine, started.id)).cursor
     clock.advance(hours=1)
     await work(engine)
 
@@ -214,7 +215,7 @@ async def test_rule_13_a_node_where_branches_meet_runs_once_after_both(
     await work(engine)
 
     assert (before, len(provider.calls)) == (1, 2)
-    assert (await engine.execution(started.id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.COMPLETED
 
 
 async def test_rule_13_of_nodes_due_at_once_the_first_defined_goes_first(
@@ -258,7 +259,7 @@ async def test_a_version_with_a_template_that_is_refused_today_fails_its_own_mes
 
     await work(engine)
 
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert (shown.status, shown.error_node, len(provider.calls)) == (ExecutionStatus.FAILED, "second", 1)
 
 
@@ -267,4 +268,4 @@ async def test_an_execution_is_due_when_its_delay_ends(engine: Engine, clock: Ma
 
     await work(engine)
 
-    assert (await engine.execution(id)).due_at == clock.time + timedelta(days=3)
+    assert (await stored_execution(engine, id)).due_at == clock.time + timedelta(days=3)

@@ -27,6 +27,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import TESTER, items_in_doubt, stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Shard
@@ -53,7 +54,7 @@ async def test_rule_2_a_move_without_the_lease_does_not_happen(
     await work_leases(engine, leases)
 
     assert await row(sql, "select fence, due_at, leased from queue") == (held.fence, held.until, True)
-    assert (await engine.execution(id)).cursor == "first"
+    assert (await stored_execution(engine, id)).cursor == "first"
     assert await sql.fetchval("select count(*) from execution_log") == 0
 
 
@@ -170,7 +171,7 @@ async def test_a_job_whose_release_was_not_heard_of_still_lets_its_run_end(
     clock.advance(seconds=31)
     await work(engine)
 
-    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+    assert (await stored_run(engine, run)).run.status is RunStatus.COMPLETED
 
 
 async def test_what_ends_leaves_the_queue(engine: Engine, clock: ManualClock, sql: Sql) -> None:
@@ -182,7 +183,7 @@ async def test_what_ends_leaves_the_queue(engine: Engine, clock: ManualClock, sq
     await work(engine)
 
     assert await sql.fetchval("select count(*) from queue") == 0
-    assert (await engine.totals()).live == 0
+    assert (await engine.health.totals()).live == 0
 
 
 async def test_rule_8_a_reopened_item_is_tried_again_in_its_own_time_while_its_execution_sleeps(
@@ -192,10 +193,10 @@ async def test_rule_8_a_reopened_item_is_tried_again_in_its_own_time_while_its_e
     await crash_in_call(engine, provider)
     clock.advance(minutes=6)
     await work(engine)
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     provider.script["ada@example.com"] = [RetryLater("busy")]
 
-    await engine.resolve(item.id, Resolution.RESEND, "it is not in the provider's log")
+    await engine.outbox.resolve(TESTER, item.id, Resolution.RESEND, "it is not in the provider's log")
     await work(engine)
     clock.advance(minutes=1)
     await work(engine)
@@ -218,7 +219,7 @@ async def test_a_failed_branch_ends_the_execution_and_no_item_is_left_behind_uns
     clock.advance(hours=1)
     await work(engine)
 
-    assert (await engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.FAILED
     assert await sql.fetchval("select count(*) from outbox where status = 'queued'") == 0
     assert await sql.fetchval("select count(*) from queue") == 0
 
@@ -229,7 +230,7 @@ async def test_a_node_fails_when_one_of_its_recipients_does(engine: Engine, prov
 
     await work(engine)
 
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert (shown.status, shown.error) == (ExecutionStatus.FAILED, "1 of 2 recipients failed: no such mailbox")
     assert len(provider.calls) == 2
 
@@ -240,7 +241,7 @@ async def test_a_failed_node_that_may_fail_lets_the_walk_go_on(engine: Engine, p
 
     await work(engine)
 
-    shown = await engine.execution(id)
+    shown = await stored_execution(engine, id)
     assert (shown.status, len(provider.calls)) == (ExecutionStatus.COMPLETED, 2)
     assert shown.vars["hello"]["error"] == "no such mailbox"  # type: ignore[index]
 

@@ -19,6 +19,7 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
@@ -53,7 +54,7 @@ async def test_a_runs_status_follows_from_its_jobs(
 
     await end_run(engine, clock)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert shown.run.status is status
     assert shown.counts.sent + shown.counts.failed == shown.run.planned == 12
     await assert_kept(engine)
@@ -77,11 +78,11 @@ async def test_rule_10_a_run_is_running_once_a_job_is_locked_and_its_history_is_
 ) -> None:
     run = await deploy(engine, 1)
     await plan_runs(engine)
-    planned = (await engine.run(run)).run.status
+    planned = (await stored_run(engine, run)).run.status
 
     async with frozen_in_call(engine, provider) as answered:
         await plan_runs(engine)
-        in_flight = (await engine.run(run)).run.status
+        in_flight = (await stored_run(engine, run)).run.status
         answered.set()
     await end_run(engine, clock)
 
@@ -119,7 +120,7 @@ async def test_rule_10_a_zombie_that_knows_better_still_writes_no_status_and_end
     assert await row(sql, "select status, ended_at from runs") == ("queued", None)
     assert await row(sql, "select id, fence, leased, due_at from queue") == (run, held.fence, True, held.until)
     await work_leases(other, [held])
-    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+    assert (await stored_run(engine, run)).run.status is RunStatus.COMPLETED
 
 
 async def test_rule_10_a_finished_job_wakes_its_run(engine: Engine, clock: ManualClock, sql: Sql) -> None:
@@ -152,7 +153,7 @@ async def test_rule_10_a_job_that_ends_while_its_run_is_rolled_up_is_not_overloo
     await work(engine)
 
     assert woken == [(True, True)]
-    assert (await engine.run(run)).run.status is RunStatus.COMPLETED
+    assert (await stored_run(engine, run)).run.status is RunStatus.COMPLETED
 
 
 async def test_rule_10_an_open_run_looks_again_every_thirty_seconds(
@@ -177,7 +178,7 @@ async def test_the_counts_of_a_run_always_add_up_to_what_was_planned(
     sums = []
     for step in (plan_runs, work_once, work):
         await step(engine)
-        shown = await engine.run(run)
+        shown = await stored_run(engine, run)
         sums.append(shown.queued + shown.in_doubt + shown.counts.succeeded + shown.counts.failed + shown.counts.skipped)
 
     assert sums == [9, 9, 9]

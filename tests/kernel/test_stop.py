@@ -28,6 +28,8 @@ from tests.kernel.scenes import (
     work_leases,
     work_once,
 )
+from tests.stored import TESTER, stored_execution, stored_run
+from tidings.domain.caller import Caller
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.flow.execution import ExecutionStatus
@@ -37,6 +39,7 @@ from tidings.engine import Engine
 from tidings.kernel.campaigns import plan_audience as kernel_deploy
 from tidings.kernel.manage.observe import show_history
 from tidings.providers.fake import FakeProvider
+from tidings.resources.runs import Runs
 from tidings.storage import load as storage_load
 from tidings.storage import resolve as storage_resolve
 from tidings.storage.database import Database, Tx
@@ -48,16 +51,16 @@ async def test_a_paused_execution_sends_nothing_and_goes_on_when_resumed(
 ) -> None:
     id = await start(engine)
 
-    await engine.pause(id, actor="ann")
+    await engine.executions.pause(Caller(TESTER.workspace, "ann"), id)
     for _ in range(3):
         await work(engine)
         clock.advance(hours=2)
-    paused = (await engine.execution(id)).status, len(provider.calls)
-    await engine.resume(id, actor="bob")
+    paused = (await stored_execution(engine, id)).status, len(provider.calls)
+    await engine.executions.resume(Caller(TESTER.workspace, "bob"), id)
     await work(engine)
 
     assert paused == (ExecutionStatus.PAUSED, 0)
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     assert len(provider.calls) == 1
     history = await show_history(engine.kernel, id)
     assert [(entry.event, entry.actor) for entry in history] == [("pause", "ann"), ("resume", "bob")]
@@ -69,13 +72,13 @@ async def test_rule_1_a_pause_during_a_call_lets_it_end_and_keeps_the_next_from_
     id = await start(engine, email(), email("second"))
 
     async with frozen_in_call(engine, provider) as answered:
-        await engine.pause(id)
+        await engine.executions.pause(TESTER, id)
         answered.set()
     await work(engine)
 
     assert await row(sql, "select status from outbox") == ("sent",)
-    assert (await engine.execution(id)).status is ExecutionStatus.PAUSED
-    await engine.resume(id)
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.PAUSED
+    await engine.executions.resume(TESTER, id)
     await work(engine)
     assert len(provider.calls) == 2
 
@@ -89,11 +92,11 @@ async def test_a_cancel_during_the_last_call_holds_and_the_fact_is_kept(
     id = await start(engine)
 
     async with frozen_in_call(engine, provider) as answered:
-        await engine.cancel(id)
+        await engine.executions.cancel(TESTER, id)
         answered.set()
     await work(engine)
 
-    shown, fact = await engine.execution(id), "sent" if isinstance(answer, Accepted) else "failed"
+    shown, fact = await stored_execution(engine, id), "sent" if isinstance(answer, Accepted) else "failed"
     assert (shown.status, shown.error) == (ExecutionStatus.CANCELLED, None)
     assert shown.vars["hello"]["status"] == fact  # type: ignore[index]
     assert await row(sql, "select status from outbox") == (fact,)
@@ -105,14 +108,14 @@ async def test_a_pause_during_the_last_call_holds_until_it_is_resumed(engine: En
     id = await start(engine)
 
     async with frozen_in_call(engine, provider) as answered:
-        await engine.pause(id)
+        await engine.executions.pause(TESTER, id)
         answered.set()
     await work(engine)
-    paused = (await engine.execution(id)).status
-    await engine.resume(id)
+    paused = (await stored_execution(engine, id)).status
+    await engine.executions.resume(TESTER, id)
     await work(engine)
 
-    assert (paused, (await engine.execution(id)).status) == (ExecutionStatus.PAUSED, ExecutionStatus.COMPLETED)
+    assert (paused, (await stored_execution(engine, id)).status) == (ExecutionStatus.PAUSED, ExecutionStatus.COMPLETED)
     assert len(provider.calls) == 1
 
 
@@ -120,14 +123,14 @@ async def test_rule_1_a_resume_during_the_lease_that_obeys_the_pause_is_not_lost
     engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     id = await start(engine)
-    await engine.pause(id)
+    await engine.executions.pause(TESTER, id)
     leases = await claim(engine)
 
-    await engine.resume(id)
+    await engine.executions.resume(TESTER, id)
     await work_leases(engine, leases)
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.COMPLETED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.COMPLETED
     assert len(provider.calls) == 1
 
 
@@ -138,12 +141,12 @@ async def test_a_cancelled_execution_ends_and_its_unmarked_items_are_skipped(
     id = await start(engine, email(), email("second"))
     await work(engine)
 
-    await engine.cancel(id)
+    await engine.executions.cancel(TESTER, id)
     await work(engine)
     clock.advance(days=1)
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     assert await row(sql, "select status, skipped, error from outbox") == ("skipped", True, "cancelled")
     assert len(provider.calls) == 1
     assert await sql.fetchval("select count(*) from queue") == 0
@@ -158,13 +161,13 @@ async def test_a_cancelled_execution_leaves_its_doubtful_item_in_doubt_and_calls
     id = await start(engine)
     await work(engine)
 
-    await engine.cancel(id)
+    await engine.executions.cancel(TESTER, id)
     for _ in range(3):
         clock.advance(minutes=1)
         await work(engine)
 
     assert len(provider.calls) == 1
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
     await assert_kept(engine)
 
@@ -174,15 +177,15 @@ async def test_a_cancel_stays_one_whatever_is_asked_for_after_it(
 ) -> None:
     id = await start(engine, delay("rest", "PT1H"), email())
 
-    await engine.cancel(id)
-    for stop in (engine.resume, engine.pause):  # by somebody who had looked before it was cancelled
+    await engine.executions.cancel(TESTER, id)
+    for stop in (engine.executions.resume, engine.executions.pause):  # by somebody who had looked before it
         with pytest.raises(Conflict, match="cancelled"):
-            await stop(id)
-    await engine.cancel(id)
+            await stop(TESTER, id)
+    await engine.executions.cancel(TESTER, id)
     clock.advance(days=1)
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     assert provider.calls == []
 
 
@@ -192,10 +195,10 @@ async def test_an_execution_that_sleeps_is_cancelled_at_once(
     id = await start(engine, delay("long", "P3D"), email())
     await work(engine)
 
-    await engine.cancel(id)
+    await engine.executions.cancel(TESTER, id)
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     assert provider.calls == []
 
 
@@ -205,22 +208,23 @@ async def test_what_has_ended_cannot_be_stopped(engine: Engine, clock: ManualClo
     clock.advance(seconds=1)
     await work(engine)
 
-    for stop in (engine.pause, engine.resume, engine.cancel):
+    executions, runs = engine.executions, engine.runs
+    for stop in (executions.pause, executions.resume, executions.cancel):
         with pytest.raises(Conflict):
-            await stop(id)
-    for stop in (engine.pause_run, engine.resume_run, engine.cancel_run):
+            await stop(TESTER, id)
+    for stop_run in (runs.pause, runs.resume, runs.cancel):
         with pytest.raises(Conflict):
-            await stop(run)
+            await stop_run(TESTER, run)
     with pytest.raises(NotFound):
-        await engine.pause(run)
+        await engine.executions.pause(TESTER, run)
     with pytest.raises(NotFound):
-        await engine.pause_run(id)
+        await engine.runs.pause(TESTER, id)
 
 
 async def test_a_stop_whose_commit_is_unknown_is_in_the_history_once(engine: Engine, clock: ManualClock) -> None:
     id = await start(engine)
 
-    await with_lossy_database(engine, lose=lambda count: count == 1).pause(id)
+    await with_lossy_database(engine, lose=lambda count: count == 1).executions.pause(TESTER, id)
 
     assert [entry.event for entry in await show_history(engine.kernel, id)] == ["pause"]
 
@@ -231,26 +235,26 @@ async def test_a_paused_run_sends_nothing_and_goes_on_when_resumed(
     run = await deploy(engine, 6)
     await plan_runs(engine)
 
-    await engine.pause_run(run)
+    await engine.runs.pause(TESTER, run)
     for _ in range(3):
         await work(engine)
         clock.advance(hours=2)
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     paused = shown.run.paused, shown.queued, len(provider.calls)
-    await engine.resume_run(run)
+    await engine.runs.resume(TESTER, run)
     await work(engine)
     clock.advance(seconds=1)
     await work(engine)
 
     assert paused == (True, 6, 0)
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.run.status, shown.run.paused) == (RunStatus.COMPLETED, False)
     assert len(provider.calls) == 6
 
 
-@pytest.mark.parametrize("ask", [Engine.pause_run, Engine.cancel_run])
+@pytest.mark.parametrize("ask", [Runs.pause, Runs.cancel])
 async def test_what_is_marked_and_waits_for_its_slot_is_taken_back_when_its_run_is_stopped(
-    engine: Engine, clock: ManualClock, db: Database, sql: Sql, ask: Callable[..., Awaitable[None]]
+    engine: Engine, clock: ManualClock, db: Database, sql: Sql, ask: Callable[..., Awaitable[object]]
 ) -> None:
     """Asked in one process, obeyed in another: only calls that had begun are made, and nothing is in doubt."""
     slow = FakeProvider(concurrency=5)
@@ -266,17 +270,17 @@ async def test_what_is_marked_and_waits_for_its_slot_is_taken_back_when_its_run_
 
     async with listening(worker), frozen_in_call(worker, slow, calls=4) as answered:
         before = await marks(), len(slow.calls)
-        await ask(engine, run)
+        await ask(engine.runs, TESTER, run)
         await until(are_taken_back)
         answered.set()
     await work(worker)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert before == (8, 4)
     assert (len(slow.calls), shown.counts.sent, shown.in_doubt) == (4, 4, 0)
     assert await marks() == 4
-    if ask is Engine.pause_run:
-        await engine.resume_run(run)
+    if ask is Runs.pause:
+        await engine.runs.resume(TESTER, run)
         await work(worker)
         assert len(slow.calls) == len({call.recipient for call in slow.calls}) == 60
     await assert_kept(engine)
@@ -294,8 +298,8 @@ async def test_a_pause_taken_back_while_the_worker_holds_the_job_stops_nothing(
     await plan_runs(engine)
 
     async with listening(worker), frozen_in_call(worker, slow, calls=4) as answered:
-        await engine.pause_run(run)
-        await engine.resume_run(run)
+        await engine.runs.pause(TESTER, run)
+        await engine.runs.resume(TESTER, run)
         answered.set()
     await work(worker)
 
@@ -309,13 +313,13 @@ async def test_a_run_paused_before_its_audience_is_planned_shows_its_size_and_ca
 ) -> None:
     run = await deploy(engine, 6)
 
-    await engine.pause_run(run)
+    await engine.runs.pause(TESTER, run)
     await work(engine)
     clock.advance(hours=2)
     await work(engine)
-    paused = await engine.run(run)
+    paused = await stored_run(engine, run)
     called = len(provider.calls)
-    await engine.resume_run(run)
+    await engine.runs.resume(TESTER, run)
     await work(engine)
 
     assert (paused.run.planned, paused.counts.planned, paused.queued, called) == (6, 6, 6, 0)
@@ -328,9 +332,9 @@ async def test_a_scheduled_run_that_is_paused_and_resumed_keeps_its_time(
 ) -> None:
     run = await deploy(engine, 6, scheduled_for=clock.time + timedelta(hours=5))
 
-    await engine.pause_run(run)
+    await engine.runs.pause(TESTER, run)
     await work(engine)
-    await engine.resume_run(run)
+    await engine.runs.resume(TESTER, run)
     await work(engine)
     clock.advance(hours=4)
     await work(engine)
@@ -347,13 +351,13 @@ async def test_a_resume_that_died_half_way_is_finished_by_the_runs_own_claim(
 ) -> None:
     run = await deploy(engine, 6)
     await plan_runs(engine)
-    await engine.pause_run(run)
+    await engine.runs.pause(TESTER, run)
     await work(engine)
 
     with monkeypatch.context() as patched:
         patched.setattr(storage_resolve, "stop_jobs_of_run", _die)
         with pytest.raises(RuntimeError):
-            await engine.resume_run(run)
+            await engine.runs.resume(TESTER, run)
     await work(engine)
 
     assert len(provider.calls) == 6
@@ -365,7 +369,7 @@ async def _die(*_: object, **__: object) -> int:
 
 @asynccontextmanager
 async def between_a_workers_reading_a_run_and_its_obeying(
-    monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[None]]
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[object]]
 ) -> AsyncIterator[None]:
     """Have somebody act right after the next worker has read a run."""
     original = storage_load.load_runs
@@ -385,9 +389,9 @@ async def test_a_resume_is_not_undone_by_a_worker_that_still_believes_in_the_pau
 ) -> None:
     run = await deploy(engine, 6)
     await plan_runs(engine)
-    await engine.pause_run(run)
+    await engine.runs.pause(TESTER, run)
 
-    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.resume_run(run)):
+    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.runs.resume(TESTER, run)):
         await plan_runs(engine)
     await work(engine)
 
@@ -402,20 +406,20 @@ async def test_a_pause_is_not_undone_by_a_worker_that_has_not_heard_of_it(
     await plan_runs(engine)
     clock.advance(seconds=30)
 
-    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.pause_run(run)):
+    async with between_a_workers_reading_a_run_and_its_obeying(monkeypatch, lambda: other.runs.pause(TESTER, run)):
         await plan_runs(engine)
     await work_once(other)
 
     assert provider.calls == []
 
 
-@pytest.mark.parametrize("ask", [Engine.pause_run, Engine.cancel_run])
+@pytest.mark.parametrize("ask", [Runs.pause, Runs.cancel])
 async def test_jobs_that_are_written_while_their_run_is_stopped_are_stopped_as_well(
     engine: Engine,
     other: Engine,
     provider: FakeProvider,
     monkeypatch: pytest.MonkeyPatch,
-    ask: Callable[[Engine, UUID], Awaitable[None]],
+    ask: Callable[..., Awaitable[object]],
 ) -> None:
     """They were written to go on, and went on until the run was claimed again."""
     run = await deploy(engine, 6)
@@ -424,7 +428,7 @@ async def test_jobs_that_are_written_while_their_run_is_stopped_are_stopped_as_w
     async def stopped_meanwhile(*arguments: Any) -> Any:
         chunk = await read(*arguments)
         monkeypatch.setattr(kernel_deploy, "_read_chunk", read)
-        await ask(other, run)
+        await ask(other.runs, TESTER, run)
         return chunk
 
     monkeypatch.setattr(kernel_deploy, "_read_chunk", stopped_meanwhile)
@@ -441,12 +445,12 @@ async def test_a_cancelled_run_skips_what_is_left_and_its_status_follows_from_it
     run = await deploy(engine, 6)
     await work(engine)
 
-    await engine.cancel_run(run)
+    await engine.runs.cancel(TESTER, run)
     await work(engine)
     clock.advance(seconds=1)
     await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.counts.skipped, shown.run.cancelled, shown.run.status) == (6, True, RunStatus.COMPLETED)
     assert await sql.fetchval("select count(*) from queue") == 0
     await assert_kept(engine)
@@ -458,12 +462,12 @@ async def test_a_run_cancelled_before_it_was_planned_accounts_for_everybody_and_
     """Whatever its time and its rate: nobody waits for a place in order to be skipped."""
     run = await deploy(engine, 6, scheduled_for=clock.time + timedelta(hours=5), rate_per_minute=1)
 
-    await engine.cancel_run(run)
+    await engine.runs.cancel(TESTER, run)
     await work(engine)
     clock.advance(seconds=1)
     await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.run.planned, shown.counts.skipped, shown.run.ended_at is not None) == (6, 6, True)
     assert {tuple(one) for one in await sql.fetch("select status, error from outbox")} == {("skipped", "cancelled")}
     assert provider.calls == []
@@ -472,12 +476,12 @@ async def test_a_run_cancelled_before_it_was_planned_accounts_for_everybody_and_
 
 async def test_a_cancelled_run_cannot_be_resumed(engine: Engine) -> None:
     run = await deploy(engine, 2)
-    await engine.cancel_run(run)
+    await engine.runs.cancel(TESTER, run)
 
     with pytest.raises(Conflict):
-        await engine.resume_run(run)
+        await engine.runs.resume(TESTER, run)
     with pytest.raises(Conflict):
-        await engine.pause_run(run)
+        await engine.runs.pause(TESTER, run)
 
 
 @pytest.mark.parametrize("retention_hours", [24, 0])
@@ -489,12 +493,12 @@ async def test_a_cancelled_run_with_items_in_doubt_stays_open_calls_nobody_and_d
     run = await deploy(engine, 1)
     await work(engine)
 
-    await engine.cancel_run(run)
+    await engine.runs.cancel(TESTER, run)
     for _ in range(3):
         clock.advance(minutes=2)
         await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.in_doubt, shown.run.ended_at) == (1, None)
     assert len(provider.calls) == 1
 
@@ -508,12 +512,12 @@ async def test_a_cancelled_run_still_learns_what_became_of_a_doubtful_item(
     await crash_in_call(engine, provider)
     provider.evidence[provider.calls[0].key] = Found("m-1")
 
-    await engine.cancel_run(run)
+    await engine.runs.cancel(TESTER, run)
     clock.advance(minutes=6)
     await work(engine)
     clock.advance(seconds=1)
     await work(engine)
 
-    shown = await engine.run(run)
+    shown = await stored_run(engine, run)
     assert (shown.counts.sent, shown.run.status) == (1, RunStatus.COMPLETED)
     assert len(provider.calls) == 1

@@ -107,6 +107,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 1: people's words", "storage/sql/resolve.sql", kernel("resolve")): [
         ("word-during-a-call", "and q.fence = o.marked_fence and o.marked_at is not null)", "and false)"),
     ],
+    ("rule 1: people's words", "kernel/manage/resolve.py", kernel("resolve")): [
+        ("word-in-another-workspace", " or Workspace(item.tenant, item.workspace) != caller.workspace", ""),
+        ("stop-in-another-workspace", " or found.workspace != caller.workspace", ""),
+        ("run-stopped-from-elsewhere", " or Workspace(found.tenant, found.workspace) != caller.workspace", ""),
+    ],
     ("rule 2: facts", "storage/sql/finalize.sql", MODEL): [
         ("fact-of-an-earlier-attempt", "       and o.marked_attempt = f.attempt\n", ""),
         ("fact-counted-twice", "       and (o.marked_at is not null or f.status <> 'queued')\n", ""),

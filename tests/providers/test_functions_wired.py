@@ -10,13 +10,15 @@ import pytest
 from tests.providers.function_server import answer, function_server
 from tests.providers.items import yes
 from tests.providers.test_functions import function_item
+from tests.stored import TESTER, items_in_doubt, stored_execution
 from tidings import App, Config, open_engine
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Accepted, Rejected
 from tidings.domain.flow.provider import Blind, Keyed
-from tidings.engine import Engine, ItemFilter
+from tidings.engine import Engine
+from tidings.resources.outbox import OutboxFilter
 from tidings.storage.directory import place_of
 from tidings.storage.functions import upsert_function
 from tidings.storage.vault import KEY_FILE
@@ -163,8 +165,8 @@ async def test_steps_call_one_function_after_the_other_with_what_the_first_one_a
         await engine.define("booked", STEPS)
         started = await engine.trigger("booked", {"name": "Ada"}, "key-1")
         await engine.work_everything()
-        execution = await engine.execution(started.id)
-        items = await engine.items(ItemFilter(execution_id=started.id))
+        execution = await stored_execution(engine, started.id)
+        items = (await engine.outbox.list(TESTER.workspace, OutboxFilter(execution_id=started.id))).items
         await engine.close()
 
     assert execution.status == "completed"
@@ -192,7 +194,7 @@ async def test_a_function_that_is_not_idempotent_and_breaks_off_is_left_in_doubt
     await engine.define("booked", {"steps": [step]})
     await engine.trigger("booked", {}, "key-1")
     await engine.work_everything()
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     await engine.close()
 
     assert calls == ["create"]
@@ -210,7 +212,7 @@ async def test_a_function_that_is_overrun_does_not_hold_up_the_others(config: Co
         await engine.work_everything()
         other = await engine.trigger("idle", {}, "key-2")
         await engine.work_everything()
-        execution = await engine.execution(other.id)
+        execution = await stored_execution(engine, other.id)
         await engine.close()
 
     assert len(server.requests) == 1

@@ -46,7 +46,7 @@ async def ids_listed(reader: Person, status: str) -> list[str]:
 
 async def counted(engine: Engine) -> dict[str, int]:
     """What `/metrics` says of executions, counted now."""
-    return {str(status): count for status, count in (await engine.totals()).executions.items()}
+    return {str(status): count for status, count in (await engine.health.totals()).executions.items()}
 
 
 # 2 The worker service

@@ -3,12 +3,13 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept
+from tests.resources.asking import audited, items_of, runs_of
 from tests.resources.campaign_scenes import (
     ANN,
     BOB,
@@ -22,11 +23,22 @@ from tests.resources.campaign_scenes import (
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound
-from tidings.domain.flow.item import Fence
+from tidings.domain.flow.item import Fence, ItemStatus
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.resources.outbox import OutboxFilter
 from tidings.storage.deploy import pace_items
+
+
+async def skipped_for(engine: Engine, run: UUID) -> set[str | None]:
+    """The reasons for which items of a run were skipped."""
+    where = OutboxFilter(status=ItemStatus.SKIPPED, run_id=run)
+    return {one.error for one in await items_of(engine, ANN.workspace, where)}
+
+
+async def call_times(engine: Engine) -> list[datetime]:
+    return sorted(one.first_called_at for one in await items_of(engine, ANN.workspace) if one.first_called_at)
 
 
 async def test_a_campaign_reaches_every_contact_once_with_what_is_about_them(
@@ -46,7 +58,7 @@ async def test_a_campaign_reaches_every_contact_once_with_what_is_about_them(
 
 
 async def test_who_has_no_address_is_skipped_with_the_reason_and_counted(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     await make_contacts(engine, 3)
     await engine.contacts.upsert_many(ANN, [{"externalId": "mute", "phone": "+442071838750"}])
@@ -56,7 +68,7 @@ async def test_who_has_no_address_is_skipped_with_the_reason_and_counted(
 
     assert shown.status is RunStatus.COMPLETED
     assert numbers(shown, "planned", "sent", "skipped") == [4, 3, 1]
-    assert await sql.fetchval("select error from outbox where status = 'skipped'") == "the contact has no email"
+    assert await skipped_for(engine, run) == {"the contact has no email"}
     await assert_kept(engine)
 
 
@@ -99,12 +111,10 @@ async def test_whatsapp_falls_back_to_the_phone_number_and_voice_is_called(
     assert sorted(call.recipient for call in provider.calls[:2]) == ["+442071838750", "+442071838751"]
     assert numbers(shown, "planned", "called", "skipped") == [2, 1, 1]
     assert await sql.fetchval("select content_id from runs where id = $1", calls) == "3"
-    assert await sql.fetchval("select job_type from jobs where run_id = $1 limit 1", calls) == "voice_call_batch"
+    assert {job.job_type for job in (await engine.runs.jobs(ANN.workspace, calls)).items} == {"voice_call_batch"}
 
 
-async def test_social_posts_go_to_each_account_once(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
-) -> None:
+async def test_social_posts_go_to_each_account_once(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:
     posts = [{"id": "p1", "body": "We are {{ age }}", "accounts": ["@a", "@b"]}, {"body": "Hi", "accounts": ["@a"]}]
 
     run = await deploy(engine, channel="social", content={"posts": posts}, audience=None, data={"age": 7})
@@ -116,7 +126,7 @@ async def test_social_posts_go_to_each_account_once(
         ("@b", "We are 7"),
     ]
     assert numbers(shown, "planned", "posted") == [3, 3]
-    assert await sql.fetchval("select job_type from jobs limit 1") == "social_post_batch"
+    assert {job.job_type for job in (await engine.runs.jobs(ANN.workspace, run)).items} == {"social_post_batch"}
 
 
 # Whom
@@ -183,7 +193,7 @@ async def test_contacts_made_after_the_deploy_are_left_out(
 
 
 async def test_who_unsubscribes_before_their_turn_is_skipped(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     [first, *_] = await make_contacts(engine, 3)
     run = await deploy(engine, rate=1)
@@ -192,23 +202,21 @@ async def test_who_unsubscribes_before_their_turn_is_skipped(
     shown = await work_until_ended(engine, clock, run)
 
     assert numbers(shown, "planned", "sent", "skipped") == [3, 2, 1]
-    assert await sql.fetchval("select error from outbox where status = 'skipped'") == "suppressed: unsubscribed"
+    assert await skipped_for(engine, run) == {"suppressed: unsubscribed"}
     await assert_kept(engine)
 
 
 # When
 
 
-async def test_a_rate_is_kept_to_the_minute(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
-) -> None:
+async def test_a_rate_is_kept_to_the_minute(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:
     await make_contacts(engine, 30)
     begun = clock.time
     run = await deploy(engine, rate=10)
 
     await work_until_ended(engine, clock, run)
 
-    times = [row["marked_at"] for row in await sql.fetch("select marked_at from outbox order by marked_at")]
+    times = await call_times(engine)
     assert len(times) == 30
     for start in range(4):
         window = [at for at in times if timedelta(minutes=start) <= at - begun < timedelta(minutes=start + 1)]
@@ -225,7 +233,8 @@ async def test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_
         await engine.work(shard, Lane.RUNS)
     clock.advance(minutes=1)
     [job] = [one for shard in engine.kernel.every_shard() for one in await engine.claim(shard, Lane.CAMPAIGNS)]
-    shard, item = engine.kernel.shard_of(job.id), await sql.fetchval("select id from outbox")
+    [item] = [one.id for one in await items_of(engine, ANN.workspace)]
+    shard = engine.kernel.shard_of(job.id)
 
     async def pace(fence: int) -> bool:
         later = clock.time + timedelta(hours=1)
@@ -243,7 +252,7 @@ async def test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_
 
 
 async def test_after_a_pause_a_run_with_a_rate_is_no_faster(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     await make_contacts(engine, 40)
     run = await deploy(engine, rate=10)
@@ -256,17 +265,14 @@ async def test_after_a_pause_a_run_with_a_rate_is_no_faster(
 
     shown = await work_until_ended(engine, clock, run)
 
-    rows = await sql.fetch("select marked_at from outbox where marked_at >= $1 order by marked_at", resumed)
-    times = [row["marked_at"] for row in rows]
+    times = [at for at in await call_times(engine) if at >= resumed]
     assert len(times) == 40 - sent_before
     for at in times:
         assert len([one for one in times if at <= one < at + timedelta(minutes=1)]) <= 12
     assert numbers(shown, "planned", "sent") == [40, 40]
 
 
-async def test_an_hour_is_each_contacts_own(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
-) -> None:
+async def test_an_hour_is_each_contacts_own(engine: Engine, clock: ManualClock, provider: FakeProvider) -> None:
     zones = {"a": "Europe/Berlin", "b": "America/New_York", "c": None}
     await engine.contacts.upsert_many(
         ANN, [{"externalId": one, "email": f"{one}@example.com", "timeZone": zone} for one, zone in zones.items()]
@@ -275,8 +281,8 @@ async def test_an_hour_is_each_contacts_own(
 
     await work_until_ended(engine, clock, run)
 
-    rows = await sql.fetch("select recipient, marked_at from outbox")
-    hours = {row["recipient"]: row["marked_at"].replace(microsecond=0) for row in rows}
+    called = {one.recipient: one.first_called_at for one in await items_of(engine, ANN.workspace)}
+    hours = {recipient: at and at.replace(microsecond=0) for recipient, at in called.items()}
     assert hours == {
         "a@example.com": datetime(2026, 3, 3, 8, 0, tzinfo=UTC),
         "b@example.com": datetime(2026, 3, 2, 14, 0, tzinfo=UTC),
@@ -285,7 +291,7 @@ async def test_an_hour_is_each_contacts_own(
 
 
 async def test_what_is_too_late_is_skipped_with_the_reason(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     await make_contacts(engine, 4)
     run = await deploy(engine, maxLateness="PT1H")
@@ -294,8 +300,9 @@ async def test_what_is_too_late_is_skipped_with_the_reason(
     shown = await work_until_ended(engine, clock, run)
 
     assert numbers(shown, "planned", "skipped", "sent") == [4, 4, 0]
-    reason = await sql.fetchval("select error from outbox limit 1")
-    assert reason == "late by 2:00:00: it was planned for 2026-03-02T09:00:00+00:00, and may be late by 1:00:00"
+    assert await skipped_for(engine, run) == {
+        "late by 2:00:00: it was planned for 2026-03-02T09:00:00+00:00, and may be late by 1:00:00"
+    }
     assert provider.calls == []
     await assert_kept(engine)
 
@@ -363,7 +370,7 @@ async def test_bad_deploys_are_refused_before_anything_is_stored(engine: Engine,
     with pytest.raises(NotFound):
         await engine.campaigns.deploy(BOB, made.id)
 
-    assert await sql.fetchval("select count(*) from runs") == 0
+    assert await runs_of(engine, ANN.workspace) == await runs_of(engine, BOB.workspace) == []
     assert await sql.fetchval("select count(*) from run_parts") == 0
 
 
@@ -460,7 +467,7 @@ async def test_the_count_says_who_cannot_be_reached(engine: Engine) -> None:
     assert (count.matching, count.reachable, count.without_address, count.refused) == (5, 3, 1, 1)
 
 
-async def test_every_change_is_in_the_audit_log(engine: Engine, clock: ManualClock, sql: Sql) -> None:
+async def test_every_change_is_in_the_audit_log(engine: Engine, clock: ManualClock) -> None:
     made = await engine.campaigns.create(ANN, letter())
     clock.advance(seconds=1)
     await engine.campaigns.update(ANN, made.id, {"name": "autumn"})
@@ -468,6 +475,6 @@ async def test_every_change_is_in_the_audit_log(engine: Engine, clock: ManualClo
     clock.advance(seconds=1)
     await engine.campaigns.delete(ANN, made.id)
 
-    rows = await sql.fetch("select event, actor from campaign_audit_log where subject_id = $1 order by id", made.id)
-    assert [tuple(row) for row in rows] == [("created", "ann"), ("updated", "ann"), ("deleted", "ann")]
+    lines = await audited(engine, ANN, subject=made.id)
+    assert [(one.event, one.actor) for one in lines] == [("created", "ann"), ("updated", "ann"), ("deleted", "ann")]
     assert same.version == 2

@@ -21,6 +21,8 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.resources.asking import audited, executions_of, items_of
+from tests.stored import TESTER, items_in_doubt
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -56,7 +58,7 @@ async def status(engine: Engine, caller: Caller, id: UUID) -> ShownStatus:
 
 
 async def test_a_retried_execution_goes_on_where_it_failed_and_sends_each_item_once(
-    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, clock: ManualClock, provider: FakeProvider
 ) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
@@ -74,14 +76,10 @@ async def test_a_retried_execution_goes_on_where_it_failed_and_sends_each_item_o
     assert await status(engine, caller, id) == "completed"
     assert Counter(call.recipient for call in provider.calls) == {"ada@example.com": 1, "bob@example.com": 2}
     assert len({call.attempt for call in provider.calls if call.recipient == "bob@example.com"}) == 2
-    assert {tuple(one) for one in await sql.fetch("select status, attempts from outbox")} == {("sent", 1)}
-    detail = '{"node": "two", "error": "mailbox is full", "items": 1}'
-    assert await row(
-        sql, "select actor, detail::jsonb = $1::jsonb from audit_log where event = 'replayed'", detail
-    ) == (
-        "ann",
-        True,
-    )
+    assert {(one.status, one.attempts) for one in await items_of(engine, caller.workspace)} == {("sent", 1)}
+    [replayed] = await audited(engine, caller, "replayed")
+    detail = {"node": "two", "error": "mailbox is full", "items": 1}
+    assert (replayed.actor, replayed.detail) == ("ann", detail)
     await assert_kept(engine)
 
 
@@ -128,9 +126,7 @@ async def test_what_has_not_failed_cannot_be_retried(engine: Engine, caller: Cal
     assert len(provider.calls) == 2
 
 
-async def test_of_two_retries_at_once_one_reopens_it(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
-) -> None:
+async def test_of_two_retries_at_once_one_reopens_it(engine: Engine, caller: Caller, provider: FakeProvider) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
 
@@ -139,12 +135,12 @@ async def test_of_two_retries_at_once_one_reopens_it(
 
     assert sum(not isinstance(answer, Conflict) for answer in answers) == 1, answers
     assert Counter(call.recipient for call in provider.calls) == {"ada@example.com": 1, "bob@example.com": 2}
-    assert await sql.fetchval("select count(*) from audit_log where event = 'replayed'") == 1
+    assert len(await audited(engine, caller, "replayed")) == 1
     await assert_kept(engine)
 
 
 async def test_a_retry_whose_answer_was_lost_is_done_once(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, provider: FakeProvider
 ) -> None:
     provider.script = {"bob@example.com": [REFUSED]}
     id = await fail(engine, caller)
@@ -155,7 +151,7 @@ async def test_a_retry_whose_answer_was_lost_is_done_once(
 
     assert retried.status == "processing"
     assert len(provider.calls) == 3
-    assert await sql.fetchval("select count(*) from audit_log where event = 'replayed'") == 1
+    assert len(await audited(engine, caller, "replayed")) == 1
 
 
 async def test_an_execution_that_killed_its_workers_before_it_did_anything_starts_anew(
@@ -268,7 +264,7 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
     await crash_in_call(nervous, provider)
     clock.advance(minutes=6)
     await work(nervous)
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     assert await status(engine, caller, id) == "failed"
 
     with pytest.raises(Conflict, match="in doubt"):
@@ -276,7 +272,7 @@ async def test_an_execution_whose_items_are_in_doubt_waits_for_a_persons_word(
     await work(engine)
     assert len(provider.calls) == 1
 
-    await engine.resolve(item.id, Resolution.SENT, "it is in the mailbox")
+    await engine.outbox.resolve(TESTER, item.id, Resolution.SENT, "it is in the mailbox")
     await engine.executions.retry(caller, id)
     await work(engine)
 
@@ -475,7 +471,7 @@ async def test_a_replay_reopens_what_matches_and_only_that(
 
 
 async def test_a_replay_of_more_than_a_batch_reopens_each_once(
-    engine: Engine, caller: Caller, provider: FakeProvider, sql: Sql
+    engine: Engine, caller: Caller, provider: FakeProvider
 ) -> None:
     provider.answer = REFUSED
     await engine.workflows.apply(caller, "flow", graph(email()))
@@ -489,7 +485,7 @@ async def test_a_replay_of_more_than_a_batch_reopens_each_once(
 
     assert sum(one.count for one in replays) == 450
     assert len(provider.calls) == 900
-    assert await sql.fetchval("select count(*) from executions where status = 'completed'") == 450
-    assert await sql.fetchval("select count(distinct subject_id) from audit_log where event = 'replayed'") == 450
+    assert Counter(one.status for one in await executions_of(engine, caller.workspace)) == {"completed": 450}
+    assert len({one.subject_id for one in await audited(engine, caller, "replayed")}) == 450
     assert all(len(one.executions) <= 100 for one in replays)
     await assert_kept(engine)

@@ -21,6 +21,8 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.resources.asking import audited
+from tests.stored import TESTER, items_in_doubt, stored_execution, stored_run
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.flow.execution import ExecutionStatus
@@ -105,7 +107,7 @@ async def test_nothing_personal_stays_wherever_it_was_written(
     await work(engine)
     clock.advance(hours=1)
     await work(engine)
-    assert (await engine.execution(id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.FAILED
     await engine.executions.retry(ANN, id)
     provider.script = {"desk@example.com": [Rejected("still nothing for ada@example.com")]}
     await work(engine)
@@ -116,7 +118,7 @@ async def test_nothing_personal_stays_wherever_it_was_written(
     await work(engine)
 
     await assert_forgotten(sql)
-    stored = await engine.execution(id)
+    stored = await stored_execution(engine, id)
     assert stored.status is ExecutionStatus.FAILED
     assert stored.error == "erased with the contact"
     log = await engine.executions.log(ANN.workspace, id)
@@ -137,7 +139,7 @@ async def test_a_contact_deleted_during_a_call_is_forgotten_by_whoever_made_it(
     await work(engine)
 
     assert len(provider.calls) == 1
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     assert await row(sql, "select status, error from outbox") == ("skipped", "the contact was deleted")
     await assert_forgotten(sql)
     await assert_kept(engine)
@@ -154,12 +156,12 @@ async def test_a_call_that_a_worker_died_in_stays_in_doubt_and_is_never_made_aga
     clock.advance(minutes=10)
     await work(engine)
 
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     assert item.recipient == ""
     await assert_forgotten(sql)
     with pytest.raises(Conflict, match="erased with its contact"):
-        await engine.resolve(item.id, Resolution.RESEND, "she asked for it")
-    await engine.resolve(item.id, Resolution.FAILED, "nobody knows")
+        await engine.outbox.resolve(TESTER, item.id, Resolution.RESEND, "she asked for it")
+    await engine.outbox.resolve(TESTER, item.id, Resolution.FAILED, "nobody knows")
     await work(engine)
     assert len(provider.calls) == 1
     await assert_kept(engine)
@@ -179,7 +181,7 @@ async def test_work_that_was_started_while_its_contact_was_deleted_ends_at_its_f
     await work(engine)
 
     assert provider.calls == []
-    assert (await engine.execution(started.id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, started.id)).status is ExecutionStatus.CANCELLED
     await assert_forgotten(sql)
     await assert_kept(engine)
 
@@ -198,7 +200,7 @@ async def test_a_replay_of_what_failed_for_a_deleted_contact_sends_nothing(
     await work(engine)
 
     assert len(provider.calls) == 1
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
 
 
 async def test_the_items_of_runs_are_skipped_counted_and_erased(
@@ -220,7 +222,7 @@ async def test_the_items_of_runs_are_skipped_counted_and_erased(
 
     assert skipped == ("skipped", "the contact was deleted", "", "{}")
     assert len(provider.calls) == 2
-    counts = (await engine.run(run)).counts
+    counts = (await stored_run(engine, run)).counts
     assert (counts.sent, counts.skipped) == (2, 1)
     await engine.contacts.delete(ANN, bob)
     assert await row(sql, "select status, recipient from outbox where ordinal = 2") == ("sent", "")
@@ -270,7 +272,7 @@ async def test_a_deletion_that_broke_off_is_finished_by_the_next(engine: Engine,
         await engine.contacts.delete(ANN, ada)
     await work(engine)
 
-    assert (await engine.execution(id)).status is ExecutionStatus.CANCELLED
+    assert (await stored_execution(engine, id)).status is ExecutionStatus.CANCELLED
     await assert_forgotten(sql)
 
 
@@ -283,18 +285,18 @@ async def test_lost_answers_change_nothing_about_a_deletion(engine: Engine, sql:
     await work(engine)
 
     await assert_forgotten(sql)
-    assert await sql.fetchval("select count(*) from audit_log where event = 'deleted'") == 1
+    assert len(await audited(engine, ANN, "deleted")) == 1
     assert await sql.fetchval("select count(*) from suppressed_addresses") == 1
     await assert_kept(engine)
 
 
-async def test_two_deletions_at_once_are_one(engine: Engine, sql: Sql) -> None:
+async def test_two_deletions_at_once_are_one(engine: Engine) -> None:
     ada = await make(engine, "crm-1")
 
     answers = await asyncio.gather(*(engine.contacts.delete(ANN, ada) for _ in range(3)), return_exceptions=True)
 
     assert [type(answer) for answer in answers if answer is not None] == [NotFound, NotFound]
-    assert await sql.fetchval("select count(*) from audit_log where event = 'deleted'") == 1
+    assert len(await audited(engine, ANN, "deleted")) == 1
 
 
 async def test_a_strangers_contact_is_not_found_and_nothing_of_it_is_touched(

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import asdict
 
 from tests.conftest import ManualClock
-from tests.kernel.scenes import Sql, assert_kept, delay, email, graph, places, row, work
+from tests.kernel.scenes import Sql, assert_kept, delay, email, graph, places, work
+from tests.resources.asking import audited, executions_of
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound, TriggersInvalid
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater
@@ -56,14 +57,14 @@ async def test_the_same_key_gives_the_same_execution_by_id_and_by_name(engine: E
     assert first.id == second.id
 
 
-async def test_a_hundred_duplicates_at_once_are_one_execution(engine: Engine, caller: Caller, sql: Sql) -> None:
+async def test_a_hundred_duplicates_at_once_are_one_execution(engine: Engine, caller: Caller) -> None:
     await engine.workflows.create(caller, "flow", SLOW)
 
     found = await asyncio.gather(*(engine.executions.trigger(caller, "flow", {}, "k1") for _ in range(100)))
 
     assert len({one.id for one in found}) == 1
     assert sum(not one.duplicate for one in found) == 1
-    assert await sql.fetchval("select count(*) from executions") == 1
+    assert [one.id for one in await executions_of(engine, caller.workspace)] == [found[0].id]
 
 
 async def test_without_a_key_every_trigger_is_new(engine: Engine, caller: Caller) -> None:
@@ -72,9 +73,7 @@ async def test_without_a_key_every_trigger_is_new(engine: Engine, caller: Caller
     assert (await trigger(engine, caller, None)).id != (await trigger(engine, caller, None)).id
 
 
-async def test_a_trigger_that_cannot_be_is_refused_before_anything_is_stored(
-    engine: Engine, caller: Caller, sql: Sql
-) -> None:
+async def test_a_trigger_that_cannot_be_is_refused_before_anything_is_stored(engine: Engine, caller: Caller) -> None:
     await engine.workflows.create(caller, "flow", graph(email(to="{{ address }}", body="Hi {{ name }}")))
 
     with pytest.raises(NotFound, match="'nowhere'"):
@@ -86,7 +85,7 @@ async def test_a_trigger_that_cannot_be_is_refused_before_anything_is_stored(
     with pytest.raises(InputInvalid):
         await trigger(engine, caller, "")
 
-    assert await sql.fetchval("select count(*) from executions") == 0
+    assert await executions_of(engine, caller.workspace) == []
 
 
 # Many at once
@@ -118,9 +117,8 @@ async def test_many_are_started_in_the_order_they_were_given(engine: Engine, cal
     assert [each.duplicate for each in first] == [number % 4 > 1 for number in range(40)]
     assert [each.id for each in again] == [each.id for each in first]
     assert all(each.duplicate for each in again)
-    assert (
-        await sql.fetchval("select count(*) from executions") == await sql.fetchval("select count(*) from queue") == 20
-    )
+    assert {one.id for one in await executions_of(engine, caller.workspace)} == {each.id for each in first}
+    assert await sql.fetchval("select count(*) from queue") == len({each.id for each in first}) == 20
     for wish, result in zip(wishes, first, strict=True):
         shown = await engine.executions.get(caller.workspace, result.id)
         assert (shown.workflow_name, shown.idempotency_key) == (
@@ -129,9 +127,7 @@ async def test_many_are_started_in_the_order_they_were_given(engine: Engine, cal
         )
 
 
-async def test_if_anything_is_wrong_with_one_of_many_nothing_is_stored(
-    engine: Engine, caller: Caller, sql: Sql
-) -> None:
+async def test_if_anything_is_wrong_with_one_of_many_nothing_is_stored(engine: Engine, caller: Caller) -> None:
     await engine.workflows.create(caller, "fine", SLOW)
     await engine.workflows.create(caller, "needs", graph(email(body="Hi {{ name }}")))
     off = await engine.workflows.create(caller, "off", SLOW, active=False)
@@ -155,7 +151,7 @@ async def test_if_anything_is_wrong_with_one_of_many_nothing_is_stored(
     ]
     assert "name" in str(refused.value.problems[1])
     assert "not active" in str(refused.value.problems[3])
-    assert await sql.fetchval("select count(*) from executions") == 0
+    assert await executions_of(engine, caller.workspace) == []
     assert await engine.executions.trigger_many(caller, []) == []
 
 
@@ -405,10 +401,10 @@ async def test_what_is_another_workspaces_is_not_found(engine: Engine, caller: C
     assert (await flows.replay(stranger, DeadLetterFilter(ids=[id]))).count == 0
 
 
-async def test_control_is_in_the_audit_log_with_its_actor(engine: Engine, caller: Caller, sql: Sql) -> None:
+async def test_control_is_in_the_audit_log_with_its_actor(engine: Engine, caller: Caller) -> None:
     await engine.workflows.create(caller, "flow", SLOW)
     id = (await trigger(engine, caller)).id
 
     await engine.executions.pause(caller, id)
 
-    assert await row(sql, "select event, actor from audit_log where subject_id = $1", id) == ("pause", "ann")
+    assert [(one.event, one.actor) for one in await audited(engine, caller, subject=id)] == [("pause", "ann")]

@@ -8,12 +8,14 @@ import pytest
 from tests.conftest import ManualClock, make_engine
 from tests.enrolling import CALLER, HOME, make_contact, make_sequence, set_status, step
 from tests.kernel.scenes import Sql, row
-from tests.resources.campaign_scenes import deploy, make_contacts
-from tidings.domain.flow.item import Marked
+from tests.resources.asking import items_of
+from tests.resources.campaign_scenes import ANN, deploy, make_contacts
+from tidings.domain.flow.item import ItemStatus, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
 from tidings.engine import Engine, Resolution
 from tidings.providers.fake import FakeProvider
 from tidings.resources.enrollments import EnrollmentStatus
+from tidings.resources.outbox import OutboxFilter
 from tidings.storage.database import Database
 
 
@@ -121,12 +123,10 @@ async def test_a_message_that_a_person_sends_again_is_never_too_late(
     await engine.work_everything()
 
     assert len(provider.calls) == 2
-    assert await sql.fetchval("select status from outbox") == "sent"
+    assert (await engine.outbox.get(HOME, item)).item.status == "sent"
 
 
-async def test_the_items_of_a_run_are_judged_before_each_mark_as_well(
-    db: Database, clock: ManualClock, sql: Sql
-) -> None:
+async def test_the_items_of_a_run_are_judged_before_each_mark_as_well(db: Database, clock: ManualClock) -> None:
     """One slot and calls of half a minute: whoever is behind in the same batch is too late when their turn comes."""
 
     def slow(_: Marked) -> Outcome:
@@ -145,9 +145,9 @@ async def test_the_items_of_a_run_are_judged_before_each_mark_as_well(
 
     await engine.work_everything()
 
-    found = await sql.fetch("select status, left(error, 15) as why from outbox")
+    skipped = await items_of(engine, ANN.workspace, OutboxFilter(status=ItemStatus.SKIPPED))
     assert len(provider.calls) == 3  # after 0, 30 and 60 seconds
-    assert [one["why"] for one in found if one["status"] == "skipped"] == ["late by 0:01:30"] * 3
+    assert [str(one.error)[:15] for one in skipped] == ["late by 0:01:30"] * 3
     assert [check.name for check in await engine.verify() if check.offences] == []
     await engine.kernel.notifier.close()
     await engine.kernel.renderer.close()

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from tests.conftest import ManualClock
+from tests.resources.asking import audited, runs_of
 from tests.resources.campaign_scenes import ANN, deploy, letter, make_contacts, work_until_ended
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import Channel
@@ -93,7 +94,7 @@ async def test_a_sequence_says_what_is_not_ready_and_can_be_neither_published_no
 
 
 async def test_a_campaign_says_that_its_channel_is_not_ready_and_is_neither_tested_nor_deployed(
-    without_sms: Engine, sql: Sql
+    without_sms: Engine,
 ) -> None:
     await make_contacts(without_sms, 1, phone="+4917012345")
     made = await without_sms.campaigns.create(ANN, letter(channel="sms", content={"body": "Hello"}))
@@ -104,7 +105,7 @@ async def test_a_campaign_says_that_its_channel_is_not_ready_and_is_neither_test
         await without_sms.campaigns.test(ANN, made.id, "+4917099999")
 
     assert made.not_ready == ["sms"]
-    assert await sql.fetchval("select count(*) from runs") == 0
+    assert await runs_of(without_sms, ANN.workspace) == []
 
 
 async def test_a_rule_says_what_is_not_ready(engine: Engine) -> None:
@@ -113,12 +114,11 @@ async def test_a_rule_says_what_is_not_ready(engine: Engine) -> None:
     assert (await engine.rules.create(ANN, RULE)).not_ready == ["whatsapp"]
 
 
-async def test_removing_a_route_is_on_record(without_sms: Engine, sql: Sql) -> None:
-    entry = await sql.fetchrow("select actor, event, detail from audit_log where subject_kind = 'route'")
+async def test_removing_a_route_is_on_record(without_sms: Engine) -> None:
+    [entry] = [one for one in await audited(without_sms, ANN) if one.subject_kind == "route"]
 
-    assert entry is not None
-    assert (entry["actor"], entry["event"]) == ("ann", "removed")
-    assert "fake" in entry["detail"]
+    assert (entry.actor, entry.event) == ("ann", "removed")
+    assert "fake" in str(entry.detail)
 
 
 async def live(sql: Sql, clock: ManualClock, *providers: str, lanes: tuple[int, ...] = (0, 1, 2, 3)) -> None:

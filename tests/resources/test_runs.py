@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept
+from tests.resources.asking import audited, items_of, runs_of
 from tests.resources.campaign_scenes import ANN, BOB, CLARA, deploy, make_contacts, numbers, work_until_ended
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.run import RunStatus
@@ -47,7 +48,7 @@ async def test_a_mixed_run_is_partial_and_its_counts_add_up(
 
 
 async def test_doubt_is_resolved_in_bulk_and_the_run_ends(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     await make_contacts(engine, 5)
     provider.answer = Unknown("cut off")
@@ -62,7 +63,7 @@ async def test_doubt_is_resolved_in_bulk_and_the_run_ends(
     assert (first.resolved, rest.resolved, rest.refused) == (1, 4, 0)
     assert numbers(shown, "planned", "sent", "failed", "in_doubt") == [5, 4, 1, 0]
     assert shown.status is RunStatus.PARTIAL
-    assert await sql.fetchval("select count(*) from campaign_audit_log where event like 'resolved_%'") == 5
+    assert len(await audited(engine, ANN, "resolved_")) == 5
 
 
 async def test_ending_doubt_needs_a_reason(engine: Engine, provider: FakeProvider) -> None:
@@ -99,7 +100,7 @@ async def test_paused_nothing_leaves_and_resumed_nobody_gets_it_twice(
 
 
 async def test_cancelled_what_is_left_is_skipped_with_the_reason(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     await make_contacts(engine, 10)
     run = await deploy(engine, rate=10)
@@ -111,8 +112,8 @@ async def test_cancelled_what_is_left_is_skipped_with_the_reason(
 
     assert numbers(shown, "planned", "sent", "skipped") == [10, sent, 10 - sent]
     assert shown.cancelled
-    reasons = await sql.fetch("select distinct error from outbox where status = 'skipped'")
-    assert [row["error"] for row in reasons] == ["cancelled"]
+    skipped = await items_of(engine, ANN.workspace, OutboxFilter(status=ItemStatus.SKIPPED))
+    assert {one.error for one in skipped} == {"cancelled"}
     with pytest.raises(Conflict):
         await engine.runs.resume(ANN, run)
     await assert_kept(engine)
@@ -136,18 +137,18 @@ async def failed_run(engine: Engine, clock: ManualClock, provider: FakeProvider)
 
 
 async def test_a_retry_is_a_new_run_of_exactly_the_failed(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     run = await failed_run(engine, clock, provider)
     provider.calls.clear()
 
     plan = await engine.runs.plan_retry(ANN.workspace, run, RetryFilter())
-    before = await sql.fetchval("select count(*) from runs")
+    before = await runs_of(engine, ANN.workspace)
     new, told, duplicate = await engine.runs.retry(ANN, run, RetryFilter())
     shown = await work_until_ended(engine, clock, new.id)
 
     assert (plan.count, plan.by_error) == (3, {"550 no such user": 2, "429 too many": 1})
-    assert before == 1
+    assert [one.id for one in before] == [run]
     assert (told.count, duplicate, new.retry_of) == (3, False, run)
     assert sorted(call.recipient for call in provider.calls) == [f"p{n}@example.com" for n in (1, 2, 3)]
     assert {call.payload["subject"] for call in provider.calls} == {f"Hello Person {n}" for n in (1, 2, 3)}
@@ -194,7 +195,7 @@ async def test_of_two_retries_at_once_one_has_its_turn_and_the_other_leaves_noth
     assert isinstance(refusal, Conflict)
     assert numbers(shown, "planned", "sent") == [3, 3]
     assert len(provider.calls) == 3
-    assert await sql.fetchval("select count(*) from runs") == 2
+    assert {one.id for one in await runs_of(engine, ANN.workspace)} == {run, new.id}
     assert await sql.fetchval("select count(*) from run_parts where run_id <> all($1)", [run, new.id]) == 0
     await assert_kept(engine)
 
@@ -218,7 +219,7 @@ async def test_a_retry_that_died_as_it_began_keeps_its_turn_for_a_minute_only(
 
 
 async def test_a_retry_goes_to_where_the_contact_is_reached_now_and_leaves_out_who_is_gone(
-    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+    engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:
     run = await failed_run(engine, clock, provider)
     moved = await engine.contacts.find(ANN.workspace, "p1")
@@ -388,14 +389,15 @@ async def test_every_job_tells_each_change_of_its_state_once(
 
     told = await told_of_jobs(engine, run)
 
-    ended = {found["id"]: found["status"] for found in await sql.fetch("select id, status from jobs")}
+    jobs = (await engine.runs.jobs(ANN.workspace, run)).items
+    ended = {job.id: job.status for job in jobs}
     assert told.keys() == ended.keys()
     assert sorted(ended.values())[-1] in {"partial", "failed"}
     for id, lines in told.items():
         assert lines[0] == ("queued", "engine")
         assert lines[-1] == (ended[id], "engine")
         assert sorted(lines[1:-1]) == [("locked", "engine"), ("pause", "ann"), ("resume", "ann")]
-    assert {found["attempts"] for found in await sql.fetch("select attempts from jobs")} == {1}  # none was lost
+    assert {job.attempts for job in jobs} == {1}  # none was lost
     seen = await sql.fetch("select event from campaign_audit_log where subject_kind = 'job'")
     assert len(seen) == sum(map(len, told.values()))
     [one, *_] = told
@@ -410,18 +412,18 @@ async def test_a_cancelled_and_a_dead_job_say_so_and_the_tenant_s_log_stays_read
     provider.answer = RetryLater("busy", timedelta(hours=1))
     run = await deploy(engine)
     await engine.work_everything()
-    [open_job] = await sql.fetch("select id from jobs where ended_at is null")
+    [open_job] = (await engine.runs.jobs(ANN.workspace, run)).items
     clock.advance(seconds=1)
     await engine.runs.cancel(ANN, run)
-    await sql.execute("update queue set crashes = 5 where id = $1", open_job["id"])
+    await sql.execute("update queue set crashes = 5 where id = $1", open_job.id)
     clock.advance(seconds=1)
     await work_until_ended(engine, clock, run)
 
     log = await engine.access.audit(ANN)
-    of_job = await engine.access.audit(ANN, subject=open_job["id"])
+    of_job = await engine.access.audit(ANN, subject=open_job.id)
 
     assert "job" not in {line.subject_kind for line in log.items}
-    assert {line.subject_id for line in of_job.items} == {open_job["id"]}
+    assert {line.subject_id for line in of_job.items} == {open_job.id}
     assert [line.event for line in reversed(of_job.items)] == ["queued", "locked", "cancel", "dead"]
 
 

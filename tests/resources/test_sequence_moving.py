@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, row
 from tests.resources.enrolling import enroll
+from tests.stored import TESTER
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import bucket_of_id
@@ -215,8 +216,8 @@ async def test_who_is_cancelled_is_not_moved_and_who_is_paused_stays_paused(
     engine: Engine, caller: Caller, sql: Sql, drip: ShownSequence
 ) -> None:
     paused, cancelled = [await enroll(engine, sql, caller, drip, name) for name in ("paused", "cancelled")]
-    await engine.pause(paused)
-    await engine.cancel(cancelled)
+    await engine.executions.pause(TESTER, paused)
+    await engine.executions.cancel(TESTER, cancelled)
     await engine.sequences.add_step(caller, drip.id, step(9))
 
     done = await engine.sequences.update(caller, drip.id, status=ACTIVE, in_flight=MOVE)

@@ -6,13 +6,16 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from tests.conftest import ManualClock
-from tests.kernel.scenes import Sql, row
+from tests.kernel.scenes import Sql
+from tests.resources.asking import executions_of, items_of
 from tests.resources.enrolling import enroll
 from tidings.domain.caller import Caller
+from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.outcome import Rejected
 from tidings.domain.sequences.form import InFlightChoice, SequenceStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.resources.outbox import OutboxFilter
 from tidings.resources.sequences import ShownSequence
 
 ACTIVE = SequenceStatus.ACTIVE
@@ -37,12 +40,12 @@ async def run_until(engine: Engine, clock: ManualClock, end: datetime) -> None:
         clock.time = max(clock.time, min(due))
 
 
-async def sent(sql: Sql) -> dict[str, list[datetime]]:
-    rows = await sql.fetch("select recipient, finalized_at from outbox where status = 'sent' order by finalized_at")
+async def sent(engine: Engine, caller: Caller) -> dict[str, list[datetime]]:
     found: dict[str, list[datetime]] = {}
-    for one in rows:
-        found.setdefault(one["recipient"].partition("@")[0], []).append(one["finalized_at"])
-    return found
+    for one in await items_of(engine, caller.workspace, OutboxFilter(status=ItemStatus.SENT)):
+        if one.finalized_at:
+            found.setdefault(one.recipient.partition("@")[0], []).append(one.finalized_at)
+    return {name: sorted(times) for name, times in found.items()}
 
 
 async def test_days_0_3_and_7_arrive_at_nine_in_everybodys_own_morning_across_a_change_of_clocks(
@@ -61,15 +64,15 @@ async def test_days_0_3_and_7_arrive_at_nine_in_everybodys_own_morning_across_a_
 
     await run_until(engine, clock, clock.time + timedelta(days=30))
 
-    times = await sent(sql)
+    times = await sent(engine, caller)
     began = datetime(2026, 3, 27, 12, 0, tzinfo=UTC)
     for name, zone in zones.items():
         local = [at.astimezone(ZoneInfo(zone)) for at in times[name]]
         first = began.astimezone(ZoneInfo(zone)).date()
         assert [(at.hour, at.minute) for at in local] == [(9, 0)] * 3
         assert [(at.date() - first).days for at in local] == [1, 3, 10]
-    assert await row(sql, "select count(*) from executions where status = 'completed'") == (4,)
-    assert await row(sql, "select count(*) from outbox") == (12,)
+    assert [one.status for one in await executions_of(engine, caller.workspace)] == ["completed"] * 4
+    assert len(await items_of(engine, caller.workspace)) == 12
 
 
 async def test_a_step_that_fails_is_logged_and_the_next_one_comes_unless_the_sequence_stops(
@@ -84,13 +87,13 @@ async def test_a_step_that_fails_is_logged_and_the_next_one_comes_unless_the_seq
 
     await run_until(engine, clock, clock.time + timedelta(days=3))
 
-    rows = await sql.fetch("select recipient, status, error from outbox order by recipient, created_at")
-    assert [tuple(one) for one in rows] == [
+    items = sorted(await items_of(engine, caller.workspace), key=lambda one: (one.recipient, one.created_at))
+    assert [(one.recipient, one.status, one.error) for one in items] == [
         ("ada@example.com", "failed", "no such mailbox"),
         ("ada@example.com", "sent", None),
         ("eve@example.com", "failed", "no such mailbox"),
     ]
-    assert {one["status"] for one in await sql.fetch("select status from executions")} == {"completed", "failed"}
+    assert {one.status for one in await executions_of(engine, caller.workspace)} == {"completed", "failed"}
 
 
 async def test_who_was_moved_goes_on_by_the_new_version_and_gets_no_step_twice(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, email, graph, row, with_lossy_database
+from tests.resources.asking import audited
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound
 from tidings.domain.flow.graph import Form, OffsetFrom
@@ -384,7 +385,7 @@ async def test_a_sequence_whose_contacts_were_all_cancelled_is_deleted_before_a_
     assert (await engine.enrollments.get(caller.workspace, enrolled.enrollment.id)).status == "cancelled"
 
 
-async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock, sql: Sql) -> None:
+async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock) -> None:
     made = await engine.sequences.create(caller, "drip", steps=[WELCOME])
     steps = []
 
@@ -402,14 +403,12 @@ async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, 
     await then(engine.sequences.delete_step(caller, made.id, UUID(steps[0].id)))
     await then(engine.sequences.delete(caller, made.id))
 
-    rows = await sql.fetch(
-        "select event, actor, subject_kind from audit_log where subject_id = $1 order by at, event", made.id
-    )
-    assert [entry["event"] for entry in rows] == [
+    lines = sorted(await audited(engine, caller, subject=made.id), key=lambda line: (line.at, line.event))
+    assert [line.event for line in lines] == [
         *("created", "step_added", "step_changed", "renamed", "updated", "published", "paused", "resumed"),
         *("step_deleted", "deleted"),
     ]
-    assert {(entry["actor"], entry["subject_kind"]) for entry in rows} == {("ann", "sequence")}
+    assert {(line.actor, line.subject_kind) for line in lines} == {("ann", "sequence")}
 
 
 @pytest.mark.parametrize("lost", range(1, 9))
@@ -422,8 +421,7 @@ async def test_an_answer_that_is_lost_makes_nothing_twice(engine: Engine, caller
     await lossy.sequences.delete_step(caller, made.id, UUID(step.id))
     await lossy.sequences.delete(caller, made.id)
 
-    rows = await sql.fetch("select event from audit_log")
-    assert sorted(entry["event"] for entry in rows) == [
+    assert sorted(line.event for line in await audited(engine, caller)) == [
         *("created", "deleted", "published", "step_added", "step_deleted", "updated"),
     ]
     assert await row(sql, "select count(*) from workflow_versions") == (1,)

@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.kernel.people import ANN, make, start_for, to_contact
-from tests.kernel.scenes import Sql, email, graph, work
+from tests.kernel.scenes import email, graph, work
+from tests.resources.asking import executions_of
 from tidings.domain.caller import Caller
 from tidings.domain.errors import DataMissing, NotFound, TriggersInvalid
 from tidings.domain.words import ShownStatus
@@ -16,31 +17,31 @@ from tidings.resources.shown import BulkTrigger
 NOBODY = uuid4()
 
 
-async def nothing_is_stored(sql: Sql) -> bool:
-    return bool(await sql.fetchval("select count(*) = 0 from executions"))
+async def nothing_is_stored(engine: Engine) -> bool:
+    return await executions_of(engine, ANN.workspace) == []
 
 
-async def test_an_unknown_contact_is_refused_before_anything_is_stored(engine: Engine, sql: Sql) -> None:
+async def test_an_unknown_contact_is_refused_before_anything_is_stored(engine: Engine) -> None:
     await engine.define("flow", graph(to_contact()))
 
     with pytest.raises(TriggersInvalid, match=f"no contact '{NOBODY}'") as refused:
         await engine.executions.trigger(ANN, "flow", {}, "k1", contact_id=NOBODY)
 
     assert [one.place for one in refused.value.problems] == ["contactId"]
-    assert await nothing_is_stored(sql)
+    assert await nothing_is_stored(engine)
 
 
-async def test_another_workspaces_contact_is_unknown(engine: Engine, sql: Sql, stranger: Caller) -> None:
+async def test_another_workspaces_contact_is_unknown(engine: Engine, stranger: Caller) -> None:
     theirs = (await engine.contacts.create(stranger, {"email": "eve@example.com"}))[0].id
     await engine.define("flow", graph(to_contact()))
 
     with pytest.raises(TriggersInvalid, match="no contact"):
         await engine.executions.trigger(ANN, "flow", {}, "k1", contact_id=theirs)
 
-    assert await nothing_is_stored(sql)
+    assert await nothing_is_stored(engine)
 
 
-async def test_of_many_triggers_every_unknown_contact_is_told_with_its_place(engine: Engine, sql: Sql) -> None:
+async def test_of_many_triggers_every_unknown_contact_is_told_with_its_place(engine: Engine) -> None:
     ada = await make(engine)
     await engine.define("flow", graph(to_contact(body="{{ order }}")))
     wishes = [BulkTrigger("flow", {"order": 1}, f"k{n}", id) for n, id in enumerate([ada, NOBODY, None, ada])]
@@ -48,12 +49,12 @@ async def test_of_many_triggers_every_unknown_contact_is_told_with_its_place(eng
     with pytest.raises(TriggersInvalid) as refused:
         await engine.executions.trigger_many(ANN, wishes)
     assert [one.place for one in refused.value.problems] == ["triggers[1]", "triggers[2]"]
-    assert await nothing_is_stored(sql)
+    assert await nothing_is_stored(engine)
 
     started = await engine.executions.trigger_many(ANN, [wishes[0], wishes[3]])
 
-    rows = await sql.fetch("select contact_id from executions")
-    assert (len(started), [row["contact_id"] for row in rows]) == (2, [ada, ada])
+    stored = await executions_of(engine, ANN.workspace)
+    assert (len(started), [one.contact_id for one in stored]) == (2, [ada, ada])
 
 
 @pytest.mark.parametrize(
@@ -65,14 +66,14 @@ async def test_of_many_triggers_every_unknown_contact_is_told_with_its_place(eng
     ],
     ids=["no to", "template", "until"],
 )
-async def test_what_needs_a_contact_is_refused_without_one(engine: Engine, sql: Sql, node: dict[str, object]) -> None:
+async def test_what_needs_a_contact_is_refused_without_one(engine: Engine, node: dict[str, object]) -> None:
     await engine.define("flow", graph(node))
 
     with pytest.raises(DataMissing, match="contactId") as refused:
         await engine.trigger("flow", {"name": "Ada"}, "k1")
 
     assert refused.value.variables == ("contact",)
-    assert await nothing_is_stored(sql)
+    assert await nothing_is_stored(engine)
 
 
 async def test_required_fields_of_the_contact_need_not_be_given_with_one(engine: Engine) -> None:
@@ -86,7 +87,7 @@ async def test_required_fields_of_the_contact_need_not_be_given_with_one(engine:
     await engine.executions.trigger(ANN, "flow", {"order": 1}, "k1", contact_id=ada)
 
 
-async def test_triggers_that_come_at_once_are_each_told_about_their_own_contact(engine: Engine, sql: Sql) -> None:
+async def test_triggers_that_come_at_once_are_each_told_about_their_own_contact(engine: Engine) -> None:
     ada = await make(engine)
     await engine.define("flow", graph(to_contact()))
 
@@ -96,7 +97,7 @@ async def test_triggers_that_come_at_once_are_each_told_about_their_own_contact(
     )
 
     assert [isinstance(one, TriggersInvalid) for one in answers] == [False, True] * 5
-    assert await sql.fetchval("select count(*) from executions where contact_id = $1", ada) == 5
+    assert [one.contact_id for one in await executions_of(engine, ANN.workspace)] == [ada] * 5
 
 
 async def test_executions_are_found_by_their_contact(engine: Engine, stranger: Caller) -> None:

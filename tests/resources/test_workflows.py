@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, delay, email, graph, row, with_lossy_database, work
+from tests.resources.asking import audited
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
@@ -58,13 +59,11 @@ async def test_a_name_that_is_taken_is_a_conflict_and_changes_nothing(
     assert (await engine.workflows.create(stranger, "welcome", BYE)).id != first.id
 
 
-async def test_a_definition_with_problems_is_refused_and_nothing_is_stored(
-    engine: Engine, caller: Caller, sql: Sql
-) -> None:
+async def test_a_definition_with_problems_is_refused_and_nothing_is_stored(engine: Engine, caller: Caller) -> None:
     with pytest.raises(DefinitionInvalid):
         await engine.workflows.create(caller, "welcome", {"nodes": []})
 
-    assert await sql.fetchval("select count(*) from workflows") == 0
+    assert (await engine.workflows.list(caller.workspace)).items == []
     assert [problem.place for problem in engine.workflows.validate({"nodes": []})] == ["nodes", "entryNodeId"]
     assert engine.workflows.validate(HELLO) == []
 
@@ -116,14 +115,14 @@ async def test_applying_creates_updates_or_leaves_alone(engine: Engine, caller: 
     assert (await engine.workflows.find(caller.workspace, "welcome")).version == 2
 
 
-async def test_a_create_whose_answer_was_lost_is_done_once(engine: Engine, caller: Caller, sql: Sql) -> None:
+async def test_a_create_whose_answer_was_lost_is_done_once(engine: Engine, caller: Caller) -> None:
     lossy = with_lossy_database(engine, lose=lambda count: count == 1)
 
     created = await lossy.workflows.create(caller, "welcome", HELLO)
 
     assert created.version == 1
-    assert await row(sql, "select count(*), max(number) from workflow_versions") == (1, 1)
-    assert await sql.fetchval("select count(*) from audit_log") == 1
+    assert [one.number for one in await engine.workflows.versions(caller.workspace, created.id)] == [1]
+    assert [line.event for line in await audited(engine, caller)] == ["created"]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b"])
@@ -188,13 +187,13 @@ async def test_an_active_workflow_that_was_never_triggered_can_be_deleted_once(e
         await engine.workflows.delete(caller, created.id)
 
 
-async def test_a_delete_whose_answer_was_lost_is_done_once(engine: Engine, caller: Caller, sql: Sql) -> None:
+async def test_a_delete_whose_answer_was_lost_is_done_once(engine: Engine, caller: Caller) -> None:
     created = await engine.workflows.create(caller, "welcome", HELLO)
     lossy = with_lossy_database(engine, lose=lambda count: count == 2 + engine.kernel.shards)
 
     await lossy.workflows.delete(caller, created.id)
 
-    assert await sql.fetchval("select count(*) from audit_log where event = 'deleted'") == 1
+    assert len(await audited(engine, caller, "deleted")) == 1
 
 
 # Whose it is
@@ -222,7 +221,7 @@ async def test_what_is_another_workspaces_is_not_found(engine: Engine, caller: C
     assert (await flows.list(Workspace("other", "default"))).items == []
 
 
-async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock, sql: Sql) -> None:
+async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, clock: ManualClock) -> None:
     created = await engine.workflows.create(caller, "welcome", HELLO)
     clock.advance(seconds=1)
     await engine.workflows.update(caller, created.id, BYE)
@@ -233,8 +232,8 @@ async def test_every_change_is_in_the_audit_log(engine: Engine, caller: Caller, 
     clock.advance(seconds=1)
     await engine.workflows.delete(caller, created.id)
 
-    found = await sql.fetch("select event, actor, subject_kind, subject_id from audit_log order by at")
-    assert [tuple(one) for one in found] == [
+    lines = sorted(await audited(engine, caller), key=lambda line: line.at)
+    assert [(line.event, line.actor, line.subject_kind, line.subject_id) for line in lines] == [
         (event, "ann", "workflow", created.id) for event in ("created", "updated", "deactivated", "deleted")
     ]
 

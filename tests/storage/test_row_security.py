@@ -51,8 +51,8 @@ async def busy(engine: Engine, clock: ManualClock) -> Engine:
         await engine.contacts.create(Caller(home, "ann"), {"externalId": "ada", "tags": ["vip"]})
         step = {"dayOffset": 0, "channel": "email", "content": "Hi"}
         await engine.sequences.create(Caller(home, "ann"), "drip", steps=[step])
-        await engine.pause_run(run.id)
-        await engine.resume_run(run.id)
+        await engine.runs.pause(Caller(home, "ann"), run.id)
+        await engine.runs.resume(Caller(home, "ann"), run.id)
     await engine.work_everything()
     return engine
 
@@ -124,6 +124,6 @@ async def test_an_engine_whose_role_is_not_the_owner_does_not_start_blind(dsn: s
 
 
 async def test_the_engine_itself_is_not_subject_to_it(busy: Engine) -> None:
-    assert (await busy.totals()).executions.total() == len(HOMES)
+    assert (await busy.health.totals()).executions.total() == len(HOMES)
     made = await busy.access.create_key(Caller(HOMES[0], "ann"), "x", Role.WORKER_SERVICE)
     assert await busy.access.authenticate(made.secret) is not None

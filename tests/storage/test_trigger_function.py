@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ManualClock
 from tests.kernel.scenes import delay, email, graph, work
+from tests.stored import stored_execution
 from tidings.domain.caller import Caller
 from tidings.domain.content.template import missing_variables
 from tidings.domain.flow.ids import bucket_of, bucket_of_id, shard_of
@@ -130,7 +131,7 @@ async def test_the_engine_s_workers_take_it_from_there(
     await work(engine)
 
     assert [call.payload["body"] for call in provider.calls] == ["7 for Ada"]
-    assert (await engine.execution(id)).status == "completed"
+    assert (await stored_execution(engine, id)).status == "completed"
 
 
 # The caller's transaction
@@ -413,7 +414,7 @@ async def test_it_does_not_care_what_the_session_finds_first(engine: Engine, app
 
     id = await trigger(app)
 
-    assert (await engine.execution(id)).id == id
+    assert (await stored_execution(engine, id)).id == id
 
 
 async def test_a_whole_table_can_be_triggered_in_one_statement(engine: Engine, app: Sql, sql: Sql) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from tests.stored import stored_execution
 from tests.testing.conftest import ADA, WELCOME
 from tidings import App, Channel
 from tidings.domain.errors import StorageUnavailable
@@ -93,7 +94,7 @@ async def test_a_provider_answers_as_it_is_told_and_every_call_is_kept(scratch: 
     assert second.at > began
     assert third.outcome == Rejected("no such number")
     assert scratch.messages == [second]
-    assert (await scratch.engine.execution(started.id)).status is ExecutionStatus.FAILED
+    assert (await stored_execution(scratch.engine, started.id)).status is ExecutionStatus.FAILED
 
 
 async def test_the_functions_of_an_app_are_called_and_its_providers_are_not(server: str) -> None:

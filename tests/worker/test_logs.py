@@ -6,6 +6,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests.conftest import ManualClock, make_engine
+from tests.stored import items_in_doubt
 from tests.worker.conftest import WELCOME
 from tidings.domain.flow.outcome import Rejected, RetryLater, Unknown
 from tidings.domain.flow.queue import Lane
@@ -73,7 +74,7 @@ async def test_doubt_is_logged_with_its_item_and_reason(engine: Engine, provider
         await engine.work_everything()
 
     [line] = named(logs, "in_doubt")
-    [item] = await engine.in_doubt()
+    [item] = await items_in_doubt(engine)
     assert (line["item"], line["provider"], line["reason"], line["log_level"]) == (
         str(item.id),
         "fake",

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from structlog.testing import capture_logs
 
+from tests.stored import stored_execution
 from tests.worker.conftest import DEADLINE_SECONDS, WELCOME, live_engine, until
 from tidings.embedded import TemporaryServer
 from tidings.engine import Engine
@@ -15,7 +16,7 @@ from tidings.worker.loop import Worker
 
 
 async def has_ended(engine: Engine, id: UUID) -> bool:
-    return (await engine.execution(id)).ended_at is not None
+    return (await stored_execution(engine, id)).ended_at is not None
 
 
 async def test_a_worker_comes_back_with_its_database_and_can_leave_without_it(provider: FakeProvider) -> None:

@@ -9,13 +9,22 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from tidings.views.view import View
 
 if TYPE_CHECKING:
     from tidings.http.shapes import Shape
+
+
+class Identified(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> UUID:
+        """The id."""
+        ...
 
 
 def answer_of(value: object) -> object:
@@ -42,9 +51,26 @@ def fields_of(record: object) -> dict[str, object]:
     show = _shows().get(type(record))
     if show:
         return show(record).model_dump(mode="json", by_alias=True)
+    return {camel(name): value for name, value in values_of(record).items()}
+
+
+def values_of(record: object) -> dict[str, object]:
+    """What a record holds, under the names of its fields."""
+    if isinstance(record, View):
+        return {name: getattr(record, name) for name in record.__struct_fields__}
     if not is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"a {type(record).__name__} is no answer: print a record, or what JSON knows")
-    return {camel(field.name): getattr(record, field.name) for field in fields(record)}
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def with_fields(record: object, **beside: object) -> dict[str, object]:
+    """A record as the API answers it, and fields that the command adds."""
+    return fields_of(record) | {camel(name): more for name, more in beside.items()}
+
+
+def deleted(record: "Identified") -> dict[str, object]:
+    """What is answered of something that is there no more."""
+    return {"id": record.id, "deleted": True}
 
 
 def camel(name: str) -> str:

@@ -19,7 +19,6 @@ from tidings.cli import (
     runs,
     segments,
     sequences,
-    sequences_enroll,
     serve,
     simulate,
     trigger,
@@ -28,7 +27,8 @@ from tidings.cli import (
     workers,
     workflows,
 )
-from tidings.cli.options import AsJson, config_from
+from tidings.cli.options import AsJson
+from tidings.cli.running import config_from
 from tidings.extras import require_extra
 from tidings.version import __version__
 
@@ -41,13 +41,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.registered_commands += [*trigger.app.registered_commands, *verify.app.registered_commands]  # of no group
 app.add_typer(db.app, name="db")
 app.add_typer(workflows.app, name="workflows")
-app.command("trigger")(trigger.trigger)
 app.add_typer(executions.app, name="executions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(contacts.app, name="contacts")
-sequences.app.command("enroll")(sequences_enroll.enroll)
 app.add_typer(sequences.app, name="sequences")
 app.add_typer(rules.app, name="rules")
 app.add_typer(events.app, name="events")
@@ -60,7 +59,6 @@ app.add_typer(outbox.app, name="outbox")
 app.add_typer(providers.app, name="providers")
 app.add_typer(workers.app, name="workers")
 app.add_typer(keys.app, name="keys")
-app.command("verify")(verify.verify)
 app.command("worker")(worker.worker)
 app.command("serve")(serve.serve)
 app.command("up")(serve.up)
@@ -94,11 +92,11 @@ def demo(
 
 
 def _print_summary(summary: "Summary") -> None:
-    from tidings.cli.answers import camel
+    from tidings.cli.answers import camel, with_fields
     from tidings.cli.output import print_json
 
     ledgers: dict[str, object] = {
         name: {"planned": ledger.planned, "parts": {camel(part): count for part, count in ledger.parts.items()}}
         for name, ledger in (("campaign", summary.campaign), ("workflow", summary.workflow))
     }
-    print_json(summary, agrees=summary.agrees, **ledgers)
+    print_json(with_fields(summary, agrees=summary.agrees, **ledgers))

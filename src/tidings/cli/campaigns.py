@@ -7,26 +7,29 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.cli.trigger import read_data
-from tidings.domain.flow.ids import Workspace
+from tidings.cli.answers import deleted, with_fields
+from tidings.cli.command import command
+from tidings.cli.given import Json, read_data
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Listed, Read, named
+from tidings.cli.output import in_words, print_content, print_fields, print_line, print_not_ready, table
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
-    from tidings.resources.campaigns import ShownCampaign
+    from tidings.resources.campaigns import Previews, ShownCampaign
     from tidings.resources.reach import AudienceCount
     from tidings.resources.runs import ShownRun
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 
-Reference = Annotated[
-    str, typer.Argument(metavar="CAMPAIGN", help="The campaign's id, or its name if no other has it.")
+Campaign = Annotated[
+    UUID | str,
+    typer.Argument(metavar="CAMPAIGN", help="The campaign's id, or its name if no other has it."),
+    Read(named),
 ]
 Given = Annotated[
-    str,
+    Json,
     typer.Option("--data", metavar="JSON", help="The fields as a JSON object, @file.json, or @- for standard input."),
+    Read(read_data),
 ]
 ForContact = Annotated[
     str | None,
@@ -38,241 +41,7 @@ ForContact = Annotated[
 ]
 
 
-@app.command("list")
-def list_campaigns(
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List campaigns, newest first."""
-    from tidings.cli.output import print_json, print_table
-
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.campaigns.list(room, limit=limit, created=created))
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("campaigns", [_row(one) for one in page.items], empty="there is no campaign")
-
-
-@app.command()
-def show(
-    campaign: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a campaign."""
-    room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: _find(engine, room, campaign)), as_json=as_json)
-
-
-@app.command()
-def create(
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a campaign: name, channel, content, audience; nothing is sent before it is deployed."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-    _print(on_database(database_url, data_dir, lambda engine: engine.campaigns.create(by, given)), as_json=as_json)
-
-
-@app.command()
-def update(
-    campaign: Reference,
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Change what is given; runs under way keep what they were deployed with."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownCampaign":
-        found = await _find(engine, by.workspace, campaign)
-        return await engine.campaigns.update(by, found.id, given)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def delete(
-    campaign: Reference,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Remove a campaign; its runs go on and stay."""
-    from tidings.cli.output import print_json, print_line
-
-    if not yes:
-        typer.confirm(f"Delete campaign {campaign}?", abort=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> UUID:
-        found = await _find(engine, by.workspace, campaign)
-        await engine.campaigns.delete(by, found.id)
-        return found.id
-
-    gone = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"id": gone, "deleted": True})
-    else:
-        print_line(f"{gone} is deleted")
-
-
-@app.command()
-def count(
-    campaign: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say how many a deploy would reach at this moment, and how many not."""
-    from tidings.cli.output import print_json, print_line
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "AudienceCount":
-        return await engine.campaigns.count(room, (await _find(engine, room, campaign)).id)
-
-    counted = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(counted)
-        return
-    for name in ("matching", "reachable", "without_address", "refused"):
-        print_line(f"{name.replace('_', ' '):16}{getattr(counted, name):,}")
-    for lack in counted.missing:
-        print_line(str(lack), style="yellow")
-
-
-@app.command()
-def preview(
-    campaign: Reference,
-    contact: ForContact = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show what a contact would get; exits 1 if it cannot be rendered for them."""
-    from tidings.cli.output import print_content, print_json, print_line
-    from tidings.resources.campaigns import Previews
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> Previews:
-        return await engine.campaigns.preview(room, (await _find(engine, room, campaign)).id, contact)
-
-    found = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(found)
-    for one in () if as_json else found:
-        print_line(f"to: {', '.join(one.recipients) or '–'}")
-        print_content(one.content)
-        for name, reason in (("skipped", one.skipped), ("error", one.error)):
-            if reason:
-                print_line(f"{name}: {reason}", style="yellow")
-    raise typer.Exit(1 if any(one.error for one in found) else 0)
-
-
-@app.command("test")
-def send_test(
-    campaign: Reference,
-    to: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to send it.")],
-    contact: ForContact = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Send a campaign to an address of your own, with a contact's data."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownRun":
-        found = await _find(engine, by.workspace, campaign)
-        started = await engine.campaigns.test(by, found.id, to, contact)
-        return await engine.runs.get(by.workspace, started.id)
-
-    _print_run(on_database(database_url, data_dir, work), "is the test's run", as_json=as_json)
-
-
-@app.command()
-def deploy(
-    campaign: Reference,
-    at: Annotated[
-        datetime | None, typer.Option("--at", help="When to begin, in UTC; now unless given.", show_default=False)
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Show the run live until it has ended.")] = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Start a run. Without a key, a campaign that has not changed since is deployed once for the same time."""
-    from datetime import UTC
-
-    from tidings.cli.run_watch import watch_run
-
-    by = caller(tenant, workspace, actor)
-    scheduled_for = at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
-
-    async def work(engine: "Engine") -> "tuple[ShownRun, bool]":
-        found = await _find(engine, by.workspace, campaign)
-        started = await engine.campaigns.deploy(by, found.id, scheduled_for=scheduled_for, idempotency_key=key)
-        if watch and not as_json:
-            await watch_run(engine, by.workspace, started.id)
-        return await engine.runs.get(by.workspace, started.id), started.duplicate
-
-    run, duplicate = on_database(database_url, data_dir, work)
-    words = "is deployed; follow it with 'tidings runs watch'"
-    if duplicate:
-        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
-    _print_run(run, words, as_json=as_json, duplicate=duplicate)
-
-
-async def find_campaign(engine: "Engine", room: Workspace, campaign: str) -> UUID:
-    """The id of a campaign that is named by its name or id; the runs of one that was deleted are found by its id."""
-    named = reference(campaign)
-    return named if isinstance(named, UUID) else (await engine.campaigns.find(room, named)).id
-
-
-async def _find(engine: "Engine", room: Workspace, campaign: str) -> "ShownCampaign":
-    named = reference(campaign)
-    return await (engine.campaigns.get(room, named) if isinstance(named, UUID) else engine.campaigns.find(room, named))
-
-
 def _row(campaign: "ShownCampaign") -> dict[str, object]:
-    from tidings.cli.output import in_words
-
     return {
         "id": campaign.id,
         "name": campaign.name,
@@ -286,12 +55,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
     }
 
 
-def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
-    from tidings.cli.output import print_fields, print_json, print_line, print_not_ready
-
-    if as_json:
-        print_json(campaign)
-        return
+def _print(campaign: "ShownCampaign") -> None:
     print_line(f"{campaign.name}  {campaign.channel} · version {campaign.version} · {campaign.id}", style="bold")
     _print_content(campaign.content)
     hour = None if campaign.send_hour is None else f"{campaign.send_hour}:00"
@@ -311,17 +75,124 @@ def _print(campaign: "ShownCampaign", *, as_json: bool) -> None:
 
 def _print_content(content: Mapping[str, object]) -> None:
     """What it says: the parts of a message, or one post after the other."""
-    from tidings.cli.output import print_content
-
     posts = content.get("posts")
     for one in posts if isinstance(posts, list) else [content]:
         print_content(one, indent=2)
 
 
-def _print_run(run: "ShownRun", words: str, *, as_json: bool, duplicate: bool = False) -> None:
-    from tidings.cli.output import print_json, print_line
+@command(app, "list", shows=table("campaigns", _row, empty="there is no campaign"))
+async def list_campaigns(at: InWorkspace, listed: Listed) -> "list[ShownCampaign]":
+    """List campaigns, newest first."""
+    return (await at.engine.campaigns.list(at.workspace, limit=listed.limit, created=listed.created)).items
 
-    if as_json:
-        print_json(run, duplicate=duplicate, note=run.repeat_note if duplicate else None)
-    else:
-        print_line(f"{run.id}  {words}")
+
+@command(app, shows=_print)
+async def show(at: InWorkspace, campaign: Campaign) -> "ShownCampaign":
+    """Show a campaign."""
+    return await at.find(at.engine.campaigns, campaign)
+
+
+@command(app, shows=_print)
+async def create(at: Acting, data: Given) -> "ShownCampaign":
+    """Make a campaign: name, channel, content, audience; nothing is sent before it is deployed."""
+    return await at.engine.campaigns.create(at.by, data)
+
+
+@command(app, shows=_print)
+async def update(at: Acting, campaign: Campaign, data: Given) -> "ShownCampaign":
+    """Change what is given; runs under way keep what they were deployed with."""
+    found = await at.find(at.engine.campaigns, campaign)
+    return await at.engine.campaigns.update(at.by, found.id, data)
+
+
+def _say_deleted(campaign: "ShownCampaign") -> None:
+    print_line(f"{campaign.id} is deleted")
+
+
+@command(app, shows=_say_deleted, answers=deleted, asks=lambda campaign: f"Delete campaign {campaign}?")
+async def delete(at: Acting, campaign: Campaign) -> "ShownCampaign":
+    """Remove a campaign; its runs go on and stay."""
+    found = await at.find(at.engine.campaigns, campaign)
+    await at.engine.campaigns.delete(at.by, found.id)
+    return found
+
+
+def _print_count(counted: "AudienceCount") -> None:
+    for name in ("matching", "reachable", "without_address", "refused"):
+        print_line(f"{name.replace('_', ' '):16}{getattr(counted, name):,}")
+    for lack in counted.missing:
+        print_line(str(lack), style="yellow")
+
+
+@command(app, shows=_print_count)
+async def count(at: InWorkspace, campaign: Campaign) -> "AudienceCount":
+    """Say how many a deploy would reach at this moment, and how many not."""
+    return await at.engine.campaigns.count(at.workspace, (await at.find(at.engine.campaigns, campaign)).id)
+
+
+def _print_previews(previews: "Previews") -> None:
+    for one in previews:
+        print_line(f"to: {', '.join(one.recipients) or '–'}")
+        print_content(one.content)
+        for name, reason in (("skipped", one.skipped), ("error", one.error)):
+            if reason:
+                print_line(f"{name}: {reason}", style="yellow")
+
+
+@command(app, shows=_print_previews, fails=lambda previews: any(one.error for one in previews))
+async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = None) -> "Previews":
+    """Show what a contact would get; exits 1 if it cannot be rendered for them."""
+    return await at.engine.campaigns.preview(at.workspace, (await at.find(at.engine.campaigns, campaign)).id, contact)
+
+
+def _say_tested(run: "ShownRun") -> None:
+    print_line(f"{run.id}  is the test's run")
+
+
+@command(app, "test", shows=_say_tested, answers=lambda run: _started((run, False)))
+async def send_test(
+    at: Acting,
+    campaign: Campaign,
+    to: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to send it.")],
+    contact: ForContact = None,
+) -> "ShownRun":
+    """Send a campaign to an address of your own, with a contact's data."""
+    found = await at.find(at.engine.campaigns, campaign)
+    started = await at.engine.campaigns.test(at.by, found.id, to, contact)
+    return await at.engine.runs.get(at.workspace, started.id)
+
+
+def _say_deployed(done: "tuple[ShownRun, bool]") -> None:
+    run, duplicate = done
+    words = "is deployed; follow it with 'tidings runs watch'"
+    if duplicate:
+        words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
+    print_line(f"{run.id}  {words}")
+
+
+def _started(done: "tuple[ShownRun, bool]") -> dict[str, object]:
+    run, duplicate = done
+    return with_fields(run, duplicate=duplicate, note=run.repeat_note if duplicate else None)
+
+
+@command(app, shows=_say_deployed, answers=_started)
+async def deploy(
+    at: Acting,
+    campaign: Campaign,
+    begin: Annotated[
+        datetime | None, typer.Option("--at", help="When to begin, in UTC; now unless given.", show_default=False)
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show the run live until it has ended.")] = False,
+) -> "tuple[ShownRun, bool]":
+    """Start a run. Without a key, a campaign that has not changed since is deployed once for the same time."""
+    from datetime import UTC
+
+    from tidings.cli.run_watch import watch_run
+
+    scheduled_for = begin if begin is None or begin.tzinfo else begin.replace(tzinfo=UTC)
+    found = await at.find(at.engine.campaigns, campaign)
+    started = await at.engine.campaigns.deploy(at.by, found.id, scheduled_for=scheduled_for, idempotency_key=key)
+    if watch and not at.as_json:
+        await watch_run(at.engine, at.workspace, started.id)
+    return await at.engine.runs.get(at.workspace, started.id), started.duplicate

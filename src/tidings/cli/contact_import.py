@@ -4,12 +4,13 @@ import csv
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tidings.cli.output import errors, print_json, print_line, print_table
+from tidings.cli.output import errors, print_line, print_table
 from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
 from tidings.domain.people.contact_file import Columns, ContactFile, FileFormat, read_columns
@@ -21,9 +22,18 @@ MOST_PRINTED = 20
 _NDJSON = (".ndjson", ".jsonl")
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a file: of its lines and its columns, and where what was rejected is written down."""
+
+    report: ImportReport
+    columns: Columns
+    written: Path | None
+
+
 async def run_import(
     engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
-) -> tuple[ImportReport, Columns]:
+) -> Imported:
     """Import a file, showing how far it is and writing down what is rejected; tell also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
@@ -39,7 +49,7 @@ async def run_import(
                 progress.update(task, advance=len(piece), description=_words(watcher.report))
 
         report = await engine.contacts.import_file(caller, file, pieces(), watcher)
-    return report, file.fields
+    return Imported(report, file.fields, rejected)
 
 
 def _open(stack: ExitStack, path: Path) -> tuple[BinaryIO, int | None]:
@@ -78,14 +88,12 @@ def _words(report: ImportReport) -> str:
     return f"{report.lines:,} lines, {report.rejected:,} rejected"
 
 
-def print_report(report: ImportReport, columns: Columns, written: Path | None, *, as_json: bool) -> None:
+def print_report(imported: Imported) -> None:
     """Say what became of the lines, and what is wrong with the first of those that were rejected."""
-    if as_json:
-        print_json(report)
-        return
+    report = imported.report
     counts = ", ".join(f"{count:,} {name}" for name, count in report.counts().items() if count or name == "created")
     print_line(counts, style="red" if report.rejected else "green")
-    own = [f"{column} → {field}" for column, field in columns.items() if field.startswith("attributes.")]
+    own = [f"{column} → {field}" for column, field in imported.columns.items() if field.startswith("attributes.")]
     if own:
         print_line(f"attributes: {', '.join(own)}")
     rows = [
@@ -96,5 +104,5 @@ def print_report(report: ImportReport, columns: Columns, written: Path | None, *
     if rows:
         print_table("rejected", rows, empty="")
     if report.rejected > MOST_PRINTED:
-        where = f"all are in {written}" if written else "--rejected FILE writes all of them"
+        where = f"all are in {imported.written}" if imported.written else "--rejected FILE writes all of them"
         print_line(f"… and {report.rejected - MOST_PRINTED:,} more; {where}")

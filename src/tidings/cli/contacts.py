@@ -5,134 +5,113 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.cli.trigger import read_data
-from tidings.domain.flow.ids import Workspace
+from tidings.cli.answers import deleted, values_of, with_fields
+from tidings.cli.command import command
+from tidings.cli.given import Json, read_data
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Contact, Listed, Only, Read
+from tidings.cli.output import print_fields, print_line, table
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
+    from tidings.cli.contact_import import Imported
     from tidings.resources.contacts import Change, ShownContact
 
 app = typer.Typer(help="The people to write to.", no_args_is_help=True)
-Reference = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
-Given = Annotated[str, typer.Option(help="Its fields: a JSON object, @FILE, or @- for standard input.")]
-Only = typer.Option(help="Only those of it.", show_default=False)
+Given = Annotated[
+    Json,
+    typer.Option(help="Its fields: a JSON object, @FILE, or @- for standard input."),
+    Read(read_data),
+]
 
 
-@app.command("list")
-def list_contacts(
-    company: Annotated[str | None, Only] = None,
-    tag: Annotated[str | None, Only] = None,
-    status: Annotated[str | None, Only] = None,
+def _row(contact: "ShownContact") -> dict[str, object]:
+    return {
+        "id": contact.id,
+        "external id": contact.external_id,
+        "name": contact.name,
+        "email": contact.email,
+        "phone": contact.phone,
+        "company": contact.company,
+        "status": contact.status,
+        "tags": ", ".join(contact.tags),
+        "suppressed": ", ".join(contact.suppressions),
+    }
+
+
+def _print(contact: "ShownContact") -> None:
+    _print_changed((contact, None))
+
+
+def _print_changed(done: "tuple[ShownContact, Change | None]") -> None:
+    contact, change = done
+    print_line(f"{contact.id}  {change or ''}".rstrip())
+    print_fields({name.replace("_", " "): value for name, value in values_of(contact).items() if name != "id"})
+
+
+@command(app, "list", shows=table("contacts", _row, empty="there is no such contact"))
+async def list_contacts(
+    at: InWorkspace,
+    *,
+    company: Only = None,
+    tag: Only = None,
+    status: Only = None,
     text: Annotated[
         str | None, typer.Option(help="A part of the name, an address, the company …", show_default=False)
     ] = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+    listed: Listed,
+) -> "list[ShownContact]":
     """List contacts, newest first."""
-    from tidings.cli.output import print_json, print_table
     from tidings.resources.contacts import ContactFilter
 
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
     where = ContactFilter(company=company, tag=tag, status=status, text=text)
-    page = on_database(
-        database_url, data_dir, lambda engine: engine.contacts.list(room, where, limit=limit, created=created)
-    )
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("contacts", [_row(one) for one in page.items], empty="there is no such contact")
+    return (await at.engine.contacts.list(at.workspace, where, limit=listed.limit, created=listed.created)).items
 
 
-@app.command()
-def show(
-    contact: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_print)
+async def show(at: InWorkspace, contact: Contact) -> "ShownContact":
     """Show everything about a contact."""
-    room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: engine.contacts.get(room, contact)), as_json=as_json)
+    return await at.engine.contacts.get(at.workspace, contact)
 
 
-@app.command()
-def create(
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_print_changed, answers=lambda done: with_fields(done[0], change=done[1]))
+async def create(at: Acting, data: Given) -> "tuple[ShownContact, Change]":
     """Make a contact, or bring the one with this externalId to what is given."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-    made, change = on_database(database_url, data_dir, lambda engine: engine.contacts.create(by, given))
-    _print(made, change, as_json=as_json)
+    return await at.engine.contacts.create(at.by, data)
 
 
-@app.command()
-def update(
-    contact: Reference,
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_print)
+async def update(at: Acting, contact: Contact, data: Given) -> "ShownContact":
     """Change what is given of a contact; null clears a field."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-    changed = on_database(database_url, data_dir, lambda engine: engine.contacts.update(by, contact, given))
-    _print(changed, as_json=as_json)
+    return await at.engine.contacts.update(at.by, contact, data)
 
 
-@app.command()
-def delete(
-    contact: Reference,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+def _say_erased(contact: "ShownContact") -> None:
+    print_line(f"{contact.id} is erased")
+
+
+@command(app, shows=_say_erased, answers=deleted, asks=lambda contact: f"Erase {contact} for ever?")
+async def delete(at: Acting, contact: Contact) -> "ShownContact":
     """Erase everything about a person; what was sent to them still counts."""
-    from tidings.cli.output import print_json, print_line
-
-    if not yes:
-        typer.confirm(f"Erase {contact} for ever?", abort=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownContact":
-        found = await engine.contacts.get(by.workspace, contact)
-        await engine.contacts.delete(by, found.id)
-        return found
-
-    erased = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"id": erased.id, "deleted": True})
-    else:
-        print_line(f"{erased.id} is erased")
+    found = await at.engine.contacts.get(at.workspace, contact)
+    await at.engine.contacts.delete(at.by, found.id)
+    return found
 
 
-@app.command("import")
-def import_contacts(
+def _print_imported(imported: "Imported") -> None:
+    from tidings.cli.contact_import import print_report
+
+    print_report(imported)
+
+
+@command(
+    app,
+    "import",
+    shows=_print_imported,
+    answers=lambda imported: imported.report,
+    fails=lambda imported: imported.report.rejected > 0,
+)
+async def import_contacts(
+    at: Acting,
     file: Annotated[Path, typer.Argument(help="A CSV file with a header, or .ndjson or .jsonl; - for standard input.")],
     columns: Annotated[
         list[str] | None,
@@ -150,50 +129,12 @@ def import_contacts(
         Path | None,
         typer.Option(help="Write every rejected line's number and reason here, as CSV.", show_default=False),
     ] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> "Imported":
     """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored.
 
     Columns of a CSV file are known in any spelling (External ID, external_id, externalId); any other becomes an
     attribute in camelCase: Company Size is contact.attributes.companySize. Two that become the same are refused.
     """
-    from tidings.cli.contact_import import print_report, run_import
+    from tidings.cli.contact_import import run_import
 
-    by = caller(tenant, workspace, actor)
-    report, became = on_database(
-        database_url, data_dir, lambda engine: run_import(engine, by, file, columns or [], ndjson, rejected)
-    )
-    print_report(report, became, rejected, as_json=as_json)
-    raise typer.Exit(1 if report.rejected else 0)
-
-
-def _row(contact: "ShownContact") -> dict[str, object]:
-    return {
-        "id": contact.id,
-        "external id": contact.external_id,
-        "name": contact.name,
-        "email": contact.email,
-        "phone": contact.phone,
-        "company": contact.company,
-        "status": contact.status,
-        "tags": ", ".join(contact.tags),
-        "suppressed": ", ".join(contact.suppressions),
-    }
-
-
-def _print(contact: "ShownContact", change: "Change | None" = None, *, as_json: bool) -> None:
-    from dataclasses import fields
-
-    from tidings.cli.output import print_fields, print_json, print_line
-
-    if as_json:
-        print_json(contact, **({"change": change} if change else {}))
-        return
-    print_line(f"{contact.id}  {change or ''}".rstrip())
-    shown = {field.name.replace("_", " "): getattr(contact, field.name) for field in fields(contact)}
-    print_fields({name: value for name, value in shown.items() if name != "id"})
+    return await run_import(at.engine, at.by, file, columns or [], ndjson, rejected)

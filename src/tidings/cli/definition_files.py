@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
+from tidings.cli.command import Refused
 from tidings.domain.errors import InputInvalid, Problem
 from tidings.domain.json_text import parse_json
 from tidings.domain.messages import quoted
@@ -79,6 +80,11 @@ class FilesInvalid(InputInvalid):
     def __init__(self, problems: Sequence[FileProblem]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+def refused(problems: Sequence[FileProblem]) -> Refused:
+    """What a command says that will not have such files: a line for each problem."""
+    return Refused([str(problem) for problem in problems], {"valid": False, "errors": problems})
 
 
 @dataclass

@@ -1,235 +1,28 @@
 """`tidings enrollments`: contacts on their way through sequences."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence as Several
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.cli.sequences_enroll import SequenceReference, find_sequence
-from tidings.domain.caller import Caller
-from tidings.domain.flow.ids import Workspace
-from tidings.resources.shown_enrollments import EnrollmentFilter, EnrollmentOutcome, EnrollmentStatus
+from tidings.cli.answers import values_of, with_fields
+from tidings.cli.command import command
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Contact, Listed, Only, Read, Sequence, named
+from tidings.cli.output import print_fields, print_line, print_table, table
+from tidings.cli.sequence_steps import find_sequence
+from tidings.domain.sequences.enrollment import EnrollmentOutcome, EnrollmentStatus
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
     from tidings.resources.shown_enrollments import ShownEnrollment, StepLog, Why
-    from tidings.views.pages import Page
 
 app = typer.Typer(help="Contacts on their way through sequences.", no_args_is_help=True)
-EnrollmentId = Annotated[UUID | None, typer.Argument(metavar="ENROLLMENT", help="Its id.", show_default=False)]
-OneId = Annotated[UUID, typer.Argument(metavar="ENROLLMENT", help="Its id.")]
-OfSequence = Annotated[str | None, typer.Option("--sequence", help="Its name or id.", show_default=False)]
-OfContact = Annotated[str | None, typer.Option("--contact", help="Its id or external id.", show_default=False)]
-WithStatus = Annotated[EnrollmentStatus | None, typer.Option(help="Only these.", show_default=False)]
-AtStep = Annotated[str | None, typer.Option("--step", help="Only whose next step this is: its id.", show_default=False)]
-Only = typer.Option(help="Only those of it.", show_default=False)
-SomeContacts = Annotated[
-    list[str] | None, typer.Option("--contact", help="Its id or external id; may be repeated.", show_default=False)
+OfSequence = Annotated[
+    UUID | str | None, typer.Option("--sequence", help="Its name or id.", show_default=False), Read(named)
 ]
-Everyone = Annotated[bool, typer.Option("--all", help="Every live enrollment of the sequence.")]
-
-
-@app.command("list")
-def list_enrollments(
-    sequence: OfSequence = None,
-    contact: OfContact = None,
-    status: WithStatus = None,
-    step: AtStep = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List who is or was in a sequence, or what a contact is or was in; newest first."""
-    from tidings.cli.output import print_json, print_table
-
-    if (sequence is None) == (contact is None):
-        raise typer.BadParameter("name a --sequence or a --contact")
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "Page[ShownEnrollment]":
-        if contact is not None:
-            return await engine.enrollments.list_of_contact(room, contact, status=status, limit=limit, created=created)
-        id = await find_sequence(engine, room, sequence or "")
-        return await engine.enrollments.list(room, id, status=status, step_id=step, limit=limit, created=created)
-
-    page = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("enrollments", [_row(one) for one in page.items], empty="nobody is enrolled")
-
-
-@app.command()
-def show(
-    enrollment: OneId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show an enrollment and what its steps did."""
-    from tidings.cli.output import print_json, print_table
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "tuple[ShownEnrollment, list[StepLog]]":
-        found = await engine.enrollments.get(room, enrollment)
-        return found, await engine.enrollments.logs.of_enrollment(room, enrollment)
-
-    found, logs = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(found, logs=logs)
-        return
-    _print(found)
-    print_table("steps so far", [_log_row(line) for line in logs], empty="nothing was sent yet")
-
-
-@app.command()
-def why(
-    sequence: SequenceReference,
-    contact: Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")],
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say why a contact did or did not get what a sequence sends."""
-    from tidings.cli.output import print_json, print_line, print_table
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "Why":
-        id = await find_sequence(engine, room, sequence)
-        return await engine.enrollments.why(room, id, contact)
-
-    found = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(found)
-        return
-    print_line(f"{found.contact or found.contact_id} in {found.sequence_name}: {found.reason}")
-    rows = [
-        {"step": one.step_index + 1, "channel": one.channel, "fate": one.fate, "at": one.at, "reason": one.reason}
-        for one in found.steps
-    ]
-    print_table("steps", rows, empty="the sequence has no steps")
-
-
-@app.command()
-def pause(
-    enrollment: EnrollmentId = None,
-    sequence: OfSequence = None,
-    everyone: Everyone = False,
-    step: AtStep = None,
-    contact: SomeContacts = None,
-    company: Annotated[str | None, Only] = None,
-    tag: Annotated[str | None, Only] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let nothing more leave until it is resumed: of one enrollment, or of those of a sequence that match."""
-    wish = _Wish(EnrollmentStatus.PAUSED, enrollment, sequence, everyone, step, contact, company, tag)
-    by = caller(tenant, workspace, actor)
-    _print_done(wish, on_database(database_url, data_dir, lambda engine: _do(engine, by, wish)), as_json=as_json)
-
-
-@app.command()
-def resume(
-    enrollment: EnrollmentId = None,
-    sequence: OfSequence = None,
-    everyone: Everyone = False,
-    step: AtStep = None,
-    contact: SomeContacts = None,
-    company: Annotated[str | None, Only] = None,
-    tag: Annotated[str | None, Only] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let go on as planned: one enrollment, or those of a sequence that match; a time already past is due now."""
-    wish = _Wish(EnrollmentStatus.ACTIVE, enrollment, sequence, everyone, step, contact, company, tag)
-    by = caller(tenant, workspace, actor)
-    _print_done(wish, on_database(database_url, data_dir, lambda engine: _do(engine, by, wish)), as_json=as_json)
-
-
-@app.command()
-def cancel(
-    enrollment: EnrollmentId = None,
-    sequence: OfSequence = None,
-    everyone: Everyone = False,
-    step: AtStep = None,
-    contact: SomeContacts = None,
-    company: Annotated[str | None, Only] = None,
-    tag: Annotated[str | None, Only] = None,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """End before the last step: one enrollment, or those of a sequence that match."""
-    wish = _Wish(EnrollmentStatus.CANCELLED, enrollment, sequence, everyone, step, contact, company, tag)
-    if sequence is not None and not yes:
-        typer.confirm(f"Cancel enrollments of {sequence} for ever?", abort=True)
-    by = caller(tenant, workspace, actor)
-    _print_done(wish, on_database(database_url, data_dir, lambda engine: _do(engine, by, wish)), as_json=as_json)
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """A status for one enrollment, or for those of a sequence that match."""
-
-    status: EnrollmentStatus
-    enrollment: UUID | None
-    sequence: str | None
-    everyone: bool
-    step: str | None
-    contacts: list[str] | None
-    company: str | None
-    tag: str | None
-
-    def __post_init__(self) -> None:
-        if (self.enrollment is None) == (self.sequence is None):
-            raise typer.BadParameter("name an enrollment, or a --sequence and which of its enrollments")
-
-
-async def _do(engine: "Engine", by: Caller, wish: _Wish) -> "ShownEnrollment | int":
-    if wish.enrollment is not None:
-        return await engine.enrollments.set_status(by, wish.enrollment, wish.status)
-    where = EnrollmentFilter(wish.everyone, None, wish.step, wish.contacts or None, wish.company, wish.tag)
-    id = await find_sequence(engine, by.workspace, wish.sequence or "")
-    return await engine.enrollments.set_status_of_many(by, id, where, wish.status)
-
-
-def _print_done(wish: _Wish, done: "ShownEnrollment | int", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json({"count": done} if isinstance(done, int) else done)
-    elif isinstance(done, int):
-        print_line(f"{done:,} {wish.status}")
-    else:
-        _print(done)
+AtStep = Annotated[str | None, typer.Option("--step", help="Only whose next step this is: its id.", show_default=False)]
 
 
 def _row(one: "ShownEnrollment") -> dict[str, object]:
@@ -241,7 +34,7 @@ def _row(one: "ShownEnrollment") -> dict[str, object]:
         "step": one.current_step_index + 1,
         "next step at": one.next_step_at,
         "status": _status(one),
-        "messages": ", ".join(f"{count} {name}" for name, count in asdict(one.messages).items() if count) or None,
+        "messages": ", ".join(f"{count} {name}" for name, count in values_of(one.messages).items() if count) or None,
         "enrolled at": one.enrolled_at,
         "reason": one.reason,
     }
@@ -265,7 +58,136 @@ def _log_row(line: "StepLog") -> dict[str, object]:
 
 
 def _print(one: "ShownEnrollment") -> None:
-    from tidings.cli.output import print_fields, print_line
-
     print_line(f"{one.id}  {_status(one)}")
     print_fields({name: value for name, value in _row(one).items() if name not in {"id", "status"}})
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """The enrollments of a sequence, or of a contact."""
+
+    sequence: OfSequence = None
+    contact: Annotated[str | None, typer.Option("--contact", help="Its id or external id.", show_default=False)] = None
+
+    def __post_init__(self) -> None:
+        if (self.sequence is None) == (self.contact is None):
+            raise typer.BadParameter("name a --sequence or a --contact")
+
+
+@command(app, "list", shows=table("enrollments", _row, empty="nobody is enrolled"))
+async def list_enrollments(
+    at: InWorkspace,
+    *,
+    whose: Whose,
+    status: Annotated[EnrollmentStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
+    step: AtStep = None,
+    listed: Listed,
+) -> "list[ShownEnrollment]":
+    """List who is or was in a sequence, or what a contact is or was in; newest first."""
+    enrollments, room, limit, created = at.engine.enrollments, at.workspace, listed.limit, listed.created
+    if whose.contact is not None:
+        page = await enrollments.list_of_contact(room, whose.contact, status=status, limit=limit, created=created)
+    else:
+        id = await find_sequence(at, whose.sequence or "")
+        page = await enrollments.list(room, id, status=status, step_id=step, limit=limit, created=created)
+    return page.items
+
+
+def _print_found(found: "tuple[ShownEnrollment, Several[StepLog]]") -> None:
+    enrollment, logs = found
+    _print(enrollment)
+    print_table("steps so far", [_log_row(line) for line in logs], empty="nothing was sent yet")
+
+
+@command(app, shows=_print_found, answers=lambda found: with_fields(found[0], logs=found[1]))
+async def show(
+    at: InWorkspace, enrollment: Annotated[UUID, typer.Argument(metavar="ENROLLMENT", help="Its id.")]
+) -> "tuple[ShownEnrollment, Several[StepLog]]":
+    """Show an enrollment and what its steps did."""
+    found = await at.engine.enrollments.get(at.workspace, enrollment)
+    return found, await at.engine.enrollments.logs.of_enrollment(at.workspace, enrollment)
+
+
+def _print_why(found: "Why") -> None:
+    print_line(f"{found.contact or found.contact_id} in {found.sequence_name}: {found.reason}")
+    rows = [
+        {"step": one.step_index + 1, "channel": one.channel, "fate": one.fate, "at": one.at, "reason": one.reason}
+        for one in found.steps
+    ]
+    print_table("steps", rows, empty="the sequence has no steps")
+
+
+@command(app, shows=_print_why)
+async def why(at: InWorkspace, sequence: Sequence, contact: Contact) -> "Why":
+    """Say why a contact did or did not get what a sequence sends."""
+    return await at.engine.enrollments.why(at.workspace, await find_sequence(at, sequence), contact)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenEnrollments:
+    """One enrollment, or those of a sequence that match."""
+
+    enrollment: Annotated[UUID | None, typer.Argument(metavar="ENROLLMENT", help="Its id.", show_default=False)] = None
+    sequence: OfSequence = None
+    everyone: Annotated[bool, typer.Option("--all", help="Every live enrollment of the sequence.")] = False
+    step: AtStep = None
+    contact: Annotated[
+        list[str] | None, typer.Option("--contact", help="Its id or external id; may be repeated.", show_default=False)
+    ] = None
+    company: Only = None
+    tag: Only = None
+
+    def __post_init__(self) -> None:
+        if (self.enrollment is None) == (self.sequence is None):
+            raise typer.BadParameter("name an enrollment, or a --sequence and which of its enrollments")
+
+    def question(self) -> str | None:
+        """What must be confirmed before many are cancelled."""
+        return None if self.sequence is None else f"Cancel enrollments of {self.sequence} for ever?"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedEnrollments:
+    """How many have which status now; or the one that was named."""
+
+    status: EnrollmentStatus
+    done: "ShownEnrollment | int"
+
+
+async def _change(at: Acting, chosen: ChosenEnrollments, status: EnrollmentStatus) -> ChangedEnrollments:
+    from tidings.resources.shown_enrollments import EnrollmentFilter
+
+    if chosen.enrollment is not None:
+        return ChangedEnrollments(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
+    where = EnrollmentFilter(chosen.everyone, None, chosen.step, chosen.contact or None, chosen.company, chosen.tag)
+    id = await find_sequence(at, chosen.sequence or "")
+    return ChangedEnrollments(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
+
+
+def _print_changed(changed: ChangedEnrollments) -> None:
+    if isinstance(changed.done, int):
+        print_line(f"{changed.done:,} {changed.status}")
+    else:
+        _print(changed.done)
+
+
+def _answer(changed: ChangedEnrollments) -> object:
+    return {"count": changed.done} if isinstance(changed.done, int) else changed.done
+
+
+@command(app, shows=_print_changed, answers=_answer)
+async def pause(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+    """Let nothing more leave until it is resumed: of one enrollment, or of those of a sequence that match."""
+    return await _change(at, chosen, EnrollmentStatus.PAUSED)
+
+
+@command(app, shows=_print_changed, answers=_answer)
+async def resume(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+    """Let go on as planned: one enrollment, or those of a sequence that match; a time already past is due now."""
+    return await _change(at, chosen, EnrollmentStatus.ACTIVE)
+
+
+@command(app, shows=_print_changed, answers=_answer, asks=lambda chosen: chosen.question())
+async def cancel(at: Acting, chosen: ChosenEnrollments) -> ChangedEnrollments:
+    """End before the last step: one enrollment, or those of a sequence that match."""
+    return await _change(at, chosen, EnrollmentStatus.CANCELLED)

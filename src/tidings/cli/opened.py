@@ -1,74 +1,109 @@
-"""An opened engine for one command, and on whose behalf the command acts."""
+"""What a command works with: its first parameter says whether it needs settings, an engine, a workspace, a person."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 from uuid import UUID
 
-import typer
-
-from tidings.cli.options import config_from, run
+from tidings.cli.options import Shared
 from tidings.config import Config
 from tidings.domain.caller import Caller
-from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.names import problem_of_name
 
 if TYPE_CHECKING:
     from tidings.engine import Engine
 
-Result = TypeVar("Result")
+Found_co = TypeVar("Found_co", covariant=True)
 
 
-def _named(parameter: typer.CallbackParam, given: str) -> str:
-    if wrong := problem_of_name(given):
-        raise InputInvalid(f"--{parameter.name}: {wrong}")
-    return given
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A command that needs nothing."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("as_json",)
+    shared: Shared
+
+    @property
+    def as_json(self) -> bool:
+        """Whether it prints for scripts."""
+        return self.shared.as_json
 
 
-Tenant = Annotated[str, typer.Option(help="The tenant.", callback=_named)]
-WorkspaceName = Annotated[str, typer.Option("--workspace", help="The tenant's workspace.", callback=_named)]
-Actor = Annotated[str, typer.Option(help="Who does it, for the audit log.", envvar="USER")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
-WorkflowReference = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's name or id.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+@dataclass(frozen=True, slots=True)
+class Configured(Called):
+    """A command that knows the settings and opens nothing."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("database_url", "data_dir", *Called.OPTIONS)
+    config: Config
 
 
-def with_engine(config: Config, work: Callable[["Engine"], Awaitable[Result]], app: str | None = None) -> Result:
-    """Do something on an engine that is opened for it; the database must run, and its tables be up to date."""
+@dataclass(frozen=True, slots=True)
+class Opened(Configured):
+    """A command on an engine: it looks at the whole system."""
 
-    async def do() -> Result:
-        from tidings.wiring import load_app, open_engine, running_database_url
-
-        engine = await open_engine(
-            config, load_app(app) if app else None, may_migrate=False, find_url=running_database_url
-        )
-        try:
-            return await work(engine)
-        finally:
-            await engine.close()
-
-    return run(do)
+    engine: "Engine"
 
 
-def on_database(
-    database_url: str | None,
-    data_dir: Path | None,
-    work: Callable[["Engine"], Awaitable[Result]],
-    app: str | None = None,
-) -> Result:
-    """Do something on the engine of the database that the flags, the environment or tidings.toml name."""
-    return with_engine(config_from(database_url=database_url, data_dir=data_dir), work, app)
+@dataclass(frozen=True, slots=True)
+class Operating(Opened):
+    """A command by which a person changes the whole system."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("actor", *Opened.OPTIONS)
+
+    @property
+    def by(self) -> Caller:
+        """Who changes it."""
+        return Caller(Workspace(), self.shared.actor)
 
 
-def caller(tenant: str, workspace: str, actor: str) -> Caller:
-    """Who acts, and where."""
-    return Caller(Workspace(tenant, workspace), actor)
+@dataclass(frozen=True, slots=True)
+class InWorkspace(Opened):
+    """A command that looks at one workspace."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("tenant", "workspace", *Opened.OPTIONS)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace."""
+        return Workspace(self.shared.tenant, self.shared.workspace)
+
+    async def find(self, of: "Named[Found_co]", named: UUID | str) -> Found_co:
+        """What has this id or name."""
+        return await (of.get(self.workspace, named) if isinstance(named, UUID) else of.find(self.workspace, named))
 
 
-def reference(text: str) -> UUID | str:
-    """What was given to name a workflow: its id, or else its name."""
+@dataclass(frozen=True, slots=True)
+class Acting(InWorkspace):
+    """A command by which a person changes something in one workspace."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("tenant", "workspace", "actor", *Opened.OPTIONS)
+
+    @property
+    def by(self) -> Caller:
+        """Who changes it, and where."""
+        return Caller(self.workspace, self.shared.actor)
+
+
+class Named(Protocol[Found_co]):
+    """What is found by its id or its name."""
+
+    async def get(self, workspace: Workspace, id: UUID, /) -> Found_co:
+        """What has this id."""
+        ...
+
+    async def find(self, workspace: Workspace, name: str, /) -> Found_co:
+        """What has this name."""
+        ...
+
+
+@asynccontextmanager
+async def opened(config: Config, app: str | None = None) -> "AsyncIterator[Engine]":
+    """An engine for one command, with a host application's own; the database must run, and its tables be up to date."""
+    from tidings.wiring import load_app, open_engine, running_database_url
+
+    engine = await open_engine(config, load_app(app) if app else None, may_migrate=False, find_url=running_database_url)
     try:
-        return UUID(text)
-    except ValueError:
-        return text
+        yield engine
+    finally:
+        await engine.close()

@@ -1,16 +1,48 @@
-"""Options that several commands share, and the Config they make."""
+"""Options that several commands share, each once, and how a command reads one."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, TextIO, TypeVar
+from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
-from tidings.config import Config, read_config
+from tidings.domain.errors import InputInvalid
+from tidings.domain.names import problem_of_name
+from tidings.domain.paging import Created, read_created
 
-Result = TypeVar("Result")
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Beside an option: what was typed goes through `read` before the command gets it, and before a database is opened.
+
+    `default` stands in the place of what was not typed.
+    """
+
+    read: Callable[[Any], object]
+    default: object = Parameter.empty
+    typed: type = str
+
+
+def named(text: str) -> UUID | str:
+    """What names something: its id, or else its name."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return text
+
+
+def _checked_name(parameter: typer.CallbackParam, given: str) -> str:
+    if wrong := problem_of_name(given):
+        raise InputInvalid(f"--{parameter.name}: {wrong}")
+    return given
+
+
+Tenant = Annotated[str, typer.Option(help="The tenant.", callback=_checked_name)]
+WorkspaceName = Annotated[str, typer.Option("--workspace", help="The tenant's workspace.", callback=_checked_name)]
+Actor = Annotated[str, typer.Option(help="Who does it, for the audit log.", envvar="USER")]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(help="PostgreSQL to use instead of the embedded one.  [env: DATABASE_URL]", show_default=False),
@@ -22,61 +54,63 @@ DataDir = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
-def config_from(**flags: object) -> Config:
-    """The settings, with these flags first."""
-    config = read_config(**flags)
-    configure_logs(config)
-    return config
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a command may be told beside its own options, in the order of `--help`."""
+
+    tenant: Tenant = "default"
+    workspace: WorkspaceName = "default"
+    actor: Actor = "cli"
+    database_url: DatabaseUrl = None
+    data_dir: DataDir = None
+    as_json: AsJson = False
 
 
-def configure_logs(config: Config) -> None:
-    """Write log lines to standard error, as people or machines read them."""
-    import logging
-    import sys
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+AppReference = Annotated[
+    str | None,
+    typer.Option(
+        "--app", help="A host application's providers, functions and fallbacks, as module:name.", show_default=False
+    ),
+]
 
-    import structlog
+Workflow = Annotated[UUID | str, typer.Argument(metavar="WORKFLOW", help="The workflow's name or id."), Read(named)]
+OfWorkflow = Annotated[
+    UUID | str | None,
+    typer.Option("--workflow", help="Only of this workflow: its name or id.", show_default=False),
+    Read(named),
+]
+Sequence = Annotated[UUID | str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id."), Read(named)]
+Contact = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
+Only = Annotated[str | None, typer.Option(help="Only those of it.", show_default=False)]
 
-    from tidings.config import LogFormat
-
-    # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
-    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
-    as_json = config.log_format is LogFormat.JSON
-    # The fine tracebacks of the default show local variables, and so the key of whoever asked.
-    for_people = structlog.dev.ConsoleRenderer(
-        colors=_shows_colour(sys.stderr), exception_formatter=structlog.dev.plain_traceback
-    )
-    renderer = structlog.processors.JSONRenderer(default=str) if as_json else for_people
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.format_exc_info] if as_json else []),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        # A line and its end in one write: processes that share a stream must not write into each other's lines.
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-
-
-def _shows_colour(stream: TextIO) -> bool:
-    """Whether log lines are coloured: rich decides, as everywhere, by the terminal, NO_COLOR and FORCE_COLOR."""
-    from rich.console import Console
-
-    console = Console(file=stream)
-    return console.color_system is not None and not console.no_color
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]
+CreatedAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--created-after",
+        metavar="TIME",
+        help="Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC.",
+        show_default=False,
+    ),
+]
+CreatedBefore = Annotated[
+    str | None,
+    typer.Option(
+        "--created-before", metavar="TIME", help="Only what was created before this time.", show_default=False
+    ),
+]
 
 
-def run(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Run a command's coroutine on the fastest loop there is."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(_coroutine(work))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_coroutine(work))
+@dataclass(slots=True)
+class Listed:
+    """How much of a list, and of what was created when."""
 
+    limit: Limit = 50
+    created_after: CreatedAfter = None
+    created_before: CreatedBefore = None
+    created: Created = field(init=False)
 
-async def _coroutine(work: Callable[[], Awaitable[Result]]) -> Result:
-    return await work()
+    def __post_init__(self) -> None:
+        names = ("--created-after", "--created-before")
+        self.created = read_created(self.created_after, self.created_before, names)

@@ -3,26 +3,27 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tidings.cli.answers import answer_of, camel, fields_of
+from tidings.cli.answers import answer_of
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import in_reading_order
+
+Row = TypeVar("Row")
 
 WIDTH_OF_A_PIPE = 160
 console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
 errors = Console(stderr=True)
 
 
-def print_json(value: object, **beside: object) -> None:
-    """Print a value for scripts as the API would answer it; `beside` are fields that a record gets beside its own."""
-    if beside:
-        value = fields_of(value) | {camel(name): more for name, more in beside.items()}
+def print_json(value: object) -> None:
+    """Print a value for scripts as the API would answer it."""
     sys.stdout.write(json.dumps(value, default=answer_of, indent=2) + "\n")
 
 
@@ -35,6 +36,11 @@ def print_json_line(value: object) -> None:
 def json_line(value: object) -> str:
     """A value as one line for scripts."""
     return json.dumps(value, default=answer_of) + "\n"
+
+
+def table(title: str, row: Callable[[Row], Mapping[str, object]], *, empty: str) -> Callable[[Sequence[Row]], None]:
+    """What prints a list as a table, each of its records by `row`."""
+    return lambda records: print_table(title, [row(one) for one in records], empty=empty)
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
@@ -56,6 +62,16 @@ def _cell(value: object) -> Text:
     if isinstance(value, Text):
         return value
     return Text("" if value is None else printable(in_words(value)))
+
+
+def print_shown(shown: RenderableType) -> None:
+    """Print what is drawn already: a timeline, a bar, a line of a drawing."""
+    console.print(shown, soft_wrap=isinstance(shown, Text))
+
+
+def print_aside(text: str, style: str = "") -> None:
+    """Print one line to standard error, for people; what scripts read stays alone on standard output."""
+    errors.print(Text(printable(text), style=style), soft_wrap=True)
 
 
 def print_not_ready(channels: Sequence[str]) -> None:

@@ -1,11 +1,13 @@
 """`tidings providers`: what may be called, by whom, and what rests."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import Actor, caller, on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.cli.command import command
+from tidings.cli.opened import Opened, Operating
+from tidings.cli.output import print_line, print_table
 from tidings.domain.flow.item import Channel
 
 if TYPE_CHECKING:
@@ -14,66 +16,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True
 )
-
-
-@app.command("list")
-def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List every provider of the system, whatever is set in this shell: its channels, its workers, whether it rests."""
-    from tidings.cli.output import print_json, print_table
-
-    found = on_database(database_url, data_dir, lambda engine: engine.providers.details())
-    if as_json:
-        print_json(found)
-        return
-    empty = "no provider is set up: start a worker with TIDINGS_SMTP_URL, --app or --print"
-    print_table("providers", [_shown(one) for one in found], empty=empty)
-    held = [_held(one, share) for one in found for share in one.workers]
-    if held:
-        print_table("slots", held, empty="")
-
-
-@app.command()
-def unroute(
-    channel: Annotated[Channel, typer.Argument(help="The channel to take the provider from.")],
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Take the provider from a channel in all workspaces (audited): nothing more is started that needs it.
-
-    A worker or API that starts with the setting sets the route again, so remove the setting first.
-    """
-    from tidings.cli.output import print_json, print_line
-
-    by = caller("default", "default", actor)
-    provider = on_database(database_url, data_dir, lambda engine: engine.providers.unroute(by, channel))
-    if as_json:
-        print_json({"channel": channel, "provider": provider, "removed": True})
-    else:
-        print_line(f"{channel} no longer goes through {provider}")
-
-
-@app.command()
-def forget(
-    fallback: Annotated[str, typer.Argument(help="Its name, as `list` shows it: fallback:quote_sent/email/lead, say.")],
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Forget a fallback that no application has any more (audited): events are decided without it from now on.
-
-    A process that starts with it writes it down again, so remove it from the application first.
-    """
-    from tidings.cli.output import print_json, print_line
-
-    by = caller("default", "default", actor)
-    on_database(database_url, data_dir, lambda engine: engine.providers.forget(by, fallback))
-    if as_json:
-        print_json({"fallback": fallback, "removed": True})
-    else:
-        print_line(f"{fallback} is forgotten")
 
 
 def _shown(one: "ProviderDetail") -> dict[str, object]:
@@ -103,3 +45,53 @@ def _held(one: "ProviderDetail", share: "WorkerShare") -> dict[str, object]:
         "wanted": share.wanted,
         "until": share.until,
     }
+
+
+def _print(found: "Sequence[ProviderDetail]") -> None:
+    empty = "no provider is set up: start a worker with TIDINGS_SMTP_URL, --app or --print"
+    print_table("providers", [_shown(one) for one in found], empty=empty)
+    held = [_held(one, share) for one in found for share in one.workers]
+    if held:
+        print_table("slots", held, empty="")
+
+
+@command(app, "list", shows=_print)
+async def list_providers(at: Opened) -> "Sequence[ProviderDetail]":
+    """List every provider of the system, whatever is set in this shell: its channels, its workers, whether it rests."""
+    return await at.engine.providers.details()
+
+
+def _say_unrouted(done: tuple[Channel, str]) -> None:
+    print_line(f"{done[0]} no longer goes through {done[1]}")
+
+
+@command(
+    app,
+    shows=_say_unrouted,
+    answers=lambda done: {"channel": done[0], "provider": done[1], "removed": True},
+)
+async def unroute(
+    at: Operating, channel: Annotated[Channel, typer.Argument(help="The channel to take the provider from.")]
+) -> tuple[Channel, str]:
+    """Take the provider from a channel in all workspaces (audited): nothing more is started that needs it.
+
+    A worker or API that starts with the setting sets the route again, so remove the setting first.
+    """
+    return channel, await at.engine.providers.unroute(at.by, channel)
+
+
+def _say_forgotten(fallback: str) -> None:
+    print_line(f"{fallback} is forgotten")
+
+
+@command(app, shows=_say_forgotten, answers=lambda fallback: {"fallback": fallback, "removed": True})
+async def forget(
+    at: Operating,
+    fallback: Annotated[str, typer.Argument(help="Its name, as `list` shows it: fallback:quote_sent/email/lead, say.")],
+) -> str:
+    """Forget a fallback that no application has any more (audited): events are decided without it from now on.
+
+    A process that starts with it writes it down again, so remove it from the application first.
+    """
+    await at.engine.providers.forget(at.by, fallback)
+    return fallback

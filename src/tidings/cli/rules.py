@@ -7,224 +7,38 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.cli.answers import deleted
+from tidings.cli.command import command
+from tidings.cli.opened import Acting, Called, InWorkspace
+from tidings.cli.options import Listed, Only, Read
+from tidings.cli.output import content_cell, in_words, print_line, print_not_ready, print_table, table
 from tidings.domain.errors import InputInvalid
-from tidings.domain.flow.ids import Workspace
 
 if TYPE_CHECKING:
-    from tidings.cli.definition_files import FileProblem
     from tidings.cli.object_files import Given
-    from tidings.engine import Engine
     from tidings.resources.rules import ShownRule
 
 app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="YAML or JSON files with one or more rules.")]
-Reference = Annotated[
-    str, typer.Argument(metavar="RULE", help="The rule's id, or trigger/channel/audience as in quote_sent/email/lead.")
-]
-Only = typer.Option(help="Only those of it.", show_default=False)
 
-
-@app.command()
-def apply(
-    files: Files,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make the rules be as the files say: created, updated or unchanged. Nothing is changed if a file is wrong."""
-    from tidings.cli.output import print_json, print_table
-
-    given = _checked(files, as_json=as_json)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> list[dict[str, object]]:
-        applied = [await engine.rules.apply(by, one.value) for one in given]
-        return [{"rule": str(rule.key), "change": change, "id": rule.id} for rule, change in applied]
-
-    rows = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(rows)
-    else:
-        print_table("rules", rows, empty="")
-
-
-@app.command()
-def validate(files: Files, as_json: AsJson = False) -> None:
-    """Say everything that is wrong with the rules in files, each with its line; needs no database."""
-    from tidings.cli.output import print_json, print_line
-
-    given = _checked(files, as_json=as_json)
-    if as_json:
-        print_json({"valid": True, "errors": []})
-    else:
-        print_line(f"{len(given)} rule{'' if len(given) == 1 else 's'}, nothing wrong")
-
-
-@app.command("list")
-def list_rules(
-    trigger: Annotated[str | None, Only] = None,
-    channel: Annotated[str | None, Only] = None,
-    audience: Annotated[str | None, Only] = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List rules, newest first."""
-    from tidings.cli.output import print_json, print_table
-    from tidings.resources.rules import RuleFilter
-
-    created = created_in(created_after, created_before)
-    room, where = Workspace(tenant, workspace), RuleFilter(trigger, channel, audience)
-    page = on_database(
-        database_url, data_dir, lambda engine: engine.rules.list(room, where, limit=limit, created=created)
-    )
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("rules", [_row(one) for one in page.items], empty="there is no such rule")
-
-
-@app.command()
-def show(
-    rule: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a rule and its steps."""
-    room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: _find(engine, room, rule)), as_json=as_json)
-
-
-@app.command()
-def enable(
-    rule: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a rule send."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownRule":
-        return await engine.rules.enable(by, (await _find(engine, by.workspace, rule)).id)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def disable(
-    rule: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Suppress a rule's channel for its audience; what was enqueued before is still sent."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownRule":
-        return await engine.rules.disable(by, (await _find(engine, by.workspace, rule)).id)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def delete(
-    rule: Reference,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Remove a rule; where a fallback is registered, that is called from now on."""
-    from tidings.cli.output import print_json, print_line
-
-    if not yes:
-        typer.confirm(f"Delete the rule {rule}?", abort=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownRule":
-        found = await _find(engine, by.workspace, rule)
-        await engine.rules.delete(by, found.id)
-        return found
-
-    gone = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"id": gone.id, "deleted": True})
-    else:
-        print_line(f"{gone.key} is deleted")
-
-
-def _checked(files: Sequence[Path], *, as_json: bool) -> "list[Given]":
-    """The rules in the files; if anything is wrong, says so and leaves."""
-    from tidings.cli.definition_files import FilesInvalid
+def _checked(files: Sequence[Path]) -> "list[Given]":
+    """The rules in the files, if nothing is wrong in them."""
+    from tidings.cli.definition_files import FilesInvalid, refused
     from tidings.cli.object_files import read_given
     from tidings.resources.rules import Rules
 
-    problems: list[FileProblem] = []
-    given: list[Given] = []
     try:
         given = read_given(files, "rule")
     except FilesInvalid as error:
-        problems += error.problems
-    for one in given:
-        problems += one.problems(Rules.validate(one.value), _name(one))
+        raise refused(error.problems) from error
+    problems = [problem for one in given for problem in one.problems(Rules.validate(one.value), _name(one))]
     if problems:
-        _refuse(problems, as_json=as_json)
+        raise refused(problems)
     return given
-
-
-def _refuse(problems: "Sequence[FileProblem]", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json({"valid": False, "errors": problems})
-    for problem in problems if not as_json else []:
-        print_line(str(problem), style="red")
-    raise typer.Exit(1)
 
 
 def _name(given: "Given") -> str:
     return "/".join(str(given.value.get(part)) for part in ("trigger", "channel", "audience"))
-
-
-async def _find(engine: "Engine", room: Workspace, text: str) -> "ShownRule":
-    from tidings.domain.flow.item import Channel
-    from tidings.domain.people.recipients import Audience
-    from tidings.domain.rules.rule import RuleKey
-
-    try:
-        if "/" not in text:
-            return await engine.rules.get(room, UUID(text))
-        trigger, channel, audience = text.split("/")
-        return await engine.rules.find(room, RuleKey(trigger, Channel(channel), Audience(audience)))
-    except ValueError as error:
-        raise InputInvalid(
-            f"{text!r} names no rule: {error}; use its id, or trigger/channel/audience as in quote_sent/email/lead"
-        ) from error
 
 
 def _row(rule: "ShownRule") -> dict[str, object]:
@@ -240,20 +54,13 @@ def _row(rule: "ShownRule") -> dict[str, object]:
     }
 
 
-def _print(rule: "ShownRule", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line, print_not_ready, print_table
-
-    if as_json:
-        print_json(rule)
-        return
+def _print(rule: "ShownRule") -> None:
     print_line(f"{rule.key}  {'enabled' if rule.enabled else 'disabled'} · {rule.id}", style="bold")
     print_not_ready(rule.not_ready)
     print_table("steps", [_step(step, rule) for step in rule.steps], empty="it has no steps")
 
 
 def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
-    from tidings.cli.output import content_cell, in_words
-
     said = {**step["template"], "attachments": step.get("attachments")}
     return {
         "order": step["stepOrder"],
@@ -280,3 +87,91 @@ def _when(step: Mapping[str, Any]) -> str:
     if before:
         return f"{format_duration(parse_duration(before['by']))} before {before['time']}"
     return f"after {format_duration(parse_duration(step['delay']))}" if step["delay"] else "at once"
+
+
+async def _find(at: InWorkspace, text: str) -> "ShownRule":
+    from tidings.domain.flow.item import Channel
+    from tidings.domain.people.recipients import Audience
+    from tidings.domain.rules.rule import RuleKey
+
+    try:
+        if "/" not in text:
+            return await at.engine.rules.get(at.workspace, UUID(text))
+        trigger, channel, audience = text.split("/")
+        return await at.engine.rules.find(at.workspace, RuleKey(trigger, Channel(channel), Audience(audience)))
+    except ValueError as error:
+        raise InputInvalid(
+            f"{text!r} names no rule: {error}; use its id, or trigger/channel/audience as in quote_sent/email/lead"
+        ) from error
+
+
+Files = Annotated[
+    "list[Given]",
+    typer.Argument(metavar="FILE…", help="YAML or JSON files with one or more rules."),
+    Read(_checked, typed=list[Path]),
+]
+Rule = Annotated[
+    str, typer.Argument(metavar="RULE", help="The rule's id, or trigger/channel/audience as in quote_sent/email/lead.")
+]
+
+
+def _print_applied(rows: Sequence[Mapping[str, object]]) -> None:
+    print_table("rules", rows, empty="")
+
+
+@command(app, shows=_print_applied)
+async def apply(at: Acting, files: Files) -> list[dict[str, object]]:
+    """Make the rules be as the files say: created, updated or unchanged. Nothing is changed if a file is wrong."""
+    applied = [await at.engine.rules.apply(at.by, one.value) for one in files]
+    return [{"rule": str(rule.key), "change": change, "id": rule.id} for rule, change in applied]
+
+
+def _say_valid(files: "Sequence[Given]") -> None:
+    print_line(f"{len(files)} rule{'' if len(files) == 1 else 's'}, nothing wrong")
+
+
+@command(app, shows=_say_valid, answers=lambda _: {"valid": True, "errors": []})
+async def validate(_: Called, files: Files) -> "Sequence[Given]":
+    """Say everything that is wrong with the rules in files, each with its line; needs no database."""
+    return files
+
+
+@command(app, "list", shows=table("rules", _row, empty="there is no such rule"))
+async def list_rules(
+    at: InWorkspace, *, trigger: Only = None, channel: Only = None, audience: Only = None, listed: Listed
+) -> "list[ShownRule]":
+    """List rules, newest first."""
+    from tidings.resources.rules import RuleFilter
+
+    where = RuleFilter(trigger, channel, audience)
+    return (await at.engine.rules.list(at.workspace, where, limit=listed.limit, created=listed.created)).items
+
+
+@command(app, shows=_print)
+async def show(at: InWorkspace, rule: Rule) -> "ShownRule":
+    """Show a rule and its steps."""
+    return await _find(at, rule)
+
+
+@command(app, shows=_print)
+async def enable(at: Acting, rule: Rule) -> "ShownRule":
+    """Let a rule send."""
+    return await at.engine.rules.enable(at.by, (await _find(at, rule)).id)
+
+
+@command(app, shows=_print)
+async def disable(at: Acting, rule: Rule) -> "ShownRule":
+    """Suppress a rule's channel for its audience; what was enqueued before is still sent."""
+    return await at.engine.rules.disable(at.by, (await _find(at, rule)).id)
+
+
+def _say_deleted(rule: "ShownRule") -> None:
+    print_line(f"{rule.key} is deleted")
+
+
+@command(app, shows=_say_deleted, answers=deleted, asks=lambda rule: f"Delete the rule {rule}?")
+async def delete(at: Acting, rule: Rule) -> "ShownRule":
+    """Remove a rule; where a fallback is registered, that is called from now on."""
+    found = await _find(at, rule)
+    await at.engine.rules.delete(at.by, found.id)
+    return found

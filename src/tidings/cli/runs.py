@@ -1,295 +1,43 @@
 """`tidings runs`: what became of a deploy, live or afterwards, and what people decide about it."""
 
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
 
-from tidings.cli.campaigns import find_campaign
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, caller, on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.flow.ids import Workspace
+from tidings.cli.answers import with_fields
+from tidings.cli.command import already_shown, command
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Listed, Read, named
+from tidings.cli.output import print_json_line, print_line, print_shown, print_table, table
+from tidings.cli.resolution import OfRun
+from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.flow.item import ItemStatus
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
-    from tidings.resources.runs import ShownJob, ShownRun
-    from tidings.views.pages import Page
+    from tidings.engine import Resolution
+    from tidings.resources.run_retry import RetryFilter, RetryPlan
+    from tidings.resources.runs import History, JobEntry, Resolved, ShownJob, ShownRun
 
+Status = TypeVar("Status", bound=StrEnum)
 app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
 
 RunId = Annotated[UUID, typer.Argument(help="The run's id.")]
-OfStatus = Annotated[str | None, typer.Option(help="Only those with this status.", show_default=False)]
 
 
-@app.command("list")
-def list_runs(
-    campaign: Annotated[
-        str | None, typer.Option(help="Only those of this campaign: its name or id.", show_default=False)
-    ] = None,
-    status: OfStatus = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List runs, newest first."""
-    from tidings.cli.output import print_json, print_table
-    from tidings.domain.campaigns.run import RunStatus
+def _one_of(statuses: type[Status]) -> Callable[[str], Status]:
+    def read(given: str) -> Status:
+        if given not in [*statuses]:
+            raise typer.BadParameter(f"--status {given!r}: use {', '.join(statuses)}")
+        return statuses(given)
 
-    if status is not None and status not in [*RunStatus]:
-        raise typer.BadParameter(f"--status {status!r}: use {', '.join(RunStatus)}")
-    created = created_in(created_after, created_before)
-    room, wanted = Workspace(tenant, workspace), RunStatus(status) if status else None
-
-    async def find(engine: "Engine") -> "Page[ShownRun]":
-        of = await find_campaign(engine, room, campaign) if campaign else None
-        return await engine.runs.list(room, campaign_id=of, status=wanted, limit=limit, created=created)
-
-    page = on_database(database_url, data_dir, find)
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("runs", [_row(one) for one in page.items], empty="there is no such run")
+    return read
 
 
-@app.command()
-def show(
-    run_id: RunId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a run with its counts, its first jobs and its history."""
-    from tidings.cli.output import console, print_json, print_table
-    from tidings.cli.run_watch import screen
-    from tidings.resources.runs import History
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "tuple[ShownRun, list[ShownJob], History]":
-        jobs = await engine.runs.jobs(room, run_id, limit=20)
-        return await engine.runs.get(room, run_id), jobs.items, await engine.runs.history(room, run_id)
-
-    run, jobs, history = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(run, first_jobs=jobs, history=history)
-        return
-    console.print(screen(run, jobs, 0.0))
-    rows = [{"at": one.at, "event": one.event, "by": one.actor} for one in history]
-    print_table("history", rows, empty="")
-
-
-@app.command()
-def history(
-    run_id: RunId,
-    job: Annotated[UUID | None, typer.Option(help="Only of this job.", show_default=False)] = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show every change of the state of a run's jobs, in the order it happened; the run's own is in `show`."""
-    from tidings.cli.output import print_json, print_table
-
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-    page = on_database(
-        database_url,
-        data_dir,
-        lambda engine: engine.runs.job_history(room, run_id, job_id=job, limit=limit, created=created),
-    )
-    if as_json:
-        print_json(page.items)
-        return
-    rows = [{"at": one.at, "job": one.job_id, "event": one.event, "by": one.actor} for one in page.items]
-    print_table("history of its jobs", rows, empty="it has no jobs yet")
-
-
-@app.command()
-def watch(
-    run_id: RunId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a run live until it has ended; exits 1 unless it completed. With --json: a line for each change."""
-    from tidings.cli.output import print_json_line
-    from tidings.cli.run_watch import watch_run
-    from tidings.domain.campaigns.run import RunStatus
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "ShownRun":
-        if not as_json:
-            return await watch_run(engine, room, run_id)
-        run = await engine.runs.get(room, run_id)
-        async for changed in engine.runs.changes(room, run_id):
-            run = changed
-            print_json_line(changed)
-        return run
-
-    run = on_database(database_url, data_dir, work)
-    raise typer.Exit(0 if run.status is RunStatus.COMPLETED else 1)
-
-
-@app.command()
-def pause(
-    run_id: RunId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let nothing more of a run leave until it is resumed."""
-    by = caller(tenant, workspace, actor)
-    run = on_database(database_url, data_dir, lambda engine: engine.runs.pause(by, run_id))
-    _print_changed(run, "is told to pause", as_json=as_json)
-
-
-@app.command()
-def resume(
-    run_id: RunId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a paused run go on."""
-    by = caller(tenant, workspace, actor)
-    run = on_database(database_url, data_dir, lambda engine: engine.runs.resume(by, run_id))
-    _print_changed(run, "goes on", as_json=as_json)
-
-
-@app.command()
-def cancel(
-    run_id: RunId,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Skip whatever of a run has not been called for."""
-    by = caller(tenant, workspace, actor)
-    run = on_database(database_url, data_dir, lambda engine: engine.runs.cancel(by, run_id))
-    _print_changed(run, "is told to end", as_json=as_json)
-
-
-@app.command()
-def retry(
-    run_id: RunId,
-    where: Annotated[
-        str | None, typer.Option(help="Only those whose error has this text: error=429.", show_default=False)
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent again.")] = False,
-    key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Try again what failed, and nothing else, in a new run."""
-    from tidings.cli.output import print_json, print_line, print_table
-    from tidings.resources.run_retry import RetryFilter, RetryPlan, read_where
-
-    chosen = read_where(where) if where else RetryFilter()
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "tuple[ShownRun | None, RetryPlan, bool]":
-        if dry_run:
-            return None, await engine.runs.plan_retry(by.workspace, run_id, chosen), False
-        return await engine.runs.retry(by, run_id, chosen, idempotency_key=key)
-
-    run, plan, duplicate = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(plan, dry_run=dry_run, run=run, duplicate=duplicate)
-        return
-    if plan.by_error:
-        print_table("errors", [{"error": name, "items": count} for name, count in plan.by_error.items()], empty="")
-    if plan.retried_before:
-        print_line(f"{plan.retried_before:,} were tried again before and are left to that run")
-    print_line(f"{run.id}  tries {plan.count:,} again" if run else f"{plan.count:,} would be tried again")
-
-
-@app.command()
-def resolve(
-    run_id: RunId,
-    note: Annotated[str, typer.Option(help="What shows that this is so; kept in the audit log.")],
-    sent: Annotated[bool, typer.Option("--sent", help="They arrived.")] = False,
-    resend: Annotated[bool, typer.Option("--resend", help="They did not arrive: send them once more.")] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="They did not arrive, and shall not.")] = False,
-    item: Annotated[
-        list[UUID] | None, typer.Option(help="Only this item; may be repeated.", show_default=False)
-    ] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """End the doubt about a run's items by a person's word (audited)."""
-    from tidings.cli.output import print_json, print_line
-    from tidings.engine import Resolution
-
-    chosen = [kind for kind, given in zip(Resolution, (sent, resend, failed), strict=True) if given]
-    if len(chosen) != 1:
-        raise typer.BadParameter("choose one of --sent, --resend and --failed")
-    by = caller(tenant, workspace, actor)
-    done = on_database(
-        database_url, data_dir, lambda engine: engine.runs.resolve(by, run_id, chosen[0], note, item or None)
-    )
-    if as_json:
-        print_json(done)
-    else:
-        print_line(f"{done.resolved:,} are no longer in doubt: {chosen[0]}; {done.refused:,} were refused")
-
-
-@app.command()
-def export(
-    run_id: RunId,
-    to: Annotated[
-        Path | None, typer.Option("--to", help="The file to write; standard output unless given.", show_default=False)
-    ] = None,
-    status: OfStatus = None,
-    in_doubt: Annotated[bool, typer.Option("--in-doubt", help="Only what is in doubt.")] = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write every item of a run as CSV (with --json: a JSON object on each line)."""
-    from tidings.cli.run_export import run_export
-    from tidings.domain.flow.item import ItemStatus
-    from tidings.resources.runs import TraceFilter
-
-    if status is not None and status not in [*ItemStatus]:
-        raise typer.BadParameter(f"--status {status!r}: use {', '.join(ItemStatus)}")
-    where = TraceFilter(ItemStatus(status) if status else None, True if in_doubt else None)
-    room = Workspace(tenant, workspace)
-    on_database(database_url, data_dir, lambda engine: run_export(engine, room, run_id, where, to, as_json=as_json))
+OfStatus = typer.Option(help="Only those with this status.", show_default=False)
 
 
 def _row(run: "ShownRun") -> dict[str, object]:
@@ -308,10 +56,168 @@ def _row(run: "ShownRun") -> dict[str, object]:
     }
 
 
-def _print_changed(run: "ShownRun", words: str, *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
+@command(app, "list", shows=table("runs", _row, empty="there is no such run"))
+async def list_runs(
+    at: InWorkspace,
+    *,
+    campaign: Annotated[
+        UUID | str | None,
+        typer.Option(help="Only those of this campaign: its name or id.", show_default=False),
+        Read(named),
+    ] = None,
+    status: Annotated[RunStatus | None, OfStatus, Read(_one_of(RunStatus))] = None,
+    listed: Listed,
+) -> "list[ShownRun]":
+    """List runs, newest first."""
+    if isinstance(campaign, str):
+        campaign = (await at.engine.campaigns.find(at.workspace, campaign)).id  # a deleted one's runs have its id
+    page = await at.engine.runs.list(
+        at.workspace, campaign_id=campaign, status=status, limit=listed.limit, created=listed.created
+    )
+    return page.items
 
-    if as_json:
-        print_json(run)
-    else:
-        print_line(f"{run.id} {words} ({run.status_text})")
+
+def _print(found: "tuple[ShownRun, list[ShownJob], History]") -> None:
+    from tidings.cli.run_watch import screen
+
+    run, jobs, history = found
+    print_shown(screen(run, jobs, 0.0))
+    print_table("history", [{"at": one.at, "event": one.event, "by": one.actor} for one in history], empty="")
+
+
+@command(app, shows=_print, answers=lambda found: with_fields(found[0], first_jobs=found[1], history=found[2]))
+async def show(at: InWorkspace, run_id: RunId) -> "tuple[ShownRun, list[ShownJob], History]":
+    """Show a run with its counts, its first jobs and its history."""
+    runs, room = at.engine.runs, at.workspace
+    jobs = await runs.jobs(room, run_id, limit=20)
+    return await runs.get(room, run_id), jobs.items, await runs.history(room, run_id)
+
+
+def _job_row(one: "JobEntry") -> dict[str, object]:
+    return {"at": one.at, "job": one.job_id, "event": one.event, "by": one.actor}
+
+
+@command(app, shows=table("history of its jobs", _job_row, empty="it has no jobs yet"))
+async def history(
+    at: InWorkspace,
+    run_id: RunId,
+    *,
+    job: Annotated[UUID | None, typer.Option(help="Only of this job.", show_default=False)] = None,
+    listed: Listed,
+) -> "list[JobEntry]":
+    """Show every change of the state of a run's jobs, in the order it happened; the run's own is in `show`."""
+    page = await at.engine.runs.job_history(
+        at.workspace, run_id, job_id=job, limit=listed.limit, created=listed.created
+    )
+    return page.items
+
+
+def _is_incomplete(run: "ShownRun") -> bool:
+    return run.status is not RunStatus.COMPLETED
+
+
+@command(app, shows=already_shown, fails=_is_incomplete)
+async def watch(at: InWorkspace, run_id: RunId) -> "ShownRun":
+    """Show a run live until it has ended; exits 1 unless it completed. With --json: a line for each change."""
+    from tidings.cli.run_watch import watch_run
+
+    if not at.as_json:
+        return await watch_run(at.engine, at.workspace, run_id)
+    run = await at.engine.runs.get(at.workspace, run_id)
+    async for changed in at.engine.runs.changes(at.workspace, run_id):
+        run = changed
+        print_json_line(changed)
+    return run
+
+
+def _says(words: str) -> "Callable[[ShownRun], None]":
+    return lambda run: print_line(f"{run.id} {words} ({run.status_text})")
+
+
+@command(app, shows=_says("is told to pause"))
+async def pause(at: Acting, run_id: RunId) -> "ShownRun":
+    """Let nothing more of a run leave until it is resumed."""
+    return await at.engine.runs.pause(at.by, run_id)
+
+
+@command(app, shows=_says("goes on"))
+async def resume(at: Acting, run_id: RunId) -> "ShownRun":
+    """Let a paused run go on."""
+    return await at.engine.runs.resume(at.by, run_id)
+
+
+@command(app, shows=_says("is told to end"))
+async def cancel(at: Acting, run_id: RunId) -> "ShownRun":
+    """Skip whatever of a run has not been called for."""
+    return await at.engine.runs.cancel(at.by, run_id)
+
+
+def _read_where(text: str) -> "RetryFilter":
+    from tidings.resources.run_retry import read_where
+
+    return read_where(text)
+
+
+def _print_retry(done: "tuple[ShownRun | None, RetryPlan, bool]") -> None:
+    run, plan, _ = done
+    if plan.by_error:
+        print_table("errors", [{"error": name, "items": count} for name, count in plan.by_error.items()], empty="")
+    if plan.retried_before:
+        print_line(f"{plan.retried_before:,} were tried again before and are left to that run")
+    print_line(f"{run.id}  tries {plan.count:,} again" if run else f"{plan.count:,} would be tried again")
+
+
+def _answer_retry(done: "tuple[ShownRun | None, RetryPlan, bool]") -> dict[str, object]:
+    run, plan, duplicate = done
+    return with_fields(plan, dry_run=run is None, run=run, duplicate=duplicate)
+
+
+@command(app, shows=_print_retry, answers=_answer_retry)
+async def retry(
+    at: Acting,
+    run_id: RunId,
+    where: Annotated[
+        "RetryFilter | None",
+        typer.Option(help="Only those whose error has this text: error=429.", show_default=False),
+        Read(_read_where),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent again.")] = False,
+    key: Annotated[str | None, typer.Option(help="The same key again gives the same run.", show_default=False)] = None,
+) -> "tuple[ShownRun | None, RetryPlan, bool]":
+    """Try again what failed, and nothing else, in a new run."""
+    from tidings.resources.run_retry import RetryFilter
+
+    chosen = where or RetryFilter()
+    if dry_run:
+        return None, await at.engine.runs.plan_retry(at.workspace, run_id, chosen), False
+    return await at.engine.runs.retry(at.by, run_id, chosen, idempotency_key=key)
+
+
+def _say_resolved(done: "tuple[Resolved, Resolution]") -> None:
+    resolved, outcome = done
+    print_line(f"{resolved.resolved:,} are no longer in doubt: {outcome}; {resolved.refused:,} were refused")
+
+
+@command(app, shows=_say_resolved, answers=lambda done: done[0])
+async def resolve(at: Acting, run_id: RunId, word: OfRun) -> "tuple[Resolved, Resolution]":
+    """End the doubt about a run's items by a person's word (audited)."""
+    done = await at.engine.runs.resolve(at.by, run_id, word.outcome, word.note, word.item or None)
+    return done, word.outcome
+
+
+@command(app, shows=already_shown)
+async def export(
+    at: InWorkspace,
+    run_id: RunId,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The file to write; standard output unless given.", show_default=False)
+    ] = None,
+    status: Annotated[ItemStatus | None, OfStatus, Read(_one_of(ItemStatus))] = None,
+    in_doubt: Annotated[bool, typer.Option("--in-doubt", help="Only what is in doubt.")] = False,
+) -> None:
+    """Write every item of a run as CSV (with --json: a JSON object on each line)."""
+    from tidings.cli.run_export import run_export
+    from tidings.resources.runs import TraceFilter
+
+    where = TraceFilter(status, True if in_doubt else None)
+    await run_export(at.engine, at.workspace, run_id, where, to, as_json=at.as_json)

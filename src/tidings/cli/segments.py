@@ -1,153 +1,73 @@
 """`tidings segments`: audiences under a name."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.cli.trigger import read_data
-from tidings.domain.flow.ids import Workspace
+from tidings.cli.answers import deleted, with_fields
+from tidings.cli.command import command
+from tidings.cli.given import Json, read_data
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Listed, Read, named
+from tidings.cli.output import in_words, print_line, table
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
     from tidings.resources.segments import ShownSegment
 
 app = typer.Typer(help="Segments: audiences under a name, looked at anew whenever they are used.", no_args_is_help=True)
 
-Reference = Annotated[str, typer.Argument(metavar="SEGMENT", help="The segment's name or id.")]
+Segment = Annotated[UUID | str, typer.Argument(metavar="SEGMENT", help="The segment's name or id."), Read(named)]
 Given = Annotated[
-    str, typer.Option("--data", metavar="JSON", help="name and audience as a JSON object, @file.json, or @- for stdin.")
+    Json,
+    typer.Option("--data", metavar="JSON", help="name and audience as a JSON object, @file.json, or @- for stdin."),
+    Read(read_data),
 ]
 
 
-@app.command("list")
-def list_segments(
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+def _row(segment: "ShownSegment") -> dict[str, object]:
+    return {"id": segment.id, "name": segment.name, "audience": in_words(segment.audience)}
+
+
+def _print(found: "tuple[ShownSegment, int]") -> None:
+    segment, matching = found
+    print_line(f"{segment.id}  {segment.name}: {matching:,} contacts by {in_words(segment.audience)}")
+
+
+def _says(words: str) -> "Callable[[ShownSegment], None]":
+    return lambda segment: print_line(f"{segment.id}  {segment.name} {words}")
+
+
+@command(app, "list", shows=table("segments", _row, empty="there is no segment"))
+async def list_segments(at: InWorkspace, listed: Listed) -> "list[ShownSegment]":
     """List segments, newest first."""
-    from tidings.cli.output import in_words, print_json, print_table
-
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-    page = on_database(database_url, data_dir, lambda engine: engine.segments.list(room, limit=limit, created=created))
-    if as_json:
-        print_json(page.items)
-    else:
-        rows = [{"id": one.id, "name": one.name, "audience": in_words(one.audience)} for one in page.items]
-        print_table("segments", rows, empty="there is no segment")
+    return (await at.engine.segments.list(at.workspace, limit=listed.limit, created=listed.created)).items
 
 
-@app.command()
-def show(
-    segment: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_print, answers=lambda found: with_fields(found[0], matching=found[1]))
+async def show(at: InWorkspace, segment: Segment) -> "tuple[ShownSegment, int]":
     """Show a segment and how many are in it at this moment."""
-    from tidings.cli.output import in_words, print_json, print_line
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "tuple[ShownSegment, int]":
-        found = await _find(engine, room, segment)
-        return found, (await engine.segments.count(room, found.id)).matching
-
-    found, matching = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(found, matching=matching)
-    else:
-        print_line(f"{found.id}  {found.name}: {matching:,} contacts by {in_words(found.audience)}")
+    found = await at.find(at.engine.segments, segment)
+    return found, (await at.engine.segments.count(at.workspace, found.id)).matching
 
 
-@app.command()
-def create(
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_says("is made"))
+async def create(at: Acting, data: Given) -> "ShownSegment":
     """Keep an audience under a name."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-    made = on_database(database_url, data_dir, lambda engine: engine.segments.create(by, given))
-    _print(made, "is made", as_json=as_json)
+    return await at.engine.segments.create(at.by, data)
 
 
-@app.command()
-def update(
-    segment: Reference,
-    data: Given,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_says("is changed"))
+async def update(at: Acting, segment: Segment, data: Given) -> "ShownSegment":
     """Change a segment's name or audience."""
-    given, by = read_data(data), caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSegment":
-        found = await _find(engine, by.workspace, segment)
-        return await engine.segments.update(by, found.id, given)
-
-    _print(on_database(database_url, data_dir, work), "is changed", as_json=as_json)
+    found = await at.find(at.engine.segments, segment)
+    return await at.engine.segments.update(at.by, found.id, data)
 
 
-@app.command()
-def delete(
-    segment: Reference,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app, shows=_says("is deleted"), answers=deleted, asks=lambda segment: f"Delete segment {segment}?")
+async def delete(at: Acting, segment: Segment) -> "ShownSegment":
     """Remove a segment; one that a campaign names is refused."""
-    from tidings.cli.output import print_json, print_line
-
-    if not yes:
-        typer.confirm(f"Delete segment {segment}?", abort=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSegment":
-        found = await _find(engine, by.workspace, segment)
-        await engine.segments.delete(by, found.id)
-        return found
-
-    gone = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"id": gone.id, "deleted": True})
-    else:
-        print_line(f"{gone.id}  {gone.name} is deleted")
-
-
-async def _find(engine: "Engine", room: Workspace, segment: str) -> "ShownSegment":
-    named = reference(segment)
-    return await (engine.segments.get(room, named) if isinstance(named, UUID) else engine.segments.find(room, named))
-
-
-def _print(segment: "ShownSegment", words: str, *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json(segment)
-    else:
-        print_line(f"{segment.id}  {segment.name} {words}")
+    found = await at.find(at.engine.segments, segment)
+    await at.engine.segments.delete(at.by, found.id)
+    return found

@@ -1,227 +1,42 @@
 """`tidings sequences`: a series of messages to a contact, written step by step and published."""
 
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.opened import Actor, Limit, Tenant, WorkspaceName, Yes, caller, on_database, reference
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.cli.answers import deleted
+from tidings.cli.command import command
+from tidings.cli.given import Json, read_data
+from tidings.cli.opened import Acting, InWorkspace
+from tidings.cli.options import Listed, Only, Read, Sequence
+from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
 from tidings.cli.sequence_steps import app as steps
-from tidings.cli.sequence_steps import print_steps
-from tidings.cli.trigger import read_data
+from tidings.cli.sequence_steps import find_sequence, print_steps
 from tidings.domain.errors import InputInvalid
-from tidings.domain.flow.ids import Workspace
 from tidings.domain.sequences.form import InFlightChoice, SequenceStatus
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
+    from tidings.cli.sequences_enroll import Enrolled
     from tidings.resources.sequences import InFlight, ShownSequence
 
 app = typer.Typer(help="Sequences: messages to a contact over time.", no_args_is_help=True)
 app.add_typer(steps, name="steps")
-Reference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
 
 
-@app.command("list")
-def list_sequences(
-    status: Annotated[SequenceStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List sequences, newest first."""
-    from tidings.cli.output import print_json, print_table
-
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-    page = on_database(
-        database_url, data_dir, lambda engine: engine.sequences.list(room, status=status, limit=limit, created=created)
-    )
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("sequences", [_row(one) for one in page.items], empty="there is no sequence")
+def _row(sequence: "ShownSequence") -> dict[str, object]:
+    return {
+        "name": sequence.name,
+        "status": sequence.status,
+        "version": sequence.published.version if sequence.published else None,
+        "steps": len(sequence.steps),
+        "draft": "yes" if sequence.has_draft else "no",
+        "not ready": ", ".join(sequence.not_ready),
+        "updated": sequence.updated_at,
+        "id": sequence.id,
+    }
 
 
-@app.command()
-def show(
-    sequence: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a sequence: its steps, what is published, and who is on the way to which step."""
-    room = Workspace(tenant, workspace)
-    _print(on_database(database_url, data_dir, lambda engine: find(engine, room, sequence)), as_json=as_json)
-
-
-@app.command()
-def create(
-    name: Annotated[str, typer.Argument(help="What it is called.")],
-    data: Annotated[
-        str,
-        typer.Option(help="Settings and steps: a JSON object {timezone, offsetFrom, …, steps: […]}, @FILE, or @-."),
-    ] = "{}",
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a sequence: a draft until it is published."""
-    given, by = dict(read_data(data)), caller(tenant, workspace, actor)
-    written = given.pop("steps", [])
-    if not isinstance(written, list) or not all(isinstance(one, dict) for one in written):
-        raise InputInvalid("steps: give a list of objects with dayOffset, channel and content")
-    made = on_database(database_url, data_dir, lambda engine: engine.sequences.create(by, name, given, written))
-    _print(made, as_json=as_json)
-
-
-@app.command()
-def update(
-    sequence: Reference,
-    data: Annotated[str, typer.Option(help="What is changed: a JSON object {name, timezone, …}, @FILE, or @-.")],
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Change the name or the settings of the draft; what is published stays until the draft is published."""
-    given, by = dict(read_data(data)), caller(tenant, workspace, actor)
-    name = given.pop("name", None)
-    if name is not None and not isinstance(name, str):
-        raise InputInvalid(f"name: {name!r} is not a text")
-
-    async def work(engine: "Engine") -> "ShownSequence":
-        found = await find(engine, by.workspace, sequence)
-        return await engine.sequences.update(by, found.id, name=name, settings=given)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def publish(
-    sequence: Reference,
-    in_flight: Annotated[
-        InFlightChoice | None,
-        typer.Option(
-            help="Let those on the way finish their version, or move them to the same step of the new one.",
-            show_default=False,
-        ),
-    ] = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Publish the draft, so that contacts can be enrolled."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSequence":
-        found = await find(engine, by.workspace, sequence)
-        return await engine.sequences.update(by, found.id, status=SequenceStatus.ACTIVE, in_flight=in_flight)
-
-    _print(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def pause(
-    sequence: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let nothing of a sequence be sent until it is resumed."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSequence":
-        found = await find(engine, by.workspace, sequence)
-        return await engine.sequences.update(by, found.id, status=SequenceStatus.PAUSED)
-
-    _print_status(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def resume(
-    sequence: Reference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a paused sequence go on: what is overdue is sent now, unless it is later than its step allows."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSequence":
-        found = await find(engine, by.workspace, sequence)
-        if found.status is not SequenceStatus.PAUSED:
-            raise InputInvalid(f"sequence {found.name!r} is {found.status}, not paused; a draft is published")
-        return await engine.sequences.update(by, found.id, status=SequenceStatus.ACTIVE)
-
-    _print_status(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def delete(
-    sequence: Reference,
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Remove a sequence that nobody is on the way through. Asks first."""
-    from tidings.cli.output import print_json, print_line
-
-    if not yes:
-        typer.confirm(f"Remove {sequence}?", abort=True, err=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "ShownSequence":
-        found = await find(engine, by.workspace, sequence)
-        await engine.sequences.delete(by, found.id)
-        return found
-
-    removed = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"id": removed.id, "deleted": True})
-    else:
-        print_line(f"{removed.name} is removed")
-
-
-async def find(engine: "Engine", room: Workspace, text: str) -> "ShownSequence":
-    """A sequence by its id or its name."""
-    named = reference(text)
-    return await (engine.sequences.get(room, named) if isinstance(named, UUID) else engine.sequences.find(room, named))
-
-
-def _print(found: "ShownSequence", *, as_json: bool) -> None:
-    from tidings.cli.output import in_words, print_json, print_line, print_not_ready, print_table
-
-    if as_json:
-        print_json(found)
-        return
+def _print(found: "ShownSequence") -> None:
     version = f"version {found.published.version}" if found.published else "never published"
     print_line(f"{found.name}  {found.status} · {version} · {found.id}", style="bold")
     print_line(in_words({name: in_words(value) for name, value in found.settings.to_json().items()}))
@@ -236,27 +51,155 @@ def _print(found: "ShownSequence", *, as_json: bool) -> None:
         print_line(f"{moved.moved} moved, {moved.completed} completed, {moved.left} left on their version")
 
 
-def _print_status(found: "ShownSequence", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json(found)
-    else:
-        print_line(f"{found.name} is {found.status}")
-
-
 def _flight(one: "InFlight") -> dict[str, object]:
     return {"version": one.version, "order": one.step_order, "contacts": one.count, "id": one.step_id}
 
 
-def _row(sequence: "ShownSequence") -> dict[str, object]:
-    return {
-        "name": sequence.name,
-        "status": sequence.status,
-        "version": sequence.published.version if sequence.published else None,
-        "steps": len(sequence.steps),
-        "draft": "yes" if sequence.has_draft else "no",
-        "not ready": ", ".join(sequence.not_ready),
-        "updated": sequence.updated_at,
-        "id": sequence.id,
-    }
+def _print_status(found: "ShownSequence") -> None:
+    print_line(f"{found.name} is {found.status}")
+
+
+@command(app, "list", shows=table("sequences", _row, empty="there is no sequence"))
+async def list_sequences(
+    at: InWorkspace,
+    *,
+    status: Annotated[SequenceStatus | None, typer.Option(help="Only these.", show_default=False)] = None,
+    listed: Listed,
+) -> "list[ShownSequence]":
+    """List sequences, newest first."""
+    page = await at.engine.sequences.list(at.workspace, status=status, limit=listed.limit, created=listed.created)
+    return page.items
+
+
+@command(app, shows=_print)
+async def show(at: InWorkspace, sequence: Sequence) -> "ShownSequence":
+    """Show a sequence: its steps, what is published, and who is on the way to which step."""
+    return await at.find(at.engine.sequences, sequence)
+
+
+def _read_new(text: str) -> tuple[Json, list[Json]]:
+    """Settings, and steps."""
+    given = dict(read_data(text))
+    written = given.pop("steps", [])
+    if not isinstance(written, list) or not all(isinstance(one, dict) for one in written):
+        raise InputInvalid("steps: give a list of objects with dayOffset, channel and content")
+    return given, written
+
+
+@command(app, shows=_print)
+async def create(
+    at: Acting,
+    name: Annotated[str, typer.Argument(help="What it is called.")],
+    data: Annotated[
+        tuple[Json, list[Json]],
+        typer.Option(help="Settings and steps: a JSON object {timezone, offsetFrom, …, steps: […]}, @FILE, or @-."),
+        Read(_read_new, default="{}"),
+    ],
+) -> "ShownSequence":
+    """Make a sequence: a draft until it is published."""
+    return await at.engine.sequences.create(at.by, name, *data)
+
+
+def _read_changes(text: str) -> tuple[str | None, Json]:
+    """A name, or none, and settings."""
+    given = dict(read_data(text))
+    name = given.pop("name", None)
+    if name is not None and not isinstance(name, str):
+        raise InputInvalid(f"name: {name!r} is not a text")
+    return name, given
+
+
+@command(app, shows=_print)
+async def update(
+    at: Acting,
+    sequence: Sequence,
+    data: Annotated[
+        tuple[str | None, Json],
+        typer.Option(help="What is changed: a JSON object {name, timezone, …}, @FILE, or @-."),
+        Read(_read_changes),
+    ],
+) -> "ShownSequence":
+    """Change the name or the settings of the draft; what is published stays until the draft is published."""
+    name, settings = data
+    found = await at.find(at.engine.sequences, sequence)
+    return await at.engine.sequences.update(at.by, found.id, name=name, settings=settings)
+
+
+@command(app, shows=_print)
+async def publish(
+    at: Acting,
+    sequence: Sequence,
+    in_flight: Annotated[
+        InFlightChoice | None,
+        typer.Option(
+            help="Let those on the way finish their version, or move them to the same step of the new one.",
+            show_default=False,
+        ),
+    ] = None,
+) -> "ShownSequence":
+    """Publish the draft, so that contacts can be enrolled."""
+    found = await at.find(at.engine.sequences, sequence)
+    return await at.engine.sequences.update(at.by, found.id, status=SequenceStatus.ACTIVE, in_flight=in_flight)
+
+
+@command(app, shows=_print_status)
+async def pause(at: Acting, sequence: Sequence) -> "ShownSequence":
+    """Let nothing of a sequence be sent until it is resumed."""
+    found = await at.find(at.engine.sequences, sequence)
+    return await at.engine.sequences.update(at.by, found.id, status=SequenceStatus.PAUSED)
+
+
+@command(app, shows=_print_status)
+async def resume(at: Acting, sequence: Sequence) -> "ShownSequence":
+    """Let a paused sequence go on: what is overdue is sent now, unless it is later than its step allows."""
+    found = await at.find(at.engine.sequences, sequence)
+    if found.status is not SequenceStatus.PAUSED:
+        raise InputInvalid(f"sequence {found.name!r} is {found.status}, not paused; a draft is published")
+    return await at.engine.sequences.update(at.by, found.id, status=SequenceStatus.ACTIVE)
+
+
+def _say_removed(sequence: "ShownSequence") -> None:
+    print_line(f"{sequence.name} is removed")
+
+
+@command(app, shows=_say_removed, answers=deleted, asks=lambda sequence: f"Remove {sequence}?")
+async def delete(at: Acting, sequence: Sequence) -> "ShownSequence":
+    """Remove a sequence that nobody is on the way through. Asks first."""
+    found = await at.find(at.engine.sequences, sequence)
+    await at.engine.sequences.delete(at.by, found.id)
+    return found
+
+
+Contacts = typer.Option(metavar="CONTACT", help="Its id or external id; may be repeated.", show_default=False)
+
+
+def _print_enrolled(enrolled: "Enrolled") -> None:
+    from tidings.cli.sequences_enroll import print_enrolled
+
+    print_enrolled(enrolled)
+
+
+@command(app, shows=_print_enrolled, answers=lambda enrolled: enrolled.counts())
+async def enroll(
+    at: Acting,
+    sequence: Sequence,
+    everyone: Annotated[bool, typer.Option("--all", help="Every contact of the workspace.")] = False,
+    contact: Annotated[list[str] | None, Contacts] = None,
+    company: Only = None,
+    tag: Only = None,
+    status: Only = None,
+    exclude: Annotated[list[str] | None, Contacts] = None,
+    include_cancelled: Annotated[
+        bool, typer.Option("--include-cancelled", help="Enroll those anew who were cancelled in it.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be done.")] = False,
+) -> "Enrolled":
+    """Enroll contacts in an active sequence; safe to run again, which enrolls only who is missing."""
+    from tidings.cli.sequences_enroll import Enrolled, enroll_audience
+
+    given: dict[str, object] = {"all": everyone, "company": company, "tag": tag, "status": status}
+    given |= {"contactIds": contact, "excludeContactIds": exclude}
+    audience = {name: value for name, value in given.items() if value}
+    id = await find_sequence(at, sequence)
+    done = await enroll_audience(at, id, audience, include_cancelled=include_cancelled, dry_run=dry_run)
+    return Enrolled(done, dry_run)

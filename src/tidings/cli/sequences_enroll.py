@@ -1,82 +1,51 @@
-"""`tidings sequences enroll`: contacts into a sequence, with a bar for many and a count beforehand."""
+"""Contacts on their way into a sequence as a person watches it: a count beforehand, a bar, and what became of all."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
-import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tidings.cli.opened import Actor, Tenant, WorkspaceName, caller, on_database, reference
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.caller import Caller
-from tidings.domain.flow.ids import Workspace
-
-if TYPE_CHECKING:
-    from tidings.engine import Engine
-    from tidings.kernel.start.enroll import Enrolling
-
-SequenceReference = Annotated[str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id.")]
-Contacts = typer.Option(metavar="CONTACT", help="Its id or external id; may be repeated.", show_default=False)
-Only = typer.Option(help="Only those of it.", show_default=False)
+from tidings.cli.opened import Acting
+from tidings.cli.output import errors, print_line
+from tidings.kernel.start.enroll import Enrolling
 
 
-def enroll(
-    sequence: SequenceReference,
-    everyone: Annotated[bool, typer.Option("--all", help="Every contact of the workspace.")] = False,
-    contact: Annotated[list[str] | None, Contacts] = None,
-    company: Annotated[str | None, Only] = None,
-    tag: Annotated[str | None, Only] = None,
-    status: Annotated[str | None, Only] = None,
-    exclude: Annotated[list[str] | None, Contacts] = None,
-    include_cancelled: Annotated[
-        bool, typer.Option("--include-cancelled", help="Enroll those anew who were cancelled in it.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be done.")] = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Enroll contacts in an active sequence; safe to run again, which enrolls only who is missing."""
-    by = caller(tenant, workspace, actor)
-    given: dict[str, object] = {"all": everyone or None, "company": company, "tag": tag, "status": status}
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """What was done, or would be."""
 
-    async def work(engine: "Engine") -> "Enrolling":
-        room = by.workspace
-        given["contactIds"], given["excludeContactIds"] = contact, exclude
-        audience = {name: value for name, value in given.items() if value}
-        id = await find_sequence(engine, room, sequence)
-        return await _enroll(engine, by, id, audience, include_cancelled=include_cancelled, dry_run=dry_run)
+    done: Enrolling
+    dry_run: bool
 
-    _print(on_database(database_url, data_dir, work), dry_run=dry_run, as_json=as_json)
+    def counts(self) -> dict[str, object]:
+        """As the API answers them."""
+        done = self.done
+        why = {
+            "alreadyEnrolled": done.already_enrolled,
+            "completedBefore": done.completed_before,
+            "cancelledBefore": done.cancelled_before,
+            "notFound": done.not_found,
+        }
+        return {
+            "enrolledCount": done.enrolled,
+            "reenrolledCount": done.reenrolled,
+            "skippedCount": done.skipped,
+            "skipped": why,
+            "dryRun": self.dry_run,
+            "missing": done.missing,
+        }
 
 
-async def find_sequence(engine: "Engine", room: Workspace, sequence: str) -> UUID:
-    """The id of a sequence that is named by its name or id."""
-    named = reference(sequence)
-    return named if isinstance(named, UUID) else (await engine.sequences.find(room, named)).id
-
-
-async def _enroll(
-    engine: "Engine",
-    by: Caller,
-    sequence_id: UUID,
-    audience: dict[str, object],
-    *,
-    include_cancelled: bool,
-    dry_run: bool,
-) -> "Enrolling":
+async def enroll_audience(
+    at: Acting, sequence_id: UUID, audience: Mapping[str, object], *, include_cancelled: bool, dry_run: bool
+) -> Enrolling:
     """Count first where somebody watches, so that the bar has an end."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from tidings.cli.output import errors
-
     # Whoever types a name that nobody has is told so, and does not look for a number in the answer.
     enroll = partial(
-        engine.enrollments.batch_enroll,
-        by,
+        at.engine.enrollments.batch_enroll,
+        at.by,
         sequence_id,
         audience,
         include_cancelled=include_cancelled,
@@ -86,7 +55,7 @@ async def _enroll(
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         task = progress.add_task("counting", total=None)
 
-        def told(done: "Enrolling") -> None:
+        def told(done: Enrolling) -> None:
             progress.update(task, completed=done.enrolled + done.skipped)
 
         total = None
@@ -99,13 +68,10 @@ async def _enroll(
         return await enroll(triggered_by="cli", on_progress=told)
 
 
-def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json(_counts(done, dry_run=dry_run))
-        return
-    print_line(f"{done.enrolled:,} {'would be enrolled' if dry_run else 'enrolled'}", style="green")
+def print_enrolled(enrolled: Enrolled) -> None:
+    """Say how many were enrolled, and why the others were not."""
+    done = enrolled.done
+    print_line(f"{done.enrolled:,} {'would be enrolled' if enrolled.dry_run else 'enrolled'}", style="green")
     reasons = {
         "of them had been cancelled in it": done.reenrolled,
         "in the sequence already": done.already_enrolled,
@@ -118,21 +84,3 @@ def _print(done: "Enrolling", *, dry_run: bool, as_json: bool) -> None:
             print_line(f"{count:,} {reason}")
     for lack in done.missing:
         print_line(str(lack), style="yellow")
-
-
-def _counts(done: "Enrolling", *, dry_run: bool) -> dict[str, object]:
-    """As the API answers them."""
-    why = {
-        "alreadyEnrolled": done.already_enrolled,
-        "completedBefore": done.completed_before,
-        "cancelledBefore": done.cancelled_before,
-        "notFound": done.not_found,
-    }
-    return {
-        "enrolledCount": done.enrolled,
-        "reenrolledCount": done.reenrolled,
-        "skippedCount": done.skipped,
-        "skipped": why,
-        "dryRun": dry_run,
-        "missing": done.missing,
-    }

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
+from tidings.cli.options import AppReference, DatabaseUrl, DataDir
 from tidings.cli.output import print_line, print_not_ready
-from tidings.cli.worker import AppReference, Print, ProcessCount, worker_processes
+from tidings.cli.running import config_from, run
+from tidings.cli.worker import Print, ProcessCount, worker_processes
 from tidings.config import Config
 from tidings.domain.flow.item import Channel
 from tidings.extras import require_extra

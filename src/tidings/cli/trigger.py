@@ -1,35 +1,59 @@
 """`tidings trigger`: start one execution of a workflow."""
 
-import sys
-from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.opened import (
-    Actor,
-    Tenant,
-    WorkflowReference,
-    WorkspaceName,
-    caller,
-    on_database,
-    reference,
-)
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.errors import InputInvalid
-from tidings.domain.json_text import parse_json
+from tidings.cli.answers import with_fields
+from tidings.cli.command import command
+from tidings.cli.given import Json, read_data
+from tidings.cli.opened import Acting
+from tidings.cli.options import Read, Workflow
+from tidings.cli.output import print_line
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
-    from tidings.views.executions import Execution, StartedExecution
+    from tidings.views.executions import Execution
+
+app = typer.Typer()
+
+Data = Annotated[
+    Json,
+    typer.Option(help="What the workflow is given: a JSON object, @FILE, or @- for standard input."),
+    Read(read_data, default="{}"),
+]
 
 
-def trigger(
-    workflow: WorkflowReference,
-    data: Annotated[
-        str, typer.Option(help="What the workflow is given: a JSON object, @FILE, or @- for standard input.")
-    ] = "{}",
+@dataclass(frozen=True, slots=True)
+class StartedNow:
+    """What was started, as it is now."""
+
+    execution: "Execution"
+    duplicate: bool
+    waited: bool
+
+
+def _print(started: StartedNow) -> None:
+    from tidings.cli.timeline import STYLES, ended_words
+
+    execution = started.execution
+    again = " (this key had started it before)" if started.duplicate else ""
+    print_line(f"{execution.id}  {execution.workflow_name} version {execution.workflow_version}{again}")
+    if started.waited:
+        print_line(ended_words(execution), style=STYLES.get(execution.status, ""))
+
+
+@command(
+    app,
+    shows=_print,
+    answers=lambda started: with_fields(started.execution, duplicate=started.duplicate),
+    fails=lambda started: started.waited and started.execution.status != "completed",
+)
+async def trigger(
+    at: Acting,
+    workflow: Workflow,
+    *,
+    data: Data,
     key: Annotated[
         str | None,
         typer.Option(help="The same key again gives the same execution.  [default: a new one]", show_default=False),
@@ -40,64 +64,10 @@ def trigger(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended; exits 1 unless it completed.")] = False,
     timeout: Annotated[float, typer.Option(min=0, help="How many seconds to wait at most.")] = 60.0,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+) -> StartedNow:
     """Start one execution; workers move it."""
-    given = read_data(data)
-    by = caller(tenant, workspace, actor)
+    from tidings.cli.timeline import wait_for
 
-    async def work(engine: "Engine") -> "tuple[StartedExecution, Execution]":
-        from tidings.cli.timeline import wait_for
-
-        started = await engine.executions.trigger(
-            by, reference(workflow), given, key, contact_id=contact, triggered_by="cli"
-        )
-        if not wait:
-            return started, started
-        return started, await wait_for(engine, by.workspace, started.id, timeout)
-
-    started, execution = on_database(database_url, data_dir, work)
-    _print(started, execution, waited=wait, as_json=as_json)
-    raise typer.Exit(0 if not wait or execution.status == "completed" else 1)
-
-
-def read_data(text: str, flag: str = "--data") -> Mapping[str, object]:
-    """A JSON object as it was given: itself, a file's name after @, or @- for standard input."""
-    data = read_json(text, flag)
-    if not isinstance(data, dict):
-        raise InputInvalid(f'{flag} is no JSON object; write it like \'{{"name": "Ada"}}\'')
-    return data
-
-
-def read_json(text: str, flag: str) -> object:
-    """Any JSON, given in the same ways."""
-    source = text if not text.startswith("@") else _read(text[1:], flag)
-    try:
-        return parse_json(source)
-    except (ValueError, RecursionError) as error:
-        raise InputInvalid(f'{flag} is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
-
-
-def _read(name: str, flag: str) -> str:
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputInvalid(f"{flag} @{name} cannot be read: {error}") from error
-
-
-def _print(started: "StartedExecution", execution: "Execution", *, waited: bool, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line
-    from tidings.cli.timeline import STYLES, ended_words
-
-    if as_json:
-        print_json(execution, duplicate=started.duplicate)
-        return
-    again = " (this key had started it before)" if started.duplicate else ""
-    print_line(f"{execution.id}  {execution.workflow_name} version {execution.workflow_version}{again}")
-    if waited:
-        print_line(ended_words(execution), style=STYLES.get(execution.status, ""))
+    started = await at.engine.executions.trigger(at.by, workflow, data, key, contact_id=contact, triggered_by="cli")
+    execution = await wait_for(at.engine, at.workspace, started.id, timeout) if wait else started
+    return StartedNow(execution, started.duplicate, wait)

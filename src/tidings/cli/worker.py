@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidings.cli.options import DatabaseUrl, DataDir, config_from, run
+from tidings.cli.options import AppReference, DatabaseUrl, DataDir
+from tidings.cli.running import config_from, run
 from tidings.config import Config, variable
 
 if TYPE_CHECKING:
@@ -15,12 +16,6 @@ Batch = Annotated[int | None, typer.Option(help="Executions claimed at once.  [d
 Lanes = Annotated[
     str | None,
     typer.Option(help="Lanes to work on: transactional,sequences,campaigns,runs.  [default: all]", show_default=False),
-]
-AppReference = Annotated[
-    str | None,
-    typer.Option(
-        "--app", help="A host application's providers, functions and fallbacks, as module:name.", show_default=False
-    ),
 ]
 # The reading end of a pipe whose other end the parent process holds.
 Lifeline = Annotated[int | None, typer.Option(hidden=True)]

@@ -1,11 +1,13 @@
 """`tidings workers`: who is there to do the work."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from tidings.cli.opened import on_database
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
+from tidings.cli.command import command
+from tidings.cli.opened import Opened
+from tidings.cli.output import table
 
 if TYPE_CHECKING:
     from tidings.views.providers import Served, Worker
@@ -13,23 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
 
 
-@app.command("list")
-def list_(database_url: DatabaseUrl = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the workers that were seen in the last half minute, on whatever host."""
-    from tidings.cli.output import print_json, print_table
-
-    found = on_database(database_url, data_dir, lambda engine: engine.providers.workers())
-    if as_json:
-        print_json(found)
-    else:
-        print_table("workers", [_shown(one) for one in found], empty="no worker is running; start one: tidings worker")
-
-
-def _served(one: "Served") -> str:
-    return f"{one.provider} ({', '.join(one.channels)})" if one.channels else one.provider
-
-
-def _shown(one: "Worker") -> dict[str, object]:
+def _row(one: "Worker") -> dict[str, object]:
     return {
         "id": one.id,
         "host": one.host,
@@ -40,3 +26,13 @@ def _shown(one: "Worker") -> dict[str, object]:
         "since": one.started_at,
         "last seen": one.last_seen_at,
     }
+
+
+def _served(one: "Served") -> str:
+    return f"{one.provider} ({', '.join(one.channels)})" if one.channels else one.provider
+
+
+@command(app, "list", shows=table("workers", _row, empty="no worker is running; start one: tidings worker"))
+async def list_workers(at: Opened) -> "Sequence[Worker]":
+    """List the workers that were seen in the last half minute, on whatever host."""
+    return await at.engine.providers.workers()

@@ -3,305 +3,44 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
-from tidings.cli.created import CreatedAfter, CreatedBefore, created_in
-from tidings.cli.definition_files import (
-    SUFFIXES,
-    Document,
-    FileProblem,
-    FilesInvalid,
-    problems_of,
-    read_definitions,
-)
-from tidings.cli.opened import (
-    Actor,
-    Limit,
-    Tenant,
-    WorkflowReference,
-    WorkspaceName,
-    Yes,
-    caller,
-    on_database,
-    reference,
-)
-from tidings.cli.options import AsJson, DatabaseUrl, DataDir
-from tidings.domain.caller import Caller
-from tidings.domain.flow.ids import Workspace
+from tidings.cli.answers import with_fields
+from tidings.cli.command import command
+from tidings.cli.opened import Acting, Called, InWorkspace
+from tidings.cli.options import Listed, Read, Workflow, named
+from tidings.cli.output import print_line, print_not_ready, print_shown, print_table, table
 
 if TYPE_CHECKING:
-    from tidings.engine import Engine
-    from tidings.views.workflows import Workflow, WorkflowVersion
+    from tidings.cli.definition_files import Document
+    from tidings.views.workflows import Workflow as ShownWorkflow
+    from tidings.views.workflows import WorkflowVersion
 
 app = typer.Typer(help="Workflows: apply definitions from files, show and remove them.", no_args_is_help=True)
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="YAML or JSON files with one or more workflows.")]
 
-
-@app.command()
-def apply(
-    files: Files,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make the workflows be as the files say: created, updated or unchanged. Nothing is changed if a file is wrong."""
-    from tidings.cli.output import print_json, print_table
-
-    documents, problems = _checked(files)
-    if problems:
-        _refuse(problems, as_json=as_json)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> list[dict[str, object]]:
-        return [await _apply(engine, by, document) for document in documents]
-
-    rows = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(rows)
-    else:
-        print_table("workflows", [_applied(row) for row in rows], empty="")
-
-
-@app.command()
-def validate(files: Files, as_json: AsJson = False) -> None:
-    """Say everything that is wrong in the files, each with its place; needs no database. Exits 1 if anything is."""
-    from tidings.cli.output import print_json, print_line
-
-    documents, problems = _checked(files)
-    if problems:
-        _refuse(problems, as_json=as_json)
-    if as_json:
-        print_json({"valid": True, "workflows": [document.name for document in documents], "errors": []})
-    else:
-        print_line(f"valid: {', '.join(document.name for document in documents)}", style="green")
-
-
-@app.command("list")
-def list_workflows(
-    name: Annotated[str | None, typer.Option(help="Only the one of this name.", show_default=False)] = None,
-    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Only these.", show_default=False)] = None,
-    limit: Limit = 50,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """List workflows, newest first."""
-    from tidings.cli.output import print_json, print_table
-
-    created = created_in(created_after, created_before)
-    room = Workspace(tenant, workspace)
-    page = on_database(
-        database_url,
-        data_dir,
-        lambda engine: engine.workflows.list(room, name=name, active=active, limit=limit, created=created),
-    )
-    if as_json:
-        print_json(page.items)
-    else:
-        print_table("workflows", [_row(one) for one in page.items], empty="there is no workflow")
-
-
-@app.command()
-def show(
-    workflow: WorkflowReference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Draw a workflow, and list its versions."""
-    from tidings.cli.output import print_json
-
-    room = Workspace(tenant, workspace)
-
-    async def work(engine: "Engine") -> "tuple[Workflow, Sequence[WorkflowVersion]]":
-        found = await _find(engine, room, workflow)
-        return found, await engine.workflows.versions(room, found.id)
-
-    found, versions = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json(found, versions=versions)
-    else:
-        _print_workflow(found, versions)
-
-
-@app.command()
-def activate(
-    workflow: WorkflowReference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a workflow be triggered."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "Workflow":
-        return await engine.workflows.activate(by, (await _find(engine, by.workspace, workflow)).id)
-
-    _print_changed(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def deactivate(
-    workflow: WorkflowReference,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a workflow be triggered no more; what was started goes on."""
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "Workflow":
-        return await engine.workflows.deactivate(by, (await _find(engine, by.workspace, workflow)).id)
-
-    _print_changed(on_database(database_url, data_dir, work), as_json=as_json)
-
-
-@app.command()
-def delete(
-    workflows: Annotated[
-        list[str], typer.Argument(metavar="WORKFLOW…", help="Names, ids, or files: then each workflow in them.")
-    ],
-    yes: Yes = False,
-    tenant: Tenant = "default",
-    workspace: WorkspaceName = "default",
-    actor: Actor = "cli",
-    database_url: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Remove workflows; one that is active and has been triggered must be deactivated first. Asks first."""
-    from tidings.cli.output import print_json, print_line
-
-    names = _names(workflows)
-    if not yes:
-        typer.confirm(f"Remove {', '.join(names)}?", abort=True, err=True)
-    by = caller(tenant, workspace, actor)
-
-    async def work(engine: "Engine") -> "list[Workflow]":
-        found = [await _find(engine, by.workspace, name) for name in names]  # all are there, or none is removed
-        for one in found:
-            await engine.workflows.delete(by, one.id)
-        return found
-
-    removed = on_database(database_url, data_dir, work)
-    if as_json:
-        print_json({"deleted": [{"id": one.id, "name": one.name} for one in removed]})
-    for one in removed if not as_json else []:
-        print_line(f"{one.name} is removed")
-
-
-def _checked(files: Sequence[Path]) -> tuple[list[Document], list[FileProblem]]:
+def _checked(files: Sequence[Path]) -> "list[Document]":
+    """The workflows in the files, if nothing is wrong in them."""
+    from tidings.cli.definition_files import problems_of, read_definitions, refused
     from tidings.resources.workflows import Workflows
 
     documents, problems = read_definitions(files)
     for document in documents:
         problems += problems_of(document, Workflows.validate(document.definition))
-    return documents, problems
+    if problems:
+        raise refused(problems)
+    return documents
 
 
-def _refuse(problems: Sequence[FileProblem], *, as_json: bool) -> None:
-    """Say every problem and leave."""
-    from tidings.cli.output import print_json, print_line
-
-    if as_json:
-        print_json({"valid": False, "errors": problems})
-    for problem in problems if not as_json else []:
-        print_line(str(problem), style="red")
-    raise typer.Exit(1)
+Files = Annotated[
+    "list[Document]",
+    typer.Argument(metavar="FILE…", help="YAML or JSON files with one or more workflows."),
+    Read(_checked, typed=list[Path]),
+]
 
 
-async def _apply(engine: "Engine", by: Caller, document: Document) -> dict[str, object]:
-    shown, change = await engine.workflows.apply(
-        by, document.name, document.definition, description=document.description
-    )
-    if document.active is not None and document.active is not shown.active:
-        switch = engine.workflows.activate if document.active else engine.workflows.deactivate
-        shown, change = await switch(by, shown.id), "updated" if change == "unchanged" else change
-    return {
-        "name": shown.name,
-        "version": shown.version,
-        "change": change,
-        "active": shown.active,
-        "notReady": list(shown.not_ready),
-        "id": shown.id,
-    }
-
-
-def _applied(row: Mapping[str, object]) -> dict[str, object]:
-    missing = row["notReady"]
-    words = {"active": _yes(row["active"]), "not ready": ", ".join(missing) if isinstance(missing, list) else ""}
-    order = ("name", "version", "change", "active", "not ready", "id")
-    return {name: {**row, **words}[name] for name in order}
-
-
-async def _find(engine: "Engine", room: Workspace, text: str) -> "Workflow":
-    named = reference(text)
-    return await (engine.workflows.get(room, named) if isinstance(named, UUID) else engine.workflows.find(room, named))
-
-
-def _names(given: Sequence[str]) -> list[str]:
-    """What was named, with the workflows in a file in the place of the file."""
-    names: list[str] = []
-    for text in given:
-        if Path(text).suffix.lower() not in SUFFIXES:
-            names.append(text)
-            continue
-        documents, problems = read_definitions([Path(text)])
-        if problems:
-            raise FilesInvalid(problems)
-        names += [document.name for document in documents]
-    return names
-
-
-def _print_workflow(found: "Workflow", versions: "Sequence[WorkflowVersion]") -> None:
-    from tidings.cli.drawing import draw
-    from tidings.cli.output import console, print_line, print_not_ready, print_table
-
-    state = "active" if found.active else "not active"
-    print_line(f"{found.name}  version {found.version} · {found.form} · {state} · {found.id}", style="bold")
-    if found.description:
-        print_line(found.description)
-    print_not_ready(found.not_ready)
-    print_line("")
-    for line in draw(found.definition):
-        console.print(line, soft_wrap=True)
-    print_line("")
-    print_table(
-        "versions",
-        [{"version": one.number, "created": one.created_at, "id": one.id} for one in versions],
-        empty="",
-    )
-
-
-def _print_changed(found: "Workflow", *, as_json: bool) -> None:
-    from tidings.cli.output import print_json, print_line, print_not_ready
-
-    if as_json:
-        print_json(found)
-    else:
-        print_line(f"{found.name} is {'active' if found.active else 'not active'}")
-        print_not_ready(found.not_ready)
-
-
-def _row(workflow: "Workflow") -> dict[str, object]:
+def _row(workflow: "ShownWorkflow") -> dict[str, object]:
     return {
         "name": workflow.name,
         "version": workflow.version,
@@ -315,3 +54,148 @@ def _row(workflow: "Workflow") -> dict[str, object]:
 
 def _yes(value: object) -> str:
     return "yes" if value else "no"
+
+
+def _print_applied(rows: Sequence[Mapping[str, object]]) -> None:
+    print_table("workflows", [_applied(row) for row in rows], empty="")
+
+
+def _applied(row: Mapping[str, object]) -> dict[str, object]:
+    missing = row["notReady"]
+    words = {"active": _yes(row["active"]), "not ready": ", ".join(missing) if isinstance(missing, list) else ""}
+    order = ("name", "version", "change", "active", "not ready", "id")
+    return {name: {**row, **words}[name] for name in order}
+
+
+@command(app, shows=_print_applied)
+async def apply(at: Acting, files: Files) -> list[dict[str, object]]:
+    """Make the workflows be as the files say: created, updated or unchanged. Nothing is changed if a file is wrong."""
+    return [await _apply(at, document) for document in files]
+
+
+async def _apply(at: Acting, document: "Document") -> dict[str, object]:
+    workflows = at.engine.workflows
+    shown, change = await workflows.apply(at.by, document.name, document.definition, description=document.description)
+    if document.active is not None and document.active is not shown.active:
+        switch = workflows.activate if document.active else workflows.deactivate
+        shown, change = await switch(at.by, shown.id), "updated" if change == "unchanged" else change
+    return {
+        "name": shown.name,
+        "version": shown.version,
+        "change": change,
+        "active": shown.active,
+        "notReady": list(shown.not_ready),
+        "id": shown.id,
+    }
+
+
+def _say_valid(names: Sequence[str]) -> None:
+    print_line(f"valid: {', '.join(names)}", style="green")
+
+
+@command(app, shows=_say_valid, answers=lambda names: {"valid": True, "workflows": names, "errors": []})
+async def validate(_: Called, files: Files) -> list[str]:
+    """Say everything that is wrong in the files, each with its place; needs no database. Exits 1 if anything is."""
+    return [document.name for document in files]
+
+
+@command(app, "list", shows=table("workflows", _row, empty="there is no workflow"))
+async def list_workflows(
+    at: InWorkspace,
+    *,
+    name: Annotated[str | None, typer.Option(help="Only the one of this name.", show_default=False)] = None,
+    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Only these.", show_default=False)] = None,
+    listed: Listed,
+) -> "list[ShownWorkflow]":
+    """List workflows, newest first."""
+    page = await at.engine.workflows.list(
+        at.workspace, name=name, active=active, limit=listed.limit, created=listed.created
+    )
+    return page.items
+
+
+def _print(shown: "tuple[ShownWorkflow, Sequence[WorkflowVersion]]") -> None:
+    from tidings.cli.drawing import draw
+
+    found, versions = shown
+    state = "active" if found.active else "not active"
+    print_line(f"{found.name}  version {found.version} · {found.form} · {state} · {found.id}", style="bold")
+    if found.description:
+        print_line(found.description)
+    print_not_ready(found.not_ready)
+    print_line("")
+    for line in draw(found.definition):
+        print_shown(line)
+    print_line("")
+    print_table(
+        "versions",
+        [{"version": one.number, "created": one.created_at, "id": one.id} for one in versions],
+        empty="",
+    )
+
+
+@command(app, shows=_print, answers=lambda shown: with_fields(shown[0], versions=shown[1]))
+async def show(at: InWorkspace, workflow: Workflow) -> "tuple[ShownWorkflow, Sequence[WorkflowVersion]]":
+    """Draw a workflow, and list its versions."""
+    found = await at.find(at.engine.workflows, workflow)
+    return found, await at.engine.workflows.versions(at.workspace, found.id)
+
+
+def _print_changed(found: "ShownWorkflow") -> None:
+    print_line(f"{found.name} is {'active' if found.active else 'not active'}")
+    print_not_ready(found.not_ready)
+
+
+@command(app, shows=_print_changed)
+async def activate(at: Acting, workflow: Workflow) -> "ShownWorkflow":
+    """Let a workflow be triggered."""
+    return await at.engine.workflows.activate(at.by, (await at.find(at.engine.workflows, workflow)).id)
+
+
+@command(app, shows=_print_changed)
+async def deactivate(at: Acting, workflow: Workflow) -> "ShownWorkflow":
+    """Let a workflow be triggered no more; what was started goes on."""
+    return await at.engine.workflows.deactivate(at.by, (await at.find(at.engine.workflows, workflow)).id)
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    """What was named, with the workflows in a file in the place of the file."""
+    from tidings.cli.definition_files import SUFFIXES, FilesInvalid, read_definitions
+
+    names: list[str] = []
+    for text in given:
+        if Path(text).suffix.lower() not in SUFFIXES:
+            names.append(text)
+            continue
+        documents, problems = read_definitions([Path(text)])
+        if problems:
+            raise FilesInvalid(problems)
+        names += [document.name for document in documents]
+    return names
+
+
+def _say_removed(removed: "Sequence[ShownWorkflow]") -> None:
+    for one in removed:
+        print_line(f"{one.name} is removed")
+
+
+@command(
+    app,
+    shows=_say_removed,
+    answers=lambda removed: {"deleted": [{"id": one.id, "name": one.name} for one in removed]},
+    asks=lambda workflows: f"Remove {', '.join(workflows)}?",
+)
+async def delete(
+    at: Acting,
+    workflows: Annotated[
+        list[str],
+        typer.Argument(metavar="WORKFLOW…", help="Names, ids, or files: then each workflow in them."),
+        Read(_names, typed=list[str]),
+    ],
+) -> "Sequence[ShownWorkflow]":
+    """Remove workflows; one that is active and has been triggered must be deactivated first. Asks first."""
+    # All are there, or none is removed.
+    found = [await at.find(at.engine.workflows, named(name)) for name in workflows]
+    for one in found:
+        await at.engine.workflows.delete(at.by, one.id)
+    return found

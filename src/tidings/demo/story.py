@@ -18,12 +18,18 @@ from tidings.demo.processes import DemoWorker, Sink, running_sink, running_worke
 from tidings.demo.screen import Screen, Standing
 from tidings.demo.summary import PARTS, Killed, Ledger, Summary, Witnessed, find_problems
 from tidings.demo.trouble import DemoFailed
+from tidings.domain.caller import Caller
 from tidings.domain.campaigns.run import OPEN_RUNS
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.paging import LARGEST_LIMIT
 from tidings.domain.words import ShownStatus
 from tidings.embedded import TemporaryServer
-from tidings.engine import Engine, FoundItem, Resolution, RunView
+from tidings.engine import Engine, Resolution
+from tidings.resources.outbox import OutboxFilter, ShownItem
+from tidings.resources.runs import ShownRun
 from tidings.wiring import open_engine
 
+DEMO = Caller(Workspace(), "demo")
 LEASE_SECONDS = 6
 CALL_SECONDS = 3
 CONNECTIONS = 4
@@ -125,7 +131,7 @@ class _Play:
         return killed
 
     async def _resolve_by_evidence(self, dead: DemoWorker, sent_until_then: int) -> Killed:
-        doubtful = await self._engine.in_doubt(limit=self._people + self._contacts)
+        doubtful = await self._items_in_doubt()
         arrived = (await self._stage.sink.arrived()).recipients
         there = [item for item in doubtful if item.recipient in arrived]
         absent = [item for item in doubtful if item.recipient not in arrived]
@@ -141,12 +147,21 @@ class _Play:
         )
         return Killed(dead.pid, sent_until_then, len(doubtful), len(there), len(absent))
 
-    async def _resolve(self, items: list[FoundItem], outcome: Resolution, note: str) -> None:
+    async def _items_in_doubt(self) -> list[ShownItem]:
+        room, where = DEMO.workspace, OutboxFilter(in_doubt=True)
+        page = await self._engine.outbox.list(room, where, limit=LARGEST_LIMIT)
+        found = page.items
+        while page.next_cursor:
+            page = await self._engine.outbox.list(room, where, limit=LARGEST_LIMIT, cursor=page.next_cursor)
+            found += page.items
+        return found
+
+    async def _resolve(self, items: list[ShownItem], outcome: Resolution, note: str) -> None:
         at_once = asyncio.Semaphore(CONNECTIONS)
 
-        async def resolve(item: FoundItem) -> None:
+        async def resolve(item: ShownItem) -> None:
             async with at_once:
-                await self._engine.resolve(item.id, outcome, note, actor="demo")
+                await self._engine.outbox.resolve(DEMO, item.id, outcome, note)
 
         await asyncio.gather(*(resolve(item) for item in items))
 
@@ -158,13 +173,14 @@ class _Play:
 
     async def count(self, killed: Killed) -> Summary:
         """Put the ledger, the sink's count and `verify` side by side."""
-        view, totals = await self._engine.run(self._run_id), await self._engine.totals()
-        campaign = _ledger_of_run(view, self._people)
+        run = await self._engine.runs.get(DEMO.workspace, self._run_id)
+        totals = await self._engine.health.totals()
+        campaign = _ledger_of_run(run, self._people)
         everything = Ledger(0, {part: totals.items[part] for part in PARTS})
         workflow = Ledger(2 * self._contacts, {part: everything.parts[part] - campaign.parts[part] for part in PARTS})
         checks = {check.name: len(check.offences) for check in await self._engine.verify()}
         witnessed = await self._witness()
-        unfinished = [] if view.run.status not in OPEN_RUNS else [f"the run is {view.run.status}"]
+        unfinished = [] if run.status not in OPEN_RUNS else [f"the run is {run.status}"]
         if totals.executions[ShownStatus.COMPLETED] != self._contacts:
             unfinished.append(f"the executions are {dict(totals.executions)}")
         problems = find_problems({"campaign": campaign, "workflow": workflow}, witnessed, checks, unfinished)
@@ -199,29 +215,30 @@ class _Play:
             await asyncio.sleep(max(LOOK_EVERY_SECONDS, 4 * (monotonic() - began)))
 
     async def _look(self) -> Standing:
-        view, totals = await self._engine.run(self._run_id), await self._engine.totals()
+        run = await self._engine.runs.get(DEMO.workspace, self._run_id)
+        totals = await self._engine.health.totals()
         return Standing(
             people=self._people,
-            sent=view.counts.sent,
+            sent=run.counts.sent,
             in_doubt=totals.items["in_doubt"],
-            queued=None if view.run.planned is None else totals.items["queued"],
+            queued=None if run.planning else totals.items["queued"],
             contacts=self._contacts,
             ended=sum(totals.executions[status] for status in ENDED),
-            is_over=view.run.status not in OPEN_RUNS,
+            is_over=run.status not in OPEN_RUNS,
         )
 
 
-def _ledger_of_run(view: RunView, planned: int) -> Ledger:
-    counts = view.counts
+def _ledger_of_run(run: ShownRun, planned: int) -> Ledger:
+    counts = run.counts
     return Ledger(
         planned,
         {
-            "queued": view.queued,
+            "queued": counts.queued,
             "sent": counts.sent,
             "called": counts.called,
             "posted": counts.posted,
             "skipped": counts.skipped,
             "failed": counts.failed,
-            "in_doubt": view.in_doubt,
+            "in_doubt": counts.in_doubt,
         },
     )

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tidings.domain.sequences.enrollment import EnrollmentOutcome, EnrollmentStatus
 from tidings.http.lack_shapes import Missing
 from tidings.http.shapes import AT, CONTACT, ID, ContactName, ContactReference, Given, Json, Shape, example
-from tidings.resources.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, Fate, LogStatus
+from tidings.resources.shown_enrollments import Fate, LogStatus
 
 EXAMPLE_ENROLLMENT: Json = {
     "id": ID,

@@ -81,7 +81,7 @@ class Metrics:
                 self._workers.set(len(system.workers))
                 _set(self._serving, system.serving)
                 _set(self._waiting, dict.fromkeys(system.waiting, 1))
-                totals = await self._engine.totals()
+                totals = await self._engine.health.totals()
                 unavailable, now = await self._engine.providers.unavailable(), await self._engine.kernel.clock.now()
             _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
             _set(self._executions, {str(status): count for status, count in totals.executions.items()})

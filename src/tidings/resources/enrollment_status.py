@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from tidings.domain.flow.graph import Graph
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
+from tidings.domain.sequences.enrollment import EnrollmentOutcome, EnrollmentStatus
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import WORDS, ShownStatus
 from tidings.resources import why
-from tidings.resources.shown_enrollments import EnrollmentOutcome, EnrollmentStatus, MessageCounts, ShownEnrollment
+from tidings.resources.shown_enrollments import MessageCounts, ShownEnrollment
 from tidings.storage.enrollments import StepTally, StoredEnrollment
 from tidings.views.contacts import ContactName
 

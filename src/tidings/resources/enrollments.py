@@ -28,6 +28,7 @@ from tidings.domain.paging import (
 )
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import ContactReference
+from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, SequenceStatus
 from tidings.kernel.calls.readiness import find_unrouted, require_ready
 from tidings.kernel.kernel import Kernel
@@ -44,7 +45,6 @@ from tidings.resources.sequences import Sequences
 from tidings.resources.shown_enrollments import (
     Enrolled,
     EnrollmentFilter,
-    EnrollmentStatus,
     ShownEnrollment,
     StepLog,
     Why,

@@ -262,8 +262,7 @@ class Executions:
         return self._kernel.graphs[version_id]
 
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
-        await self._find(caller.workspace, id)
-        await resolve.stop_execution(self._kernel, id, stop, caller.actor)
+        await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
 
 

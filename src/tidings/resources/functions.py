@@ -23,6 +23,8 @@ from tidings.storage.functions import SealedSecret
 from tidings.storage.sealed import unopened
 from tidings.views.functions import Function
 
+__all__ = ["Functions", "SealedSecret"]
+
 Listed = list[Function]
 
 

@@ -135,8 +135,7 @@ class Outbox:
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
         """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""
-        await self.get(caller.workspace, id)
-        await resolve_item(self._kernel, id, outcome, note, caller.actor)
+        await resolve_item(self._kernel, caller, id, outcome, note)
         return await self.get(caller.workspace, id)
 
     async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> _ListInShard:

@@ -323,14 +323,13 @@ class Runs:
 
     async def _resolve_one(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> bool:
         try:
-            await resolve_item(self._kernel, id, outcome, note, caller.actor)
+            await resolve_item(self._kernel, caller, id, outcome, note)
         except Conflict:
             return False
         return True
 
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> ShownRun:
-        await self.get(caller.workspace, id)
-        await stop_run(self._kernel, id, stop, caller.actor)
+        await stop_run(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
 
     async def _shown(self, tx: Tx, workspace: Workspace, found: Sequence[FoundRun], now: datetime) -> Shown:

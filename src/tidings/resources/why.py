@@ -9,9 +9,10 @@ from tidings.domain.content.lacks import attributes_in, hint_of, lacking
 from tidings.domain.flow.graph import Delay, Graph, OffsetFrom, Send
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.people.contact import Person, addresses_of, lack_of
+from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, Step
 from tidings.domain.sequences.step_time import due_of, zone_of
-from tidings.resources.shown_enrollments import EnrollmentStatus, Fate, ShownEnrollment, StepFate, Why
+from tidings.resources.shown_enrollments import Fate, ShownEnrollment, StepFate, Why
 from tidings.resources.step_logs import status_of
 from tidings.storage.enrollments import StepItem
 

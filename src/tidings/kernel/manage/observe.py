@@ -5,22 +5,18 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import merge
 from typing import TypeVar
 from uuid import UUID
 
 from tidings.domain.campaigns.run import Counts, JobStatus, run_status
-from tidings.domain.errors import NotFound
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Shard
 from tidings.domain.words import ShownStatus
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
-from tidings.storage import deploy, observe, resolve, verify
+from tidings.storage import observe, verify
 from tidings.storage.database import Tx
-from tidings.storage.observe import AuditEntry, ItemFilter, ShownRun, StoredExecution
-from tidings.storage.resolve import FoundItem
+from tidings.storage.observe import AuditEntry
 from tidings.storage.verify import Offence
-from tidings.views.executions import Attempt
 
 Result = TypeVar("Result")
 
@@ -35,20 +31,6 @@ CONTRACT = (
     "runs_planned_check",
 )
 MOST_OFFENCES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A run with its counts, which always add up to what was planned."""
-
-    run: ShownRun
-    counts: Counts
-    in_doubt: int
-
-    @property
-    def queued(self) -> int:
-        """Open items that are not in doubt."""
-        return self.counts.open - self.in_doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,65 +51,6 @@ class Totals:
     live: int = 0
     due: int = 0
     leased: int = 0
-
-
-async def show_execution(kernel: Kernel, id: UUID) -> StoredExecution:
-    """One execution, or NotFound."""
-    shard = kernel.shard_of(id)
-    found = await kernel.db.persist(lambda tx: observe.find_execution(tx, shard=shard, id=id), alone=True)
-    if found is None:
-        raise NotFound(f"there is no execution {id}")
-    return found
-
-
-async def show_run(kernel: Kernel, id: UUID) -> RunView:
-    """One run with its counts, or NotFound."""
-    home = kernel.shard_of(id)
-
-    async def read(tx: Tx) -> RunView:
-        run = await observe.find_run(tx, shard=home, id=id)
-        if run is None:
-            raise NotFound(f"there is no run {id}")
-        counts, in_doubt = Counts(0), 0
-        for shard in kernel.every_shard():
-            for part in (await deploy.sum_jobs(tx, shard=shard, run_id=id)).values():
-                counts += part
-            in_doubt += await observe.count_doubtful_items(tx, shard=shard, run_id=id)
-        return RunView(run, counts, in_doubt)
-
-    return await _in_one_moment(kernel, read)
-
-
-async def list_items(kernel: Kernel, workspace: Workspace, where: ItemFilter, limit: int = 50) -> list[FoundItem]:
-    """Items, newest first."""
-    shards = await _in_every_shard(
-        kernel,
-        partial(observe.list_items, tenant=workspace.tenant, workspace=workspace.name, where=where, limit=limit),
-    )
-    return list(merge(*shards, key=lambda item: item.id, reverse=True))[:limit]
-
-
-async def list_in_doubt(kernel: Kernel, workspace: Workspace, limit: int = 50) -> list[FoundItem]:
-    """Items in doubt, oldest first."""
-    shards = await _in_every_shard(
-        kernel,
-        partial(observe.list_doubtful_items, tenant=workspace.tenant, workspace=workspace.name, limit=limit),
-    )
-    return list(merge(*shards, key=lambda item: item.id))[:limit]
-
-
-async def show_item(kernel: Kernel, id: UUID) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
-    """One item, what went wrong with it, and what people did about it; or NotFound."""
-    shard = kernel.shard_of(id)
-
-    async def read(tx: Tx) -> tuple[FoundItem, list[Attempt], list[AuditEntry]]:
-        item = await resolve.find_item(tx, shard=shard, id=id)
-        if item is None:
-            raise NotFound(f"there is no item {id}")
-        attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
-        return item, attempts, await observe.list_audit(tx, shard=shard, subject_id=id)
-
-    return await _in_one_moment(kernel, read)
 
 
 async def show_history(kernel: Kernel, id: UUID) -> list[AuditEntry]:

@@ -1,6 +1,7 @@
 """What a person decides: the end of doubt, and pause, resume or cancel. Every decision is in the audit log.
 
-Reached from engine.py. Asks rather than acts: whoever holds the lease obeys, or the next claim does.
+Reached from resources/. What is another workspace's is not found, in the transaction that would change it. Asks rather
+than acts: whoever holds the lease obeys, or the next claim does.
 """
 
 from datetime import datetime
@@ -28,7 +29,7 @@ class Resolution(StrEnum):
     FAILED = "failed"
 
 
-async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str, actor: str) -> None:
+async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolution, note: str) -> None:
     """End the doubt about an item by a person's word."""
     if not note.strip():
         raise InputInvalid("a note is needed: say what shows that this is so")
@@ -37,7 +38,7 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
 
     async def write(tx: Tx) -> FoundItem:
         item = await resolve.find_item(tx, shard=shard, id=id)
-        if item is None:
+        if item is None or Workspace(item.tenant, item.workspace) != caller.workspace:
             raise NotFound(f"there is no item {id}")
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
             return item
@@ -48,9 +49,8 @@ async def resolve_item(kernel: Kernel, id: UUID, outcome: Resolution, note: str,
         if not await resolve.resolve_item(tx, shard=shard, id=id, status=status, error=error, now=now):
             raise Conflict(_why_not(item))
         await _set_owner_going(tx, shard, item, outcome, now)
-        by = Caller(Workspace(item.tenant, item.workspace), actor)
         deed = Deed("item", id, f"resolved_{outcome}", {"note": note}, entry)
-        await write_audit(kernel, tx, by, [deed], now)
+        await write_audit(kernel, tx, caller, [deed], now)
         return item
 
     item = await kernel.db.persist(write)
@@ -78,7 +78,7 @@ async def _set_owner_going(tx: Tx, shard: Shard, item: FoundItem, outcome: Resol
     await release.wake_owner(tx, shard=shard, id=owner, at=now)
 
 
-async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
+async def stop_execution(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | None) -> None:
     """Pause, cancel or (None) resume an execution."""
     shard, now = kernel.shard_of(id), await kernel.clock.now()
     entry = kernel.new_id(bucket_of_id(id), now)
@@ -87,14 +87,14 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
         # Asked first: whoever moves the execution holds the same row, so what is read after it is what became of it.
         is_asked = await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
         found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
-        if found is None:
+        if found is None or found.workspace != caller.workspace:
             raise NotFound(f"there is no execution {id}")
         if found.ended_at:
             raise Conflict(f"execution {id} has ended: it is {found.execution.status}")
         if not is_asked:
             raise Conflict(f"execution {id} has ended, or is being cancelled")
         deed = Deed("execution", id, stop or "resume", {}, entry)
-        await write_audit(kernel, tx, Caller(found.workspace, actor), [deed], now)
+        await write_audit(kernel, tx, caller, [deed], now)
 
     await kernel.db.persist(write)
     if stop:
@@ -102,14 +102,14 @@ async def stop_execution(kernel: Kernel, id: UUID, stop: Stop | None, actor: str
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
 
 
-async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> None:
+async def stop_run(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | None) -> None:
     """Pause, cancel or (None) resume a run and its jobs; the run's own claim repeats it if this dies half-way."""
     shard, now = kernel.shard_of(id), await kernel.clock.now()
     entry = kernel.new_id(bucket_of_id(id), now)
 
     async def write(tx: Tx) -> None:
         found = (await load.load_runs(tx, shard=shard, ids=[id])).get(id)
-        if found is None:
+        if found is None or Workspace(found.tenant, found.workspace) != caller.workspace:
             raise NotFound(f"there is no run {id}")
         if found.cancelled and stop is not Stop.CANCEL:
             raise Conflict(f"run {id} is cancelled; deploy a new one")
@@ -119,11 +119,10 @@ async def stop_run(kernel: Kernel, id: UUID, stop: Stop | None, actor: str) -> N
         if not flagged:
             raise Conflict(f"run {id} has ended: it is {found.status}")
         await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
-        by = Caller(Workspace(found.tenant, found.workspace), actor)
-        await write_audit(kernel, tx, by, [Deed("run", id, stop or "resume", {}, entry)], now)
+        await write_audit(kernel, tx, caller, [Deed("run", id, stop or "resume", {}, entry)], now)
 
     await kernel.db.persist(write)
-    await pass_on_stop(kernel, id, actor)
+    await pass_on_stop(kernel, id, caller.actor)
     kernel.notifier.tell(shard, Lane.RUNS)
 
 

@@ -1,0 +1,46 @@
+"""What is given as JSON or as a text: itself, a file's name after @, or @- for standard input."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tidings.domain.errors import InputInvalid
+
+Json = Mapping[str, object]
+
+
+def read_data(text: str, flag: str = "--data") -> Json:
+    """A JSON object as it was given."""
+    data = read_json(text, flag)
+    if not isinstance(data, dict):
+        raise InputInvalid(f'{flag} is no JSON object; write it like \'{{"name": "Ada"}}\'')
+    return data
+
+
+def read_json(text: str, flag: str) -> object:
+    """Any JSON, given in the same ways."""
+    from tidings.domain.json_text import parse_json
+
+    source = text if not text.startswith("@") else _read(text[1:], flag)
+    try:
+        return parse_json(source)
+    except (ValueError, RecursionError) as error:
+        raise InputInvalid(f'{flag} is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
+
+
+def _read(name: str, flag: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputInvalid(f"{flag} @{name} cannot be read: {error}") from error
+
+
+def read_text(text: str) -> str:
+    """A text as it was given: itself, or a file's name after @."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputInvalid(f"{text[1:]!r} cannot be read: {reason}") from error
