@@ -49,7 +49,7 @@ from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.keys import ApiKey, CreatedKey
-from tidings.views.providers import ProviderDetail, Worker
+from tidings.views.providers import LiveWorker, ProviderDetail
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 
@@ -299,7 +299,7 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
     tour("providers", "list", like=ProviderDetail)
-    tour("workers", "list", like=Worker)
+    tour("workers", "list", like=LiveWorker)
     tour.tidings.settings["TIDINGS_SECRET_KEY"] = "A" * 43 + "="
     tour("db", "forget-secrets", "--yes")
     tour("verify")

@@ -27,6 +27,10 @@ class Car(Struct, frozen=True, kw_only=True):
     other: Color | None = None
 
 
+class Palette(Struct, frozen=True):
+    colors: Sequence[Color]
+
+
 @dataclass(frozen=True, slots=True)
 class Owned:
     name: str
@@ -71,6 +75,7 @@ RED = Row(name="a", color="red", other=None)
         (Mapping[int, Car], [Row(id=1, **RED)], {1: Car(name="a", color=Color.RED)}),
         (Mapping[int, list[str]], [Row(id=1, n="a"), Row(id=1, n="b")], {1: ["a", "b"]}),
         (Owned, [Row(name="a", tenant="t", workspace="w")], Owned("a", Workspace("t", "w"))),
+        (Palette, [Row(colors=["red"])], Palette([Color.RED])),
         (type(None), [RED], None),
     ],
 )

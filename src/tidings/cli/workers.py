@@ -10,12 +10,12 @@ from tidings.cli.opened import Opened
 from tidings.cli.output import table
 
 if TYPE_CHECKING:
-    from tidings.views.providers import Served, Worker
+    from tidings.views.providers import LiveWorker, Served
 
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
 
 
-def _row(one: "Worker") -> dict[str, object]:
+def _row(one: "LiveWorker") -> dict[str, object]:
     return {
         "id": one.id,
         "host": one.host,
@@ -33,6 +33,6 @@ def _served(one: "Served") -> str:
 
 
 @command(app, "list", shows=table("workers", _row, empty="no worker is running; start one: tidings worker"))
-async def list_workers(at: Opened) -> "Sequence[Worker]":
+async def list_workers(at: Opened) -> "Sequence[LiveWorker]":
     """List the workers that were seen in the last half minute, on whatever host."""
     return await at.engine.providers.workers()

@@ -18,7 +18,6 @@ from tidings.client.answers import (
     Lack,
     RejectedLine,
     Rule,
-    Triggered,
     UpsertedContact,
 )
 from tidings.client.campaign_answers import (
@@ -35,7 +34,7 @@ from tidings.client.campaign_answers import (
     Segment,
     TraceLine,
 )
-from tidings.client.client import Client
+from tidings.client.client import Client, Triggered
 from tidings.client.enrollment_answers import BatchEnrolled, Enrolled, Enrollment, StepFate, StepLog, Why
 from tidings.client.errors import (
     ApiError,
@@ -54,7 +53,9 @@ from tidings.views.contacts import ContactName
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.keys import ApiKey
 from tidings.views.problems import ProblemPlace as Problem
-from tidings.views.providers import Provider, Worker, WorkerShare
+from tidings.views.providers import LiveWorker as Worker
+from tidings.views.providers import ProviderStatus as Provider
+from tidings.views.providers import WorkerShare
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
 

@@ -11,7 +11,6 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.views.contacts import ContactName
-from tidings.views.executions import Execution
 from tidings.views.problems import ProblemPlace
 
 Json = Mapping[str, Any]
@@ -24,14 +23,6 @@ class Lack(Struct, frozen=True, kw_only=True):
     contacts: int
     of: int
     hint: str
-
-
-class Triggered(Struct, frozen=True, kw_only=True):
-    """The execution of a key, and whether the key had started it before."""
-
-    execution: Execution
-    idempotency_key: str
-    duplicate: bool = False
 
 
 class Contact(Struct, frozen=True, kw_only=True, rename="camel"):

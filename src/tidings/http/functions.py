@@ -11,7 +11,7 @@ from tidings.http.administration_requests import GivenFunction
 from tidings.http.bodies import body_of
 from tidings.http.openapi import takes
 from tidings.http.resource import resource_router
-from tidings.views.functions import Function
+from tidings.views.functions import FunctionAddress
 from tidings.views.pages import Everything
 
 router = resource_router("Administration")
@@ -19,7 +19,7 @@ Name = Annotated[str, Path(min_length=1, max_length=200, description="Or `*` for
 
 
 @router.get("/v1/functions")
-async def list_functions(context: Administrator) -> Everything[Function]:
+async def list_functions(context: Administrator) -> Everything[FunctionAddress]:
     """The addresses that the workspace has set; a secret is never shown."""
     return Everything(await context.engine.functions.list(context.workspace))
 
@@ -27,7 +27,7 @@ async def list_functions(context: Administrator) -> Everything[Function]:
 @router.put("/v1/functions/{name}", openapi_extra=takes(GivenFunction))
 async def set_function(
     context: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
-) -> Function:
+) -> FunctionAddress:
     """Say where a function is; without a new secret the old one stays as long as the address does."""
     return await context.engine.functions.set(context.caller, name, body.url, body.secret)
 

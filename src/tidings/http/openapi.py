@@ -47,7 +47,7 @@ from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, Giv
 from tidings.version import __version__
 from tidings.views.executions import StartedExecution, StartedOne
 from tidings.views.pages import Everything
-from tidings.views.problems import Problem
+from tidings.views.problems import ProblemDetails
 from tidings.views.view import View
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
@@ -76,7 +76,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
 )
-BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], Problem)
+BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """What operations answer that are described here, not at their routes."""
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
@@ -264,7 +264,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         statuses |= {409}
     operation["responses"].pop("422", None)
     for status in sorted(statuses):
-        answer = _answers(TITLES[status], reference(Problem), PROBLEM_JSON)
+        answer = _answers(TITLES[status], reference(ProblemDetails), PROBLEM_JSON)
         if str(status) in operation["responses"]:  # it has a form of its own beside this one
             operation["responses"][str(status)].setdefault("content", {}).update(answer["content"])
         else:

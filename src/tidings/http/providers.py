@@ -3,18 +3,18 @@
 from tidings.http.access import Administrator, WorkerService
 from tidings.http.resource import resource_router
 from tidings.views.pages import Everything
-from tidings.views.providers import Provider, Worker
+from tidings.views.providers import LiveWorker, ProviderStatus
 
 router = resource_router("Administration")
 
 
 @router.get("/v1/providers")
-async def list_providers(context: Administrator) -> Everything[Provider]:
+async def list_providers(context: Administrator) -> Everything[ProviderStatus]:
     """Every provider, who serves it, who holds how many of its slots, and whether it rests; for all workspaces."""
     return Everything(await context.engine.providers.list())
 
 
 @router.get("/v1/workers")
-async def list_workers(context: WorkerService) -> Everything[Worker]:
+async def list_workers(context: WorkerService) -> Everything[LiveWorker]:
     """The workers that live, the longest at work first; the same for all workspaces."""
     return Everything(await context.engine.providers.workers())

@@ -21,11 +21,11 @@ from tidings.storage.database import Tx
 from tidings.storage.directory import place_of
 from tidings.storage.functions import SealedSecret
 from tidings.storage.sealed import unopened
-from tidings.views.functions import Function
+from tidings.views.functions import FunctionAddress
 
 __all__ = ["Functions", "SealedSecret"]
 
-Listed = list[Function]
+Listed = list[FunctionAddress]
 
 
 class Functions:
@@ -34,7 +34,7 @@ class Functions:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> Function:
+    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> FunctionAddress:
         """Say where a function is; without a new secret the old one stays as long as the address does."""
         check_name(name)
         Endpoint(url, secret)  # refuses what no call could use
@@ -43,7 +43,7 @@ class Functions:
         now = await self._kernel.clock.now()
         entry = self._entry(here, name, now)
 
-        async def write(tx: Tx) -> Function:
+        async def write(tx: Tx) -> FunctionAddress:
             written = await functions.upsert_function(tx, workspace=here, name=name, url=url, sealed=sealed, now=now)
             await self._audit(tx, entry, caller, name, "set", {"name": name, "url": url, "secret": bool(secret)}, now)
             return written

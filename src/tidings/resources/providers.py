@@ -27,13 +27,13 @@ from tidings.storage.rests import StoredRest
 from tidings.storage.routes import ChannelRoute
 from tidings.storage.shares import HeldShare
 from tidings.storage.workers import ListedWorker
-from tidings.views.providers import Provider, ProviderDetail, Served, Worker, WorkerShare
+from tidings.views.providers import LiveWorker, ProviderDetail, ProviderStatus, Served, WorkerShare
 
 __all__ = ["Providers", "StoredRest"]
 
-Shown = list[Provider]
+Shown = list[ProviderStatus]
 Details = list[ProviderDetail]
-Listed = list[Worker]
+Listed = list[LiveWorker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +169,14 @@ def _held(share: HeldShare) -> WorkerShare:
     return WorkerShare(worker_id=share.worker_id, slots=share.slots, wanted=share.wanted, until=share.until)
 
 
-def _without_rest_reason(detail: ProviderDetail) -> Provider:
+def _without_rest_reason(detail: ProviderDetail) -> ProviderStatus:
     fields = asdict(detail)
     del fields["rest_reason"]
-    return Provider(**fields)
+    return ProviderStatus(**fields)
 
 
-def _worker(worker: ListedWorker) -> Worker:
-    return Worker(
+def _worker(worker: ListedWorker) -> LiveWorker:
+    return LiveWorker(
         id=worker.id,
         host=worker.host,
         pid=worker.pid,

@@ -6,7 +6,7 @@ from datetime import datetime
 from tidings.domain.flow.ids import Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
-from tidings.views.functions import Function
+from tidings.views.functions import FunctionAddress
 
 _SQL = load("functions")
 
@@ -33,14 +33,14 @@ class SealedSecret:
 
 
 @_SQL.statement
-async def list_functions(tx: Tx, *, workspace: Workspace) -> list[Function]:
+async def list_functions(tx: Tx, *, workspace: Workspace) -> list[FunctionAddress]:
     """Every function of a workspace, by name."""
 
 
 @_SQL.statement
 async def upsert_function(
     tx: Tx, *, workspace: Workspace, name: str, url: str, sealed: bytes | None, now: datetime
-) -> Function:
+) -> FunctionAddress:
     """Set where a function is; without a new secret the old one stays as long as the address does."""
 
 

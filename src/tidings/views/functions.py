@@ -5,7 +5,7 @@ from typing import Annotated
 from tidings.views.view import Time, View, doc
 
 
-class Function(View, frozen=True, kw_only=True):
+class FunctionAddress(View, frozen=True, kw_only=True):
     """Where a function is; its secret is never shown."""
 
     name: Annotated[str, doc(example="send-email")]

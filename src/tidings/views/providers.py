@@ -15,7 +15,7 @@ class WorkerShare(View, frozen=True, kw_only=True):
     until: Annotated[Time, doc("When its slots come free if it does not renew them.")]
 
 
-class Provider(View, frozen=True, kw_only=True):
+class ProviderStatus(View, frozen=True, kw_only=True):
     """A provider, and who may call it."""
 
     name: Annotated[str, doc(example="smtp")]
@@ -36,7 +36,7 @@ class Provider(View, frozen=True, kw_only=True):
     is_refused: Annotated[bool, doc("Our settings (credentials, sender) are refused: somebody must mend them.")] = False
 
 
-class ProviderDetail(Provider, frozen=True, kw_only=True):
+class ProviderDetail(ProviderStatus, frozen=True, kw_only=True):
     """A provider as who runs the system sees it, and no tenant: a reason may quote another tenant's message."""
 
     rest_reason: Annotated[str | None, doc("Why all workers leave it alone, or did the last time.")] = None
@@ -51,7 +51,7 @@ class Served(View, frozen=True, kw_only=True):
     concurrency: Annotated[int, doc("The most calls of it in the air.", 10)] = 0
 
 
-class Worker(View, frozen=True, kw_only=True):
+class LiveWorker(View, frozen=True, kw_only=True):
     """A worker that was seen a moment ago."""
 
     id: Id
