@@ -1,23 +1,34 @@
 """Start many executions of any workflows in one call: everything is checked before anything is stored."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, InputInvalid, NotFound, Problem, TriggersInvalid
+from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
-from tidings.resources.shown import BulkTrigger
 from tidings.views.executions import StartedOne
 
 MOST_TRIGGERS = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class BulkTrigger:
+    """One of many requests to start a workflow, by id or by name."""
+
+    workflow: UUID | str
+    data: Mapping[str, object] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    contact_id: ContactReference | None = None
+
+
 async def trigger_many(
     kernel: Kernel, caller: Caller, triggers: Sequence[BulkTrigger], triggered_by: str
 ) -> list[StartedOne]:
-    """Start them in one transaction per workflow and shard; return the answers in the order of the wishes."""
+    """Start them in one transaction per workflow and shard; return the answers in the order of the triggers."""
     if len(triggers) > MOST_TRIGGERS:
         raise InputInvalid(f"{len(triggers)} triggers are more than the {MOST_TRIGGERS} of one call; split them")
     groups = _by_workflow(triggers)
@@ -27,13 +38,13 @@ async def trigger_many(
     for workflow, places in groups.items():
         if len(problems) >= MOST_PROBLEMS:
             break
-        wishes = [_with_key(triggers[place]) for place in places]
+        requests = [_with_key(triggers[place]) for place in places]
         try:
             found = await find_workflow(kernel, caller.workspace, workflow)
         except NotFound as error:
             problems |= {place: Problem(f"triggers[{place}].workflow", str(error)) for place in places[:MOST_PROBLEMS]}
             continue
-        checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, wishes)
+        checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, requests)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
         not_ready |= {places[at]: error for at, error in wrong.items() if isinstance(error, ChannelNotReady)}
     if not_ready and problems.keys() == not_ready.keys():  # nothing is wrong with what was given

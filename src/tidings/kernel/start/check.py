@@ -181,14 +181,11 @@ async def existing(
     """The executions that took these keys: of the workflow itself, or else, where they are correlated, of another."""
     if not keys:
         return {}
-    tenant, name = workspace.tenant, workspace.name
-    own = await start.find_executions_by_key(
-        tx, shard=shard, tenant=tenant, workspace=name, workflow_id=workflow.id, keys=keys
-    )
+    own = await start.find_executions_by_key(tx, shard=shard, workspace=workspace, workflow_id=workflow.id, keys=keys)
     others = [key for key in keys if key not in own] if correlated else []
     if not others:
         return own
-    found = await start.find_correlated_executions(tx, shard=shard, tenant=tenant, workspace=name, keys=others)
+    found = await start.find_correlated_executions(tx, shard=shard, workspace=workspace, keys=others)
     return {**found, **own}
 
 
