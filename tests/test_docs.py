@@ -1,22 +1,26 @@
 """What the documents show is what the engine takes."""
 
+import json
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.pages import DOCS, PAGES, ROOT, fences
 from tidings.resources.rules import Rules
 from tidings.resources.workflows import Workflows
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-REQUIREMENTS = (DOCS / "requirements.md").read_text()
-RULES = re.findall(r"```yaml\n(.*?)```", (DOCS / "rules.md").read_text(), re.DOTALL)
-TEXT = (DOCS / "workflows.md").read_text()
-BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
+REQUIREMENTS = (ROOT / "tests" / "requirements" / "README.md").read_text()
+REFERENCE = DOCS / "reference"
+HOW_TO = DOCS / "how-to"
+RULES = [*fences(REFERENCE / "rules.md", "yaml"), *fences(HOW_TO / "react-to-events.md", "yaml")]
+DEFINITION = REFERENCE / "workflow-definition.md"
+TEXT = DEFINITION.read_text()
+BLOCKS = [
+    yaml.safe_load(block) for block in [*fences(DEFINITION, "yaml"), *fences(HOW_TO / "write-a-workflow.md", "yaml")]
+]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
 TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "function", "delay", "branch"}
@@ -52,6 +56,12 @@ def test_an_example_of_a_node_is_valid(node: dict[str, Any]) -> None:
     condition = {"condition": {"path": "x", "op": "exists"}} if node["type"] == "branch" else {}
 
     assert Workflows.validate(graph(node, after, edges=[{"from": "a", "to": "b", **condition}])) == []
+
+
+def test_every_json_in_the_documentation_can_be_read() -> None:
+    blocks = [block for page in PAGES for block in fences(page, "json")]
+
+    assert [json.loads(block) for block in blocks]
 
 
 @pytest.mark.parametrize("rule", RULES)

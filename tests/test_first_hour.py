@@ -1,140 +1,21 @@
 """The first hour as README tells it: new processes in new terminals, with nothing exported but what README says."""
 
-import asyncio
-import json
-import os
-import pty
 import re
-import signal
-import subprocess
-import sys
-import tempfile
 import textwrap
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tidings import embedded
+from tests.terminals import Terminal, empty_home
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
-PATIENCE_SECONDS = 120
-PEOPLE = """externalId,name,email,phone,First Name,tags
-ada,Ada,ada@example.com,+442071838750,Ada,trial
-bob,Bob,bob@example.com,,Bob,trial
-"""
-STEP = {
-    "dayOffset": 0,
-    "stepOrder": 0,
-    "channel": "email",
-    "subject": "Hi",
-    "content": "Dear {{ contact.attributes.firstName }}",
-}
-CAMPAIGN = {
-    "name": "hello",
-    "channel": "sms",
-    "content": {"body": "Hello {{ contact.name }}"},
-    "audience": {"tag": "trial"},
-}
-
-
-class Terminal:
-    """A shell with a home of its own, in which `export` is remembered and nothing else is set."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = self.directory = home
-        self.exported: dict[str, str] = {}
-
-    @property
-    def environment(self) -> dict[str, str]:
-        path = f"{Path(sys.executable).parent}:{os.defpath}"
-        return {"HOME": str(self.home), "PATH": path, "TERM": "xterm", **self.exported}
-
-    def export(self, line: str) -> None:
-        """Do what a line of the form `export NAME=value` says."""
-        found = re.fullmatch(r"export (\w+)=(\S+)", line)
-        assert found, line
-        self.exported[found[1]] = found[2]
-
-    def run(self, *command: str) -> str:
-        """Run a command to its end, and return what it printed."""
-        ended = self.end(*command)
-        assert ended.returncode == 0, (command, ended.stdout, ended.stderr)
-        return ended.stdout
-
-    def end(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            command,
-            cwd=self.directory,
-            env=self.environment,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-
-    @contextmanager
-    def running(self, *command: str) -> Iterator["Screen"]:
-        """Run a command in the foreground of a real terminal, and end it with Ctrl-C."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            command, cwd=self.directory, env=self.environment, stdin=theirs, stdout=theirs, stderr=theirs
-        )
-        os.close(theirs)
-        screen = Screen(ours)
-        try:
-            yield screen
-            process.send_signal(signal.SIGINT)
-            assert process.wait(PATIENCE_SECONDS) == 0, screen.text
-        finally:
-            process.kill()
-            process.wait()
-            screen.close()
-
-
-class Screen:
-    """What a terminal shows."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.text = ""
-        self._descriptor = descriptor
-        self._reading = threading.Thread(target=self._read)
-        self._reading.start()
-
-    def wait_for(self, pattern: str) -> str:
-        """Return what matches, once it is there."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (found := re.search(pattern, self.text)):
-            assert time.monotonic() < deadline, (pattern, self.text)
-            time.sleep(0.05)
-        return found[0]
-
-    def close(self) -> None:
-        self._reading.join(PATIENCE_SECONDS)
-        os.close(self._descriptor)
-
-    def _read(self) -> None:
-        while True:
-            try:
-                read = os.read(self._descriptor, 65_536)
-            except OSError:  # how Linux says that nobody has the other side any more
-                return
-            if not read:
-                return
-            self.text += re.sub(r"\x1b\[[0-9;]*m", "", read.decode(errors="replace"))
 
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """An empty home that root's server may enter; what is started in it is removed."""
-    with tempfile.TemporaryDirectory(prefix="home-") as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory)
-        for place in Path(directory).glob("**/tidings"):
-            asyncio.run(embedded.remove(place))
+    with empty_home() as directory:
+        yield directory
 
 
 def blocks(language: str) -> list[str]:
@@ -143,7 +24,9 @@ def blocks(language: str) -> list[str]:
 
 
 def exports() -> list[str]:
-    return [line for block in blocks("") for line in block.splitlines() if line.startswith("export ")]
+    """What README exports, but for the way to the command: these terminals have it."""
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("export TIDINGS_")]
 
 
 @pytest.fixture
@@ -161,22 +44,11 @@ def test_readme_s_program_and_commands_work_in_new_terminals(home: Path, program
     for line in exports():
         first.export(line)
         second.export(line)
-    (home / "people.csv").write_text(PEOPLE)
-    (home / "trial.json").write_text(json.dumps({"steps": [STEP]}))
-    (home / "hello.json").write_text(json.dumps(CAMPAIGN))
 
     first.run("python", str(program))
     with first.running("tidings", "up", "--port", "0") as up:
         up.wait_for(r"email to ada@example\.com \(printed, not sent\)\s+subject: Welcome, Ada")
         assert "welcome" in second.run("tidings", "workflows", "list")
-        second.run("tidings", "contacts", "import", "people.csv")
-        second.run("tidings", "sequences", "create", "trial", "--data", "@trial.json")
-        second.run("tidings", "sequences", "publish", "trial")
-        second.run("tidings", "sequences", "enroll", "trial", "--tag", "trial")
-        up.wait_for(r"email to bob@example\.com \(printed, not sent\)\s+subject: Hi\s+body: Dear Bob")
-        second.run("tidings", "campaigns", "create", "--data", "@hello.json")
-        second.run("tidings", "campaigns", "deploy", "hello")
-        up.wait_for(r"sms to \+442071838750 \(printed, not sent\)\s+body: Hello Ada")
         assert "console-email" in second.run("tidings", "providers", "list")
         assert second.run("tidings", "workers", "list")
         second.run("tidings", "verify")

@@ -117,7 +117,7 @@ def _is_injected(name: str, value: str) -> bool:
 
 
 def _require_known(file: Iterable[str], environ: Iterable[str]) -> None:
-    """Refuse a key or a variable that nobody reads: a misspelt one would be silent."""
+    """Refuse an unknown key or variable: a misspelt one would be silent."""
     for key in sorted(set(file) - _READERS.keys()):
         raise ConfigInvalid(f"tidings.toml has {key!r}, which is not a setting; {_meant(key, str)}")
     known = OTHER_VARIABLES.union(map(variable, _READERS))
@@ -149,7 +149,7 @@ def _warn_if_others_may_read(path: Path) -> None:
         return  # elsewhere the mode says nothing about who may read
     found = path.stat()
     is_ours = found.st_uid == os.geteuid()
-    # A group that may read another's file is how a service is given one; of our own file it is an oversight.
+    # A group that may read another's file is how a service gets one; of our own file it is an oversight.
     if found.st_mode & (0o044 if is_ours else 0o004):
         owner = "" if is_ours else "make the user that runs Tidings its owner and "
         sys.stderr.write(
@@ -201,7 +201,7 @@ def _path(source: str, value: object) -> Path:
         raise ConfigInvalid(f"{source} is {value!r}; write a path, in quotes")
     try:
         return Path(_not_empty(source, str(value))).expanduser()
-    except RuntimeError as error:  # nobody is called so, or this user has no home
+    except RuntimeError as error:  # there is no such user, or this user has no home
         raise ConfigInvalid(f"{source} is {str(value)!r}, which begins with an unknown home; write it out") from error
 
 
@@ -255,7 +255,7 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
 
 
 def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
-    """A table, or `name=number` with commas between: the calls of each provider in the air over all workers."""
+    """A table, or `name=number` with commas between: the calls of each provider under way over all workers."""
     pairs = _pairs(source, value, like="smtp=20,functions=50")
     return {name: _whole(1, 100_000)(f"{source} for {name}", number) for name, number in pairs}
 

@@ -11,7 +11,8 @@ from tests.chaos.proof import prove
 
 pytestmark = pytest.mark.chaos
 
-# Additive, as migrations between two versions that run together must be; the locks in the order of ARCHITECTURE.md.
+# Additive, as migrations between two versions that run together must be; the locks in the order of
+# docs/decisions/0040-lock-order.md.
 MIGRATION = """
 alter table outbox add column chaos_note text;
 alter table jobs add column chaos_note text not null default '';

@@ -35,7 +35,7 @@ def test_a_contact_is_made_changed_shown_listed_and_erased(tidings: Command) -> 
 
 
 def test_what_is_wrong_is_said_in_one_line(tidings: Command) -> None:
-    assert "'ada' is no e-mail address" in tidings("contacts", "create", "--data", '{"email": "ada"}').complaint
+    assert "'ada' is not an e-mail address" in tidings("contacts", "create", "--data", '{"email": "ada"}').complaint
     assert "no JSON" in tidings("contacts", "create", "--data", "x").complaint
     assert "cannot be read" in tidings("contacts", "import", "gone.csv").complaint
 
@@ -58,7 +58,7 @@ def test_a_file_is_imported_with_a_report_of_what_was_rejected(tidings: Command,
 
     assert first.status == again.status == 1
     assert "2 created" in first.out
-    assert "'broken' is no e-mail address" in first.out
+    assert "'broken' is not an e-mail address" in first.out
     assert (again.json["unchanged"], again.json["created"], again.json["rejected"]) == (2, 0, 2)
     assert [line.split(",")[:2] for line in report.read_text().splitlines()] == [
         *(["line", "field"], ["3", "email"], ["4", "line"]),

@@ -36,5 +36,5 @@ def test_a_time_that_is_none_is_refused_under_the_name_of_its_option(tidings: Co
     turned = tidings("runs", "list", "--created-after", "2026-03-03", "--created-before", "2026-03-02")
 
     assert (wrong.status, turned.status) == (1, 1)
-    assert "--created-after: 'yesterday' is no time: write ISO 8601" in wrong.complaint
+    assert "--created-after: 'yesterday' is not a time: write ISO 8601" in wrong.complaint
     assert "--created-after: '2026-03-03' is not earlier than --created-before" in turned.complaint

@@ -74,7 +74,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "the audience has no contacts": ("welcome", "--contacts", "tag=vip"),
     "there is no contact 'nobody'": ("welcome", "--contact", "nobody"),
     "--from 'soon' is not a time": ("welcome", "--data", "{}", "--from", "soon"),
-    "--zone: 'Mars' is no time zone": ("welcome", "--data", "{}", "--zone", "Mars"),
+    "--zone: 'Mars' is not a time zone": ("welcome", "--data", "{}", "--zone", "Mars"),
     "--results is no JSON object": ("welcome", "--data", "{}", "--results", "7"),
 }
 

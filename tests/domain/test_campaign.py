@@ -53,7 +53,7 @@ def test_what_only_a_workflow_has_is_refused(source: str) -> None:
 
     _, problems = read_campaign(raw)
 
-    assert [one.place for one in problems if "which nothing gives" in one.message] == ["content.body"]
+    assert [one.place for one in problems if "which nothing provides" in one.message] == ["content.body"]
 
 
 def test_a_campaign_may_give_it_itself() -> None:

@@ -181,7 +181,7 @@ def test_a_channel_is_refused_by_suppression_and_by_withdrawn_consent(
 
 def test_a_problem_of_one_contact_needs_no_prefix() -> None:
     assert read_contact({"email": "x"})[1] == [
-        Problem("email", "'x' is no e-mail address: write it like ada@example.com")
+        Problem("email", "'x' is not an e-mail address: write it like ada@example.com")
     ]
 
 

@@ -674,7 +674,7 @@ def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None
     *told, rest = refused.value.problems
     assert len(told) == MOST_PROBLEMS
     # Each has two ends that are nowhere; all but the first are the same edge again.
-    assert rest == Problem("", f"and {3 * 5_000 - 1 - MOST_PROBLEMS} problems more")
+    assert rest == Problem("", f"and {3 * 5_000 - 1 - MOST_PROBLEMS} more problems")
 
 
 def test_a_shape_is_not_looked_at_when_edges_are_wrong_however_much_else_is() -> None:

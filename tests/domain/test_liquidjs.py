@@ -19,9 +19,9 @@ from tidings.domain.errors import TemplateInvalid
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "liquidjs" / "table.json").read_text())
 FACTS: Mapping[str, list[tuple[str, object]]] = TABLE["facts"]
 NOW = datetime.fromisoformat(TABLE["now"])
-DOCS = (Path(__file__).parents[2] / "docs" / "templates.md").read_text()
+DOCS = (Path(__file__).parents[2] / "docs" / "reference" / "templates.md").read_text()
 
-# What docs/templates.md says of each difference, and the facts it concerns.
+# What docs/reference/templates.md says of each difference, and the facts it concerns.
 DIFFERENCES: Mapping[str, set[str]] = {
     "A missing variable fails": {
         "{{ nobody }}",

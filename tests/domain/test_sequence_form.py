@@ -127,7 +127,7 @@ def test_what_is_written_reads_the_same_again() -> None:
         (
             {"channel": "social"},
             "steps[1].channel",
-            "'social' is no channel: use one of email, sms, whatsapp, push, voice",
+            "'social' is not a channel: use one of email, sms, whatsapp, push, voice",
         ),
         ({"channel": None}, "steps[1].channel", "is missing: use one of email, sms, whatsapp, push, voice"),
         ({"subject": "S"}, "steps[1].subject", "a message over sms has no subject; leave it out"),

@@ -352,7 +352,7 @@ def test_a_sample_is_the_same_whenever_the_message_is_rendered_and_another_for_o
         ("{{ x | default: 1, allow_true: 2 }}", "at most 1 argument and allow_false, not 1 and allow_true", 1, 8),
         ("{{ x | divided_by: 0 }}", "cannot divide by 0", 1, 8),
         ("{{ x | modulo: '0' }}", "cannot divide by 0", 1, 8),
-        ("{{ x | date: '%Y', 'Europe/Nowhere' }}", "'Europe/Nowhere' is no time zone", 1, 8),
+        ("{{ x | date: '%Y', 'Europe/Nowhere' }}", "'Europe/Nowhere' is not a time zone", 1, 8),
         ("{{ x | where_exp: 'y', 'y >' }}", "'y >': expected a primitive expression", 1, 8),
         ("{{ x | where_exp: 'y', 'y | shout' }}", "'y | shout': unknown filter 'shout'", 1, 8),
         ("{% for i in (1..10001) %}{% endfor %}", "loops 10001 times; the most is 10000", 1, 8),
@@ -573,7 +573,7 @@ UP_TO_THE_DATA = (
     "cannot divide by 0",
     "is not base64",
     "invalid base64-encoded string",
-    "is no time zone",
+    "is not a time zone",
     "exceeds the limit",
     "int too",
 )

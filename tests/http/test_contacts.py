@@ -118,7 +118,7 @@ async def test_a_file_is_imported_with_a_mapping_and_a_report(admin: Person) -> 
             {
                 "line": 3,
                 "problems": [
-                    {"place": "email", "message": "'broken' is no e-mail address: write it like ada@example.com"}
+                    {"place": "email", "message": "'broken' is not an e-mail address: write it like ada@example.com"}
                 ],
             }
         ],

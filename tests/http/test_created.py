@@ -131,9 +131,9 @@ async def test_an_external_id_and_a_time_must_both_hold(admin: Person, engine: E
 @pytest.mark.parametrize(
     ("times", "place", "says"),
     [
-        ({"createdAfter": "soon"}, "createdAfter", "'soon' is no time: write ISO 8601, like 2027-01-31"),
-        ({"createdBefore": "2026-13-01"}, "createdBefore", "'2026-13-01' is no time"),
-        ({"createdAfter": ""}, "createdAfter", "'' is no time"),
+        ({"createdAfter": "soon"}, "createdAfter", "'soon' is not a time: write ISO 8601, like 2027-01-31"),
+        ({"createdBefore": "2026-13-01"}, "createdBefore", "'2026-13-01' is not a time"),
+        ({"createdAfter": ""}, "createdAfter", "'' is not a time"),
         ({"createdAfter": "2026-03-02T09:00:00 01:00"}, "createdAfter", "%2B"),
         ({"createdAfter": MIDNIGHT, "createdBefore": MIDNIGHT}, "createdAfter", "not earlier than createdBefore"),
         ({"createdAfter": "2026-03-04", "createdBefore": MIDNIGHT}, "createdAfter", "'2026-03-04' is not earlier"),

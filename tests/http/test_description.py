@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 from tests.http.conftest import Person, listening, person, start
+from tests.pages import PAGES
 from tidings import __version__
 from tidings.config import Config
 from tidings.domain.roles import Role
@@ -20,6 +22,7 @@ from tidings.engine import Engine
 from tidings.http import pulse
 from tidings.storage.database import Database
 
+VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CHECKED_FOR_SECONDS = 1_200
 SOON = ("--phases", "examples,fuzzing", "--max-examples", "3")
 LONG = ("--phases", "examples,coverage,fuzzing", "--max-examples", "30")
@@ -206,3 +209,25 @@ async def test_schemathesis_finds_nothing(
             said, _ = await checking.communicate()
 
     assert checking.returncode == 0, said.decode()[-8_000:]
+
+
+NAMED = re.compile(r"`(?:(GET|POST|PUT|PATCH|DELETE) )?(/(?:v1|functions)/[\w/{}-]+)")
+"""An operation or a path as pages write it."""
+
+
+def test_every_path_that_a_page_names_is_described(app: FastAPI) -> None:
+    operations = {f"{method.upper()} {path}" for path, method, _ in described(app)}
+    known = [re.compile(re.sub(r"\{\w+\}", "[^/]+", operation)) for operation in operations]
+    named = {(page.name, *found) for page in PAGES for found in NAMED.findall(page.read_text())}
+
+    assert len(named) > 60
+    missing = [
+        (page, method, path)
+        for page, method, path in named
+        if not any(one.fullmatch(f"{verb} {path}") for one in known for verb in ([method] if method else VERBS))
+    ]
+    assert sorted(missing) == []
+
+
+def test_nothing_is_called_by_the_number_of_one_of_our_documents(app: FastAPI) -> None:
+    assert re.findall(r"(?:^|[^0-9,.])00[0-4](?:[^0-9]|$)", str(app.openapi())) == []

@@ -30,7 +30,7 @@ async def test_a_parameter_that_nobody_knows_is_refused_with_the_nearest_name(ad
         [(name, told)] = problems(await admin.get(path)).items()
 
         assert name == path.partition("?")[2].partition("=")[0]
-        assert told.startswith("is no parameter here; use ")
+        assert told.startswith("is not a parameter here; use ")
         assert told.endswith(f"; did you mean '{meant}'?"), told
 
 
@@ -38,7 +38,7 @@ async def test_a_parameter_where_there_is_none_is_refused(admin: Person, workflo
     for path in ("/v1/triggers", "/v1/triggers/bulk", "/v1/workflows"):
         found = problems(await admin.post(f"{path}?dryRun=true", {"workflow": "welcome", "data": ADA}))
 
-        assert found == {"dryRun": "is no parameter here; this takes none"}
+        assert found == {"dryRun": "is not a parameter here; this takes none"}
     assert (await admin.get("/v1/executions")).json()["data"] == []
 
 
@@ -184,7 +184,7 @@ async def test_what_is_missing_is_called_so_and_what_is_given_is_quoted(admin: P
 
     assert found["where"] == "is missing"
     assert found["dryRun"] == "'yes': input should be a valid boolean"
-    assert found["were"] == "is no field here; use where, dryRun; did you mean 'where'?"
+    assert found["were"] == "is not a field here; use where, dryRun; did you mean 'where'?"
 
 
 async def test_a_body_that_is_no_object_has_a_place(admin: Person) -> None:

@@ -769,7 +769,7 @@ async def test_an_event_from_sql_with_a_malformed_address_skips_it_with_the_reas
     [item] = items_of(await engine.events.get(ME.workspace, id))
     assert (item.status, item.error) == (
         "skipped",
-        "'nowhere' is no e-mail address: write it like ada@example.com",
+        "'nowhere' is not an e-mail address: write it like ada@example.com",
     )
     await assert_kept(engine)
 

@@ -114,7 +114,7 @@ async def test_a_step_that_is_wrong_is_refused_with_its_place_and_nothing_is_sto
 
 
 async def test_settings_that_are_wrong_are_refused(engine: Engine, caller: Caller) -> None:
-    with pytest.raises(DefinitionInvalid, match="timezone: 'Mars' is no time zone"):
+    with pytest.raises(DefinitionInvalid, match="timezone: 'Mars' is not a time zone"):
         await engine.sequences.create(caller, "drip", {"timezone": "Mars"})
     made = await engine.sequences.create(caller, "drip")
     with pytest.raises(DefinitionInvalid, match="offsetFrom"):
@@ -319,7 +319,7 @@ async def test_workflows_do_not_show_sequences_and_nothing_triggers_one(
 async def test_a_workflow_is_not_written_as_a_sequence(engine: Engine, caller: Caller) -> None:
     definition = {"sequence": {}, "steps": [{**WELCOME, "id": "a", "stepOrder": 1}]}
 
-    with pytest.raises(DefinitionInvalid, match="make a sequence"):
+    with pytest.raises(DefinitionInvalid, match="create a sequence"):
         await engine.workflows.create(caller, "flow", definition)
     assert [problem.place for problem in engine.workflows.validate(definition)] == ["sequence"]
 

@@ -149,7 +149,7 @@ async def test_a_social_campaign_is_for_nobody_and_all_its_posts_are_shown(engin
         *(("a", "Come in"), ("a", "We are open"), ("b", "We are open")),
     ]
     assert [(one.step, one.label) for one in found.findings.steps] == [("post", "post")]
-    with pytest.raises(ScenarioInvalid, match="for nobody in particular"):
+    with pytest.raises(ScenarioInvalid, match="a social campaign has no contacts"):
         await run(engine, campaign, stage, contacts=Audience(all=True))
 
 

@@ -164,7 +164,9 @@ async def send_test(
 
 def _say_deployed(done: "tuple[ShownRun, bool]") -> None:
     run, duplicate = done
-    words = "is deployed; follow it with 'tidings runs watch'"
+    words = f"is deployed; follow it with 'tidings runs watch {run.id}'"
+    if run.completed_at:
+        words = f"is deployed, {run.status_text}"
     if duplicate:
         words = f"had been deployed before{': ' + run.repeat_note if run.repeat_note else ''}"
     print_line(f"{run.id}  {words}")

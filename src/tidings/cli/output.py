@@ -48,14 +48,36 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
     if not rows:
         console.print(empty)
         return
-    table = Table(title=title, title_justify="left", header_style="bold")
     cells = [{name: _cell(value) for name, value in row.items()} for row in rows]
     told = [name for name in rows[0] if any(row[name].plain for row in cells)]
+    if _narrowest(told, cells) > console.width:
+        _print_records(title, told, cells)
+        return
+    table = Table(title=title, title_justify="left", header_style="bold")
     for name in told:
         table.add_column(name, overflow="fold", no_wrap=name == "id")  # an id is there to be copied
     for row in cells:
         table.add_row(*(row[name] for name in told))
     console.print(table)
+
+
+def _narrowest(names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> int:
+    """How wide a table is in which no word is broken."""
+    words = [[word for text in (name, *(row[name].plain for row in cells)) for word in text.split()] for name in names]
+    return sum(max(Text(word).cell_len for word in column) + 3 for column in words) + 1
+
+
+def _print_records(title: str, names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> None:
+    """Print each row field by field: a table that breaks words cannot be read."""
+    width = max(len(name) for name in names) + 2
+    console.print(Text(title, style="italic"))
+    for row in cells:
+        console.print()
+        for name in names:
+            first, *more = row[name].split("\n", allow_blank=True)
+            console.print(Text.assemble((f"{name}:".ljust(width), "bold"), first), soft_wrap=True)
+            for line in more:
+                console.print(Text.assemble(" " * width, line), soft_wrap=True)
 
 
 def _cell(value: object) -> Text:

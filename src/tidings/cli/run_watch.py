@@ -53,6 +53,8 @@ async def watch_run(engine: Engine, room: Workspace, id: UUID) -> ShownRun:
         async for run in engine.runs.changes(room, id):
             jobs = await engine.runs.jobs(room, id, open_only=True, limit=MOST_JOBS)
             live.update(screen(run, jobs.items, pace.look(_done(run.counts), monotonic())))
+    if not console.is_terminal:
+        console.line()  # which only a terminal gets from Live
     return run
 
 

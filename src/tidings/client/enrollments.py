@@ -22,7 +22,7 @@ class _Duplicate(msgspec.Struct):
 
 
 class _Counted(msgspec.Struct):
-    """What stands in 003's envelope."""
+    """What stands in the answer's envelope."""
 
     data: BatchEnrolled
 

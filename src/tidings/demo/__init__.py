@@ -1,4 +1,4 @@
-"""`tidings demo`: the main job end to end, with a worker killed half-way, and the proof that nobody noticed.
+"""`tidings demo`: the main job end to end, with a worker killed half-way, and the proof that no recipient noticed.
 
 story.py is what happens, in order. It stands on workers.py and sink.py (the processes), cast.py (who is written to
 and what), screen.py (what a person sees meanwhile) and summary.py (what must agree at the end).

@@ -15,7 +15,7 @@ from tidings.demo.trouble import DemoFailed
 
 GRACE_SECONDS = 10.0
 GO_ON = "go on"
-"""What the sink is told. Not in its own module: Python warns of a module that is run and was imported before."""
+"""Lets the sink take more. Not in its own module: Python warns of a module that is run and was imported before."""
 LONGEST_REPORT = 64 * 1024 * 1024
 PRINTED = "message_printed"
 
@@ -37,7 +37,7 @@ class Sink:
         self.url = f"smtp://127.0.0.1:{port}?from=Tidings%20<news@example.com>"
 
     async def arrived(self) -> Arrived:
-        """Ask what it has."""
+        """Ask how many messages it has."""
         return await self._ask("report")
 
     async def go_on(self) -> None:
@@ -61,7 +61,7 @@ class Sink:
 
 @asynccontextmanager
 async def running_sink(most: int) -> AsyncIterator[Sink]:
-    """A sink for as long as the block; it takes so many messages, and the others when it is told to go on."""
+    """A sink for as long as the block; it takes so many messages, and the others after `take_all`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -95,7 +95,7 @@ class DemoWorker:
         await self._process.wait()
 
     async def drain(self) -> int:
-        """Have it finish what is in the air; give its exit status."""
+        """Have it finish the calls under way; return its exit status."""
         self._process.terminate()
         try:
             async with asyncio.timeout(GRACE_SECONDS):
@@ -144,7 +144,7 @@ def _environment(config: Config) -> dict[str, str]:
 
 
 async def _end(process: Process) -> None:
-    """Ask first, then insist; a process that is gone already is fine."""
+    """Terminate a process, then kill it; one that is gone already is fine."""
     if process.stdin is not None:
         process.stdin.close()
     elif process.returncode is None:

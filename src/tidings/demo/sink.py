@@ -1,7 +1,7 @@
 """A real SMTP server in a process of its own that takes every message and remembers it: the demo's witness.
 
 `python -m tidings.demo.sink 900` prints its port, then one JSON line for each line it reads; it ends when its standard
-input does, so it never outlives the demo. After so many messages it keeps everybody waiting until it reads "go on": a
+input does, so it never outlives the demo. After so many messages it keeps senders waiting until it reads "go on": a
 small demo must not be over before its worker is killed.
 """
 
@@ -20,7 +20,7 @@ _MESSAGE_ID = re.compile(rb"^Message-ID:\s*(<[^>]+>)", re.IGNORECASE | re.MULTIL
 
 
 class Mailbox:
-    """What arrived, counted before the sender is told so."""
+    """What arrived, counted before the sender gets its reply."""
 
     def __init__(self, most: int) -> None:
         self._most = most

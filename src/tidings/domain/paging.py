@@ -67,7 +67,7 @@ def _read_time(text: str | None, name: str, problems: list[Problem]) -> datetime
         return parse_time(text)
     except ValueError:
         hint = " (in a URL a + is written %2B)" if "T" in text and " " in text.strip() else ""
-        what = f"{text[:50]!r} is no time: write ISO 8601, like 2027-01-31 or 2027-01-31T09:00:00Z{hint}"
+        what = f"{text[:50]!r} is not a time: write ISO 8601, like 2027-01-31 or 2027-01-31T09:00:00Z{hint}"
         problems.append(Problem(name, what))
         return None
 

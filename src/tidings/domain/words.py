@@ -1,4 +1,4 @@
-"""The words of each product for the states of an execution, and 000's for those of an item.
+"""The words of each product for the states of an execution, and those of a notification outbox for an item's.
 
 What is stored is an ExecutionStatus; what is shown also knows `processing` (it has started, and goes on), and calls an
 execution paused from the moment nothing more can leave it. `shown_status` in storage/schema.sql derives it.
@@ -18,11 +18,11 @@ class Words:
     """One state in the words of each product."""
 
     workflow: str
-    """001: a notification workflow's trigger instance."""
+    """Of a workflow."""
     enrollment: str
-    """003: a contact in a drip sequence."""
+    """Of a contact in a sequence."""
     steps: str
-    """004: a named workflow of function calls."""
+    """Of a named workflow of function calls."""
 
 
 WORDS: Mapping[ShownStatus, Words] = {
@@ -30,14 +30,14 @@ WORDS: Mapping[ShownStatus, Words] = {
     ShownStatus.PROCESSING: Words("processing", "active", "running"),
     ShownStatus.PAUSED: Words("paused", "paused", "pending"),
     ShownStatus.COMPLETED: Words("completed", "completed", "completed"),
-    # 003 has no word for an enrollment that stopped at a failed step; the reason stands beside it.
+    # Enrollments have no word for stopping at a failed step; the reason stands beside it.
     ShownStatus.FAILED: Words("failed", "cancelled", "failed"),
     ShownStatus.CANCELLED: Words("cancelled", "cancelled", "cancelled"),
 }
 
 
 def outbox_word(status: ItemStatus, *, is_marked: bool, in_doubt: bool) -> str:
-    """000's word for the state of an item, with the two it is silent about: skipped and in_doubt."""
+    """The state of an item in the words of a notification outbox, with two of our own: skipped and in_doubt."""
     if in_doubt:
         return "in_doubt"
     if status is ItemStatus.QUEUED:

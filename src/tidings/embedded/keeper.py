@@ -23,7 +23,7 @@ def spawn_keeper(site: Site, data_dir: Path) -> None:
         path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
         ourselves = Account(os.geteuid(), os.getegid(), "")
         command = [sys.executable, "-m", __name__, str(data_dir.resolve()), str(lock)]
-        # It inherits the lock, and is a child of nobody: its end leaves nothing to wait for.
+        # It inherits the lock, and is no child of ours: its end leaves nothing to wait for.
         script = 'PYTHONPATH=$1; export PYTHONPATH; shift; "$@" </dev/null >/dev/null 2>&1 &'
         run_as(ourselves, ["sh", "-c", script, "sh", path, *command], pass_fds=[lock])
     finally:

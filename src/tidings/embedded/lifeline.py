@@ -1,4 +1,4 @@
-"""A thread to whoever started a temporary server: when it is cut, by whatever death, the server and its files go too.
+"""Tie a temporary server to the process that started it: when that ends, however it ends, the server and its files go.
 
 A shell waits for the end of a pipe whose other end this process holds. It does nothing while both live, and finds
 nothing to do when the server was stopped in good order.
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tidings.embedded.placement import Site
 
-# A pid is believed only if its command line names this data directory: the number may be another's by now, and what
-# has ended, and nobody waits for, has none. What is still being started writes for a moment longer, and then finds its
-# files gone.
+# A pid is believed only if its command line names this data directory: the number may be another's by now, and a
+# process that has ended and was not waited for has none. What is still being started writes for a moment longer, and
+# then finds its files gone.
 WATCH = """
 is_ours() {
     case "$(tr '\\0' ' ' <"/proc/$pid/cmdline" || ps -ww -o command= -p "$pid")" in

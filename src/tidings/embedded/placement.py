@@ -68,7 +68,7 @@ class Site:
 
     @property
     def turn(self) -> Path:
-        """The lock of whoever starts or stops the server."""
+        """The lock of the process that starts or stops the server."""
         return self.home / "supervisor.lock"
 
     @property
@@ -178,9 +178,9 @@ def _move_site(data_dir: Path, account: Account) -> Site:
 
 
 def moved_sites() -> Iterator[tuple[Site, Path]]:
-    """Give each place that root's files were moved to, with the data directory that it belongs to."""
+    """Yield each place that root's files were moved to, with the data directory that it belongs to."""
     for record in SHARED_ROOT.glob(f"*/{OWNER}"):
-        with suppress(FileNotFoundError):  # somebody is removing it
+        with suppress(FileNotFoundError):  # another process is removing it
             yield Site(record.parent), Path(record.read_text().strip())
 
 

@@ -13,18 +13,18 @@ POLL_SECONDS = 0.02
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that other processes bring about and nobody announces."""
+    """Wait for something that other processes bring about without announcing it."""
     while not condition():  # noqa: ASYNC110
         await asyncio.sleep(POLL_SECONDS)
 
 
 def open_lock(path: Path) -> int:
-    """Open a lock file, making it first if need be; the lock goes with the descriptor and whoever inherits it."""
+    """Open a lock file, making it first if need be; the lock lives as long as the descriptor and its copies."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def try_lock(descriptor: int, operation: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock if nobody holds it."""
+    """Take the lock if no process holds it."""
     try:
         fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -44,7 +44,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether some live process holds the lock on a file."""
+    """Return whether some live process holds the lock on a file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def is_held(path: Path) -> bool:
 
 
 def is_postmaster(pid: int, data: Path) -> bool:
-    """Tell whether a pid is a PostgreSQL server of this data directory, and not a later process with its number."""
+    """Return whether a pid is a PostgreSQL server of this data directory, and not a later process with its number."""
     if sys.platform == "linux":
         return _has_arguments(pid, data)
     command = f"{_ps('-ww', '-o', 'command=', '-p', str(pid)).strip()} "

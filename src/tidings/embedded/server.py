@@ -166,7 +166,7 @@ async def remove(data_dir: Path) -> None:
 
 
 async def status(data_dir: Path) -> Status:
-    """Tell whether the server runs, without waiting for whoever is starting or stopping it."""
+    """Return whether the server runs, without waiting for a process that is starting or stopping it."""
     with failures_naming(data_dir):
         site = find_site(data_dir)
         server, version = read_postmaster(site), _data_version(site)
@@ -234,11 +234,11 @@ async def _start(
         if _data_version(site) is None:
             await _initialise(site, account, binaries, life, sync=settings.get("fsync") != "off")
         _check_version(site, binaries)
-        # Its processes are gone, so whoever has that pid now is a stranger; PostgreSQL would refuse to start.
+        # Its processes are gone, so a process that has that pid now is a stranger; PostgreSQL would refuse to start.
         (site.data / "postmaster.pid").unlink(missing_ok=True)
         settings |= {"port": _choose_port(site, keep_port)}
         if binaries.major >= 16:
-            settings |= {"scram_iterations": "4096"}  # for whatever passwords people give to roles of their own
+            settings |= {"scram_iterations": "4096"}  # for passwords that people set for roles of their own
         return _launch(site, account, binaries, settings, life)
     finally:
         os.close(life)
@@ -281,7 +281,7 @@ async def _initialise(site: Site, account: Account, binaries: Binaries, life: in
 def _initdb_command(draft: Path, binaries: Binaries, sync: bool) -> list[str]:
     # The built-in provider, since 17, sorts alike on every system and through every upgrade of its libraries.
     builtin = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    # Many rounds make guessing a short password dear; ours has 192 bits, and they are half of what a connection costs.
+    # Many rounds make guessing a short password expensive; ours has 192 bits, and rounds are half of a connection.
     # But some clients refuse to do with one, so only a server for tests does.
     rounds = ["--set=scram_iterations=1"]
     return [
@@ -293,14 +293,14 @@ def _initdb_command(draft: Path, binaries: Binaries, sync: bool) -> list[str]:
         "--encoding=UTF8",
         "--data-checksums",
         "--no-instructions",
-        *([] if sync else ["--no-sync"]),  # who will not wait for the disk later need not now: a third of the time
+        *([] if sync else ["--no-sync"]),  # it will not wait for the disk later either: a third of the time
         *(builtin if binaries.major >= 17 else ["--locale=C.UTF-8"]),
         *(rounds if binaries.major >= 16 and not sync else []),
     ]
 
 
 def _launch(site: Site, account: Account, binaries: Binaries, settings: Mapping[str, str], life: int) -> int:
-    """Start the postmaster as a child of nobody, in its own session, holding the life lock; return its pid."""
+    """Start the postmaster as no child of ours, in its own session, holding the life lock; return its pid."""
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     postgres = [str(binaries.directory / "postgres"), "-D", str(site.data), *options]
     log = os.open(site.home / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)

@@ -92,7 +92,7 @@ class Held:
             raise EmbeddedServerFailed(f"{data} is gone: bring it back, or stop and start again to begin empty")
 
     async def leave(self) -> None:
-        """Use the server no more, stop it if nobody else does, and say so if it stays."""
+        """Stop using the server, stop it if no other process uses it, and say so if it stays."""
         if self._keeping:
             self._keeping.cancel()
             await asyncio.gather(self._keeping, return_exceptions=True)

@@ -23,7 +23,7 @@ TEMPORARY = "temporary"
 class TemporaryServer:
     """A server in a directory of its own (below `parent`), stopped and removed at the end of its `async with` block.
 
-    Whoever dies within the block, even by SIGKILL, takes it along.
+    A process that dies within the block, even by SIGKILL, takes the server along.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TemporaryServer:
 def _remove_orphans() -> None:
     """Remove what temporary servers have left in root's place: their data directory is gone, and their processes are.
 
-    A lifeline removes both, unless it died too, with the machine or its container. What is not temporary is somebody's
+    A lifeline removes both, unless it died too, with the machine or its container. What is not temporary is a user's
     data, and its directory may be on a disk that is only absent.
     """
     for site, data_dir in moved_sites():

@@ -42,7 +42,7 @@ async def given_contact(request: Request) -> dict[str, Any]:
 async def given_contacts(request: Request) -> list[Any]:
     """The list in the body."""
     body = await read_object(request, LARGEST_BULK_BODY)
-    problems = [Problem(name, "is no field here; use contacts") for name in body if name != "contacts"]
+    problems = [Problem(name, "is not a field here; use contacts") for name in body if name != "contacts"]
     found = body.get("contacts")
     if not isinstance(found, list) or not 1 <= len(found) <= MOST_CONTACTS:
         problems.append(Problem("contacts", f"must be a list of 1 to {MOST_CONTACTS:,} contacts"))

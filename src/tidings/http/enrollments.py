@@ -90,7 +90,7 @@ async def batch_enroll(
 
 
 def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
-    """Take out of a body what is no part of the audience: whether to count only, and whom to enroll anew."""
+    """Take out of a body what is not part of the audience: whether to count only, and whom to enroll anew."""
     found = {
         "dryRun": given.pop("dryRun", given.pop("dry_run", None)),
         "includeCancelled": given.pop("includeCancelled", given.pop("include_cancelled", None)),

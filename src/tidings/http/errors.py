@@ -200,7 +200,7 @@ def _unknown(name: str, model: type[BaseModel] | None) -> str:
     if name in known:
         return f"is given twice, the other time as {known[name]}; give it once"
     use = f"; use {', '.join(known.values())}" if known else ""
-    return f"is no field here{use}{did_you_mean(name, known.values())}"
+    return f"is not a field here{use}{did_you_mean(name, known.values())}"
 
 
 def _model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel] | None:

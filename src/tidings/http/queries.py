@@ -29,7 +29,7 @@ def spell_query(scope: Scope) -> None:
 
 
 def check_query(request: Request) -> None:
-    """Refuse what was given and is no parameter of the route, or is given twice."""
+    """Refuse what was given and is not a parameter of the route, or is given twice."""
     encoded: bytes = request.scope["query_string"]
     if not encoded:
         return
@@ -70,5 +70,5 @@ def _problems(names: list[str], given: list[str], parameters: Mapping[str, bool]
 
 def _unknown(name: str, parameters: Mapping[str, bool]) -> str:
     if not parameters:
-        return "is no parameter here; this takes none"
-    return f"is no parameter here; use {', '.join(parameters)}{did_you_mean(name, parameters)}"
+        return "is not a parameter here; this takes none"
+    return f"is not a parameter here; use {', '.join(parameters)}{did_you_mean(name, parameters)}"

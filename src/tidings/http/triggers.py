@@ -76,7 +76,7 @@ def _one_wish(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
 
 
 def _read_wishes(raw: Mapping[str, Any]) -> list[BulkTrigger]:
-    unknown = [Problem(name, "is no field; there is only triggers") for name in raw if name != "triggers"]
+    unknown = [Problem(name, "is not a field; there is only triggers") for name in raw if name != "triggers"]
     triggers = raw.get("triggers")
     if not isinstance(triggers, list) or not 1 <= len(triggers) <= MOST_TRIGGERS:
         unknown.append(Problem("triggers", f"must be a list of 1 to {MOST_TRIGGERS:,} triggers"))
@@ -103,7 +103,7 @@ def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, proble
         if name not in _SPELLINGS or (name == "workflow" and workflow):
             # Taken in silence, a misspelt idempotencyKey would send twice.
             known = ("idempotencyKey", "data", "contactId")
-            what = f"is no field of a trigger; use {', '.join(known)}{did_you_mean(name, known)}"
+            what = f"is not a field of a trigger; use {', '.join(known)}{did_you_mean(name, known)}"
             problems.append(Problem(f"{place}{name[:LONGEST_TOLD]}", what))
         found[_SPELLINGS.get(name, "")] = value
     problems += [Problem(f"{place}{one.place}", one.message) for one in spelled_twice(raw)]

@@ -1,4 +1,4 @@
-"""What no provider of a channel can send, told without sending: for those who only print, record or simulate.
+"""What no provider of a channel can send, known without sending: for providers that only print, record or simulate.
 
 The real e-mail provider asks the same functions (letter.py, enclosed.py) for each item, so what fails here fails there,
 with the same reason. The other channels have no check of their own yet.

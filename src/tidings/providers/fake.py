@@ -1,4 +1,4 @@
-"""A provider that reaches nobody: for tests, the demo, examples and benchmarks."""
+"""A provider that sends nothing: for tests, the demo, examples and benchmarks."""
 
 import asyncio
 import inspect
@@ -15,7 +15,7 @@ _LEASE_SPENT = RetryLater(reason="the lease was spent before the call", uses_att
 
 
 class FakeProvider:
-    """Answers as it was told to, and remembers what it was asked.
+    """Answer as a test sets it up, and remember what was asked.
 
     A recipient's `script` is used up call by call; after it, and for everybody else, `answer` decides: one outcome
     for all, a function of the item, or, when None, Accepted under the item's key. While `hang` is set, a call that

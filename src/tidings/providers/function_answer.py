@@ -13,7 +13,7 @@
     5xx                           later                                unknown: it may have worked
     none, or half of one          unknown                              unknown
 
-004 calls again after any failure, which is why a function in its form must be safe to repeat. Retry-After is obeyed.
+Steps are called again after any failure, which is why their functions must be safe to repeat. Retry-After is obeyed.
 """
 
 import re
@@ -36,7 +36,7 @@ _NOT_TAKEN = frozenset({408, 425})
 _TOO_MANY = 429
 _LONGEST_DELAY = timedelta(days=1)
 _SHORTEST_SECRET = 4  # a shorter one is in every second sentence by chance
-# PostgreSQL cannot keep NUL; an even number of backslashes before it is a text about NUL, not a NUL.
+# PostgreSQL cannot keep NUL; an even number of backslashes before it is a string about NUL, not a NUL.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -122,12 +122,12 @@ def _judge_success(question: Question, answer: Answer) -> Outcome:
 
 
 def _result_in(body: object) -> object:
-    """`data` where there is any, else all of it, as 004 takes it."""
+    """`data` where there is any, else the whole body."""
     return body["data"] if isinstance(body, dict) and body.get("data") is not None else body
 
 
 def _error_in(question: Question, answer: Answer) -> str | None:
-    """What the body of a refusal says, in the form that 004's functions use."""
+    """What the body of a refusal says in `error`, if it has that form."""
     try:
         body = read_result(answer.body or b"")
     except (ValueError, Unusable):

@@ -65,7 +65,7 @@ class FunctionCaller:
     """A pool of connections to whatever functions there are.
 
     Only calls that may be repeated use a connection twice: a server may close an idle one just when the next request
-    is on its way, and then nobody knows whether it was read.
+    is on its way, and then nothing shows whether it was read.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class FunctionCaller:
         )
 
     async def call(self, request: Request, until: float, may_start: MayStart) -> Answer | Outcome:
-        """Make one call that ends by `until` on the loop's clock; give the answer, or what the lack of one means."""
+        """Make one call that ends by `until` on the loop's clock; return the answer, or what the lack of one means."""
         progress = _Progress(may_start)
         try:
             async with asyncio.timeout_at(until):

@@ -1,10 +1,10 @@
-"""Calls to functions: a Python callable of the host application, or a POST in 004's form.
+"""Calls to functions: a Python callable of the host application, or a POST in the form of named workflows.
 
-Two providers share this code. `functions` is keyed: its functions are declared idempotent, as 004's are, and may be
+Two providers share this code. `functions` is keyed: its functions are declared idempotent, as steps are, and may be
 called again with the same key and the same bytes. `functions_once` is blind: whatever is not a clear answer is left in
 doubt. function_answer.py says what answers mean; of a callable, what it returns is the result, and an exception of
 its own making (neither FunctionRejected nor FunctionRetryLater) means "later" where it may be called again and
-"unknown" where it may not, since nobody can say how far it had come.
+"unknown" where it may not, since nothing shows how far it had come.
 """
 
 import asyncio
@@ -165,7 +165,7 @@ class FunctionProvider:
             async with asyncio.timeout(seconds):
                 return await self._outcome_of(call, item)
         except TimeoutError:
-            # A thread cannot be stopped: it may go on, and do its work after all.
+            # A thread cannot be stopped: it may continue, and do its work after all.
             return Unknown(f"{item.recipient} gave no answer within {seconds:g} s")
 
     async def _outcome_of(self, call: Callable[[], Any], item: Marked) -> Outcome:
@@ -186,7 +186,7 @@ class FunctionProvider:
 
 
 def _body(item: Marked) -> bytes:
-    """The request as 004 writes it; the payload is the stored text itself, so a repeat has the same bytes."""
+    """The request; the payload is the stored string itself, so a repeat has the same bytes."""
     return msgspec.json.encode(
         {"action": item.payload["action"], "payload": msgspec.Raw(item.payload["payload"].encode())}
     )
@@ -212,7 +212,7 @@ def _is_async(call: Callable[[], Any]) -> bool:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody wants this task to end, as opposed to a callable that cancelled something of its own."""
+    """Whether this task is asked to end, as opposed to a callable that cancelled something of its own."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -236,7 +236,7 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
             result = context.run(call)
         except BaseException as error:
             failure = _raisable(error)
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+        with suppress(RuntimeError):  # the loop has ended, and no task waits any more
             loop.call_soon_threadsafe(settle, result, failure)
 
     threading.Thread(target=run, name="tidings-function", daemon=True).start()
@@ -244,7 +244,7 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
 
 
 def _raisable(error: BaseException) -> BaseException:
-    """A future refuses StopIteration, which would end whoever awaits it."""
+    """A future refuses StopIteration, which would end the task that awaits it."""
     return RuntimeError(f"StopIteration: {error}") if isinstance(error, StopIteration) else error
 
 

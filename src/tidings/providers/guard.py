@@ -33,7 +33,7 @@ _6TO4 = ip_network("2002::/16")
 
 
 class AddressRefused(Exception):
-    """The host has a private address; which one is not said, as it would map the network for whoever asks."""
+    """The host has a private address; which one is not said, as it would map the network for the caller."""
 
 
 def is_public(address: Address) -> bool:

@@ -108,7 +108,7 @@ def compose(item: Marked, sender: Sender, written_at: datetime, files: Sequence[
     except _Refused as refused:
         return Rejected(str(refused))
     except Exception as error:
-        # Odd text makes the email package raise almost anything; that is this item's end, not the worker's.
+        # Odd strings make the email package raise almost anything; that is this item's end, not the worker's.
         return Rejected(f"the message cannot be written: {type(error).__name__}")
 
 
@@ -141,7 +141,7 @@ def _compose_any(item: Marked, sender: Sender, written_at: datetime, files: Sequ
 
 
 def _enclose(message: EmailMessage, item: Marked, files: Sequence[Fetched]) -> list[bytes]:
-    """Make room for files; gives what stands in the place of each, which no text can hold by accident."""
+    """Make room for files; return what stands in the place of each, which no content can hold by accident."""
     places = []
     for number, file in enumerate(files):
         stand_in = sha256(item.key + number.to_bytes(4, "big")).digest()

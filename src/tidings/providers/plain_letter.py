@@ -1,7 +1,7 @@
-"""Write the e-mails that most are without the email package: to an ordinary address, a text, HTML, or both.
+"""Write ordinary e-mails without the email package: to a plain address, with a text part, an HTML part, or both.
 
 The package takes a millisecond or two for one, ten times as long as all else that is done for an item, nearly all of it
-to take apart headers that we have just put together. Here they are written as they are; what must be encoded (a text, a
+to take apart headers that we have just put together. Here they are written as they are; what must be encoded (a body, a
 subject) is still encoded by the package, and whatever is out of the ordinary is left to it altogether.
 tests/providers/test_plain_letter.py compares the two byte for byte.
 """
@@ -80,7 +80,7 @@ def _content(payload: Payload, key: bytes) -> str | None:
 
 
 def boundary_of(key: bytes) -> str:
-    """What parts a text from its HTML; the package's own is random, this one makes a repeat the same."""
+    """What separates the text part from the HTML part; the package's own is random, ours is the same at a repeat."""
     return f"=_{key.hex()[:40]}"
 
 
@@ -105,7 +105,7 @@ def _encoded(text: str) -> tuple[str, str]:
 
 
 class _Encoder:
-    """Stands in for a message where the package encodes a text: it keeps the result and parses no header."""
+    """Stands in for a message where the package encodes a body: it keeps the result and parses no header."""
 
     policy = ASCII_HEADERS
 
@@ -116,7 +116,7 @@ class _Encoder:
         return "text"
 
     def clear_content(self) -> None:
-        """Nothing is there."""
+        """There is no such header."""
 
     def __setitem__(self, name: str, value: str) -> None:
         if name == "Content-Transfer-Encoding":

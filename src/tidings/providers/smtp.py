@@ -1,7 +1,7 @@
-"""E-mail over SMTP: a blind provider, as nothing can tell what became of a message whose reply was lost.
+"""E-mail over SMTP: a blind provider, since nothing can tell what became of a message whose reply was lost.
 
 A message goes command by command: connect, EHLO, STARTTLS, AUTH → MAIL → RCPT → DATA → the message → the final dot.
-A server that offers PIPELINING is asked MAIL, RCPT and DATA at once: two journeys for a message instead of five.
+A server that offers PIPELINING gets MAIL, RCPT and DATA at once: two round trips for a message instead of five.
 Until the server has greeted us and taken our credentials it knows nothing of the message: every failure is the server's
 (Unavailable). Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only
 the server's whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies
@@ -95,7 +95,7 @@ class SmtpProvider:
 
     @property
     def _patience(self) -> float:
-        """A little less than the kernel's: whoever gives up first must know whether anything was sent."""
+        """A little less than the kernel's: the side that gives up first must know whether anything was sent."""
         seconds = self.call_deadline.total_seconds()
         return seconds - min(1.0, seconds / 10)
 
@@ -129,7 +129,7 @@ class SmtpProvider:
         self, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
     ) -> list[Fetched] | Outcome:
         """Get the files of a message before anything of it is sent."""
-        # Only who sends files pays for the client.
+        # Only messages with files pay for importing the client.
         from tidings.providers.attachments import AttachmentFetcher  # noqa: PLC0415
 
         if self._fetcher is None:
@@ -147,7 +147,7 @@ class SmtpProvider:
             self._idle.pop(0).abort()  # at once: another worker may open one in its place
 
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
-        """Tell nothing: SMTP has no question for this."""
+        """Return no evidence: SMTP has no way to ask."""
         return CannotTell("SMTP cannot be asked what became of a message")
 
     async def close(self) -> None:
@@ -301,5 +301,5 @@ class _Call:
 
 
 def _is_refusal(reply: SMTPResponse) -> bool:
-    """Whether the server said no and will go on talking."""
+    """Whether the server said no and keeps the connection."""
     return 400 <= reply.code < 600 and reply.code != 421

@@ -1,6 +1,6 @@
 """One SMTP connection: opened, then used by smtp.py, one message after the other.
 
-aiosmtplib opens it: greeting, EHLO, STARTTLS, AUTH. For messages this adds what its calls cannot give: replies checked
+aiosmtplib opens it: greeting, EHLO, STARTTLS, AUTH. For messages this adds what its calls lack: replies checked
 against the grammar, no reply ever paired with the wrong command, several commands written at once, and the final dot
 written apart from the message.
 """
@@ -47,7 +47,7 @@ class StrictProtocol(SMTPProtocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
         self._unread = bytearray()
-        self._more: asyncio.Future[None] | None = None  # somebody waits for more to arrive
+        self._more: asyncio.Future[None] | None = None  # a reader waits for more to arrive
         self._ended = False
 
     @property

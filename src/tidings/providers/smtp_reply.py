@@ -7,7 +7,7 @@ The basic code decides; the enhanced code of RFC 3463 (x.y.z, believed only when
     -------------  ----------------------------------  -----------------------------------------------------------
     open           5yz                                 unavailable, refused: our settings' fault, not the person's
     open           any other, or none                  unavailable
-    mail           530 534 535 538, 5.7.z              unavailable, refused: we may not send, whoever it is for
+    mail           530 534 535 538, 5.7.z              unavailable, refused: we may not send, to any recipient
     rcpt data end  530 534 535 538, 5.7.8–5.7.14       unavailable, refused: credentials or encryption are wanting
     any            421                                 unavailable: the server closes the connection, for everybody
     any            454, 4.7.z                          later, no attempt used: throttled, or greylisted
@@ -57,7 +57,7 @@ def judge(stage: Stage, reply: SMTPResponse) -> Outcome:
         return Unknown(reason) if stage is Stage.END else RetryLater(f"unexpected reply {reason}")
     enhanced = _enhanced(reply)
     if reply.code == _CLOSING or _is_channel_fault(stage, reply.code, enhanced):
-        # Shown to whoever runs Tidings: whom the message was for is none of their business.
+        # Shown to the operator, so it must not name the recipient.
         return Unavailable(_ADDRESS.sub("…", reason), is_refused=reply.code != _CLOSING)
     if reply.code < 500:
         throttled = reply.code == 454 or (enhanced is not None and enhanced[0] == _POLICY)

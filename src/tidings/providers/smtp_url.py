@@ -78,7 +78,7 @@ def _tls(found: re.Match[str], starttls: str | None) -> Tls:
             raise ConfigInvalid("the SMTP URL has starttls with smtps://, which is TLS already: leave starttls out")
         return "implicit"
     if starttls is None:
-        # A password never travels in the clear unless somebody wrote starttls=false.
+        # A password never travels in the clear unless the URL says starttls=false.
         return "required" if found["user"] else "when offered"
     if starttls not in _STARTTLS:
         raise ConfigInvalid(f"the SMTP URL has starttls={starttls!r}: use true or false")

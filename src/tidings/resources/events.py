@@ -1,4 +1,4 @@
-"""Events as people send, explain, follow and cancel them, in 000's words. kernel/start/event.py takes them."""
+"""Events as people send, explain, follow and cancel them. kernel/start/event.py takes them."""
 
 import asyncio
 from collections import defaultdict
@@ -50,7 +50,7 @@ MOST_PLACES = 10
 
 @dataclass(frozen=True, slots=True)
 class ShownEventItem:
-    """One message of an event, or the call of a fallback, in 000's words; before it is stored it has no id."""
+    """One message of an event, or the call of a fallback; before it is stored it has no id."""
 
     id: UUID | None
     kind: str

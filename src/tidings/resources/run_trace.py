@@ -1,4 +1,4 @@
-"""Read a whole run, job by job, without holding it: 002's trace, and the same as CSV."""
+"""Read a whole run, job by job, without holding it in memory: its trace, and the same as CSV."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ class TraceFilter:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """One item with its job and its run, in the words of 002's query."""
+    """One item with its job and its run, named as in the view `campaign_trace`."""
 
     campaign_id: UUID
     run_id: UUID

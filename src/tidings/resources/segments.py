@@ -142,7 +142,7 @@ class Segments:
         self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
     ) -> tuple[str, Audience]:
         problems = [
-            Problem(str(name)[:100], "is no field of a segment: use name and audience")
+            Problem(str(name)[:100], "is not a field of a segment: use name and audience")
             for name in given
             if name not in {"name", "audience", "id", "createdAt", "updatedAt"}
         ]

@@ -29,7 +29,7 @@ class MessageCounts:
 
 
 class LogStatus(StrEnum):
-    """What became of a step, as 003 names it."""
+    """What became of a step."""
 
     PENDING = "pending"
     COMPLETED = "completed"

@@ -1,4 +1,4 @@
-"""The step logs of 003, from the outbox: a line for each attempt that failed, and one for what the item has come to.
+"""Logs of a sequence's steps, from the outbox: a line for each failed attempt, and one for what the item has come to.
 
 Read for one enrollment, one contact or one step. A page counts messages, not attempts.
 """
@@ -175,7 +175,7 @@ def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
 
 
 def status_of(item: StepItem) -> LogStatus:
-    """What an item has come to, in 003's words."""
+    """What an item has come to, as the log of a step says it."""
     if item.status in SUCCESSES:
         return LogStatus.COMPLETED
     if item.status is ItemStatus.QUEUED:

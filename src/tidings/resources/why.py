@@ -44,7 +44,7 @@ def reason_of(case: Case) -> str:
     enrollment = case.enrollment
     if enrollment is None:
         return "the contact was deleted" if case.person.is_deleted else "the contact was never enrolled"
-    since = f"the contact was enrolled at {enrollment.enrolled_at.isoformat()}"
+    since = f"the contact was enrolled at {enrollment.enrolled_at:%Y-%m-%d %H:%M:%S}Z"
     match enrollment.status:
         case EnrollmentStatus.COMPLETED:
             return f"{since} and went through every step" + (f"; {enrollment.reason}" if enrollment.reason else "")

@@ -16,7 +16,7 @@ from tidings.simulation.crowd import Crowd, Ground
 from tidings.storage.campaigns import ShownCampaign
 
 MOST_SHARDS = 16
-"""Up to which the scratch database has the live one's: a rate gives its places shard by shard."""
+"""Up to this number the scratch database has as many shards as the live one: a rate assigns places shard by shard."""
 MOST_PLACES = 500
 """Up to which everybody is sent to at their own second."""
 LONGEST_STEP = timedelta(seconds=20)
@@ -26,7 +26,7 @@ ITEMS_WITHOUT_NODE = ""
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCampaign:
-    """A campaign as it is, and whom it is for with its segment resolved; a social one is for nobody."""
+    """A campaign as it is, and whom it is for with its segment resolved; a social one has no audience."""
 
     shown: ShownCampaign
     people: Audience | None
@@ -70,14 +70,14 @@ class SimulatedCampaign:
 
     @property
     def words(self) -> Mapping[str, str]:
-        """The states of its run are told as they are."""
+        """The states of its run keep their names."""
         return {}
 
     def audience(self, scenario: Scenario) -> Audience | None:
-        """Its own, unless somebody else is named."""
+        """Its own audience, unless another is given."""
         if self.people is None and (scenario.contacts or scenario.messages_of):
             place = "contacts" if scenario.contacts else "messagesOf"
-            raise ScenarioInvalid([Problem(place, "a social campaign is for nobody in particular; leave them out")])
+            raise ScenarioInvalid([Problem(place, "a social campaign has no contacts; leave them out")])
         return scenario.contacts or self.people
 
     def ground(self, crowd: Crowd) -> Ground:

@@ -43,9 +43,9 @@ class Ground:
 async def draw_crowd(
     live: Engine, workspace: Workspace, audience: Audience, scenario: Scenario, *, only: bool = False
 ) -> Crowd:
-    """Draw a sample of an audience, and whoever was asked about; an audience of nobody is refused.
+    """Draw a sample of an audience and add the contacts that were asked about; an empty audience is refused.
 
-    With `only`, somebody who is asked about and is not in the audience is refused as well.
+    With `only`, a contact that is asked about and is not in the audience is refused as well.
     """
     kernel = live.kernel
     count = partial(simulation.count_audience, workspace=workspace, audience=audience)
@@ -90,7 +90,7 @@ def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
 
 
 async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:
-    """Store them as they are, under the ids they have: templates may name them, and so may whoever asks."""
+    """Store them as they are, under the ids they have: templates may name them, and so may the caller."""
     for first in range(0, len(people), COPIED_AT_ONCE):
         some = people[first : first + COPIED_AT_ONCE]
         changes = [_change(one) for one in some]

@@ -44,7 +44,7 @@ class SimulatedSequence:
             raise Conflict(f"sequence {found.name!r} was never published; simulate its draft")
         if version is not None and (published or not found.has_draft):
             return cls(found.name, version.version, version.settings, version.steps)
-        parse_workflow(definition_of(found.settings, found.steps))  # what could not be published is told at once
+        parse_workflow(definition_of(found.settings, found.steps))  # what could not be published is refused at once
         return cls(found.name, None, found.settings, found.steps)
 
     @property
@@ -63,7 +63,7 @@ class SimulatedSequence:
         return {status: words.enrollment for status, words in WORDS.items()}
 
     def audience(self, scenario: Scenario) -> Audience:
-        """Whoever is named, or else every contact."""
+        """The contacts that are named, or else every contact."""
         return scenario.contacts or Audience(all=True)
 
     def ground(self, crowd: Crowd) -> Ground:  # noqa: ARG002

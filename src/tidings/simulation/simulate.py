@@ -63,16 +63,16 @@ class Subject(Protocol):
 
     @property
     def words(self) -> Mapping[str, str]:
-        """What the states of an execution or run are called; what is not here is told as it is."""
+        """What the states of an execution or run are called; a state that is not here keeps its name."""
 
     def audience(self, scenario: Scenario) -> Audience | None:
-        """Whom it is for; None when it needs nobody."""
+        """Whom it is for; None when it needs no contacts."""
 
     def ground(self, crowd: Crowd) -> Ground:
         """Where it is simulated for these people."""
 
     async def begin(self, scratch: Engine, caller: Caller, crowd: Crowd, scenario: Scenario) -> Mapping[str, str]:
-        """Make it in the scratch database and start it for these people; give its steps by their names there."""
+        """Make it in the scratch database and start it for these people; return its steps by their names there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Stage:
     seconds: float | None = None
     """After which it stops where it is; None for as long as it takes."""
     on_jump: Callable[[], None] | None = None
-    """Told now and then that it is still at work."""
+    """Called now and then while it is at work."""
     is_over: Callable[[], bool] = lambda: False
     """Asked now and then whether to stop where it is."""
 

@@ -23,7 +23,7 @@ Still = Callable[[], None]
 class Simulator:
     """Runs one simulation at a time on a PostgreSQL of its own, beside the engine that it reads from.
 
-    The first one starts that server, and the next ones find it there, unless nobody has simulated for ten minutes. It
+    The first one starts that server, and the next ones find it there, unless none ran for ten minutes. It
     is a part of `tidings serve`: drained, it ends the simulation under way where it is, and stops the server.
     """
 

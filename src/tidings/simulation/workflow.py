@@ -52,7 +52,7 @@ class SimulatedWorkflow:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The nodes that send or call, in the order of the definition, and what tells of a failure."""
+        """The nodes that send or call, in the order of the definition, and what reports a failure."""
         return {name: name for name in self.graph.doers}
 
     @property
@@ -66,7 +66,7 @@ class SimulatedWorkflow:
         return sorted({node.function for node in self.graph.doers.values() if isinstance(node, Function)})
 
     def audience(self, scenario: Scenario) -> Audience | None:
-        """Whoever is named; a workflow may be for nobody."""
+        """The contacts that are named; a workflow may need none."""
         if scenario.contacts is None and not scenario.messages_of and not scenario.data:
             raise ScenarioInvalid([Problem("data", "nothing would start it: give data, contacts, or both")])
         if scenario.contacts is None and scenario.messages_of:

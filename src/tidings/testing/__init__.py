@@ -1,6 +1,7 @@
 """For your own tests: an engine on a temporary database, a clock to advance, and providers that only record.
 
-The kernel and the SQL are the real ones; only the time and the way out are not. docs/testing.md shows it with pytest.
+The kernel and the SQL are the real ones; only the time and the way out are not.
+docs/how-to/test-your-application.md shows it with pytest.
 """
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown

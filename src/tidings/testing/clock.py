@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from tidings.domain.errors import InputInvalid
 
 MONDAY_MORNING = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-"""Where a clock starts unless told otherwise: always the same, so that a test is too."""
+"""Where a clock starts by default: always the same, so that a test is too."""
 
 
 class VirtualClock:
@@ -35,7 +35,7 @@ class VirtualClock:
         self._time = moment
 
     def advance(self, by: timedelta = timedelta(), **parts: float) -> None:
-        """Go on by a while: `advance(timedelta(days=3))`, or `advance(days=3, hours=1)`."""
+        """Move forward: `advance(timedelta(days=3))`, or `advance(days=3, hours=1)`."""
         self.set(self._time + by + timedelta(**parts))
 
 

@@ -28,17 +28,17 @@ class Message:
 
     @property
     def was_accepted(self) -> bool:
-        """Whether the person would have got it."""
+        """Whether the person would have received it."""
         return isinstance(self.outcome, Accepted)
 
 
 class Recorder(FakeProvider):
-    """Accepts whatever its channel can send, unless told otherwise through `answer` and `script`.
+    """Accept whatever its channel can send, unless `answer` or `script` says otherwise.
 
     What the real channel would refuse, such as an e-mail without a subject, is refused here for the same reason.
 
-    Its class is keyed: whatever is called again after doubt is seen to be the same message, so nothing is ever left to
-    a person, and a test says so with Unknown only if it means to.
+    Its class is keyed: a repeat after doubt is the same message, so nothing is ever left to a person unless a test
+    answers Unknown on purpose.
     """
 
     def __init__(self, channel: Channel, clock: Clock) -> None:
@@ -53,7 +53,7 @@ class Recorder(FakeProvider):
         self._clock = clock
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
-        """Answer as told, and keep the call."""
+        """Answer as `answer` and `script` say, and keep the call."""
         at = self._clock.carried()
         outcome = refusal_of(self.channel, item) or await super().send(item, may_start)
         self.messages.append(Message(at, self.channel, item.recipient, item.payload, outcome, item.workspace))

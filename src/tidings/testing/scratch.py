@@ -1,8 +1,8 @@
-"""An engine on a database of its own, and the time in your hand.
+"""An engine on a database of its own, and a clock that you set.
 
 `run_until` works whatever is due and jumps from due time to due time: three months of waiting take as long as the work
-that is done in them. Runs look again every half minute in case that nobody woke them; here somebody always does, and a
-look is taken on the way, but nobody stops for it.
+that is done in them. Runs look again every half minute in case no job woke them; here a job always does, so such a
+look is taken on the way and never stopped for.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ from tidings.testing.server import temporary_server
 from tidings.wiring import App, open_engine
 
 SHARDS = 1
-"""One is enough for one process, and asks a quarter of the questions."""
+"""One shard is enough for one process, and needs a quarter of the statements."""
 CONNECTIONS = 6
 RECORDED: Sequence[Channel] = [channel for channel in Channel if channel is not Channel.FUNCTION]
 BATCH = 250
 BATCHES_AT_ONCE = 2
 LOCKED_SECONDS = 0.01
 SOON = timedelta(seconds=1)
-"""Within which a run is rolled up that a job has woken."""
+"""Within this time a run is rolled up that a job has woken."""
 OnJump = Callable[[datetime], bool]
-"""Told of each moment that work is done at; False stops there."""
+"""Called at each moment that work is done at; False stops there."""
 
 
 class Scratch:
@@ -55,23 +55,23 @@ class Scratch:
 
     @property
     def messages(self) -> list[Message]:
-        """What people would have got, in the order of time."""
+        """What people would have received, in the order of time."""
         return [call for call in self.calls if call.was_accepted]
 
     async def work(self) -> int:
-        """Do everything that is due now; gives how many rows were moved."""
+        """Do everything that is due now; return how many rows were moved."""
         moved = 0
         while places := await self._due_places():
             claimed = sum([await self._work(shard, lane) for shard, lane in places])
             if not claimed:
-                await asyncio.sleep(LOCKED_SECONDS)  # somebody else has them in hand
+                await asyncio.sleep(LOCKED_SECONDS)  # another task has locked them
             moved += claimed
         return moved
 
     async def run_until(self, moment: datetime, on_jump: OnJump | None = None, *, step: timedelta = timedelta()) -> int:
-        """Do everything that is due up to a moment, each at its own time, and stand there; gives how much moved.
+        """Do everything that is due up to a moment, each at its own time, and stop there; return how many rows moved.
 
-        With a `step` it goes on by at least that much at a time: fewer jumps, and what is due in between comes later.
+        With a `step` it moves by at least that much at a time: fewer jumps, and what is due in between comes later.
         """
         moved = await self.work()
         while (due_at := await self._next_due()) is not None and due_at <= moment:
@@ -83,11 +83,11 @@ class Scratch:
         return moved + await self.work()
 
     async def run_for(self, duration: timedelta = timedelta(), **parts: float) -> int:
-        """The same for a while: `run_for(timedelta(days=3))`, or `run_for(days=3, hours=1)`."""
+        """Do everything that is due within a time: `run_for(timedelta(days=3))`, or `run_for(days=3, hours=1)`."""
         return await self.run_until(self.clock.time + duration + timedelta(**parts))
 
     async def _work(self, shard: Shard, lane: Lane) -> int:
-        """Move what is due in one place, one batch being planned while PostgreSQL writes another."""
+        """Move what is due in one shard and lane, one batch being planned while PostgreSQL writes another."""
         moved, moving = 0, set[asyncio.Task[None]]()
         try:
             while claimed := await self.engine.claim(shard, lane, BATCH):
@@ -134,8 +134,8 @@ async def scratch_engine(
     """An engine on a database of its own, which is gone at the end of the block.
 
     The functions of `app` are called; its providers are not: every channel only records. Without the address of a
-    `server` it starts one, which takes a second or two: tests share one, see `scratch_server`. Elsewhere the address
-    must be of a role that may create databases. More `shards` only spread the same work.
+    `server` it starts one, which takes a second or two: tests share one, see `scratch_server`. The role of that
+    address must be allowed to create databases. More `shards` only spread the same work.
     """
     clock = VirtualClock(start)
     recorders = {channel: Recorder(channel, clock) for channel in RECORDED}

@@ -28,14 +28,14 @@ KEPT_SETTINGS = SETTINGS | {
 
 @asynccontextmanager
 async def temporary_server(pg_bin: Path | None = None) -> AsyncIterator[str]:
-    """A server for as long as the block; gives its address."""
+    """Run a server for as long as the block; yield its address."""
     async with _new_server(pg_bin, SETTINGS) as server:
         yield server.dsn
 
 
 @contextmanager
 def scratch_server(pg_bin: Path | None = None) -> Iterator[str]:
-    """A server for a whole test run, to be given to every `scratch_engine(server=…)`; gives its address.
+    """Run a server for a whole test run, for every `scratch_engine(server=…)`; yield its address.
 
     Not async, so that a fixture of any scope can hold it whatever loops its tests run on.
     """
@@ -49,7 +49,7 @@ def scratch_server(pg_bin: Path | None = None) -> Iterator[str]:
 
 
 class KeptServer:
-    """One server that is started when it is first asked for, and kept until nobody has asked for a while."""
+    """One server that is started when it is first asked for, and kept until it has not been asked for in a while."""
 
     def __init__(self, pg_bin: Path | None = None, *, idle_seconds: float = 600.0) -> None:
         self._pg_bin, self._idle_seconds = pg_bin, idle_seconds
@@ -61,7 +61,7 @@ class KeptServer:
 
     @asynccontextmanager
     async def in_use(self) -> AsyncIterator[str]:
-        """Keep it for as long as the block; gives its address. One that is gone is made anew."""
+        """Keep the server for as long as the block; yield its address. One that is gone is started again."""
         self._users += 1
         self._keep()
         try:

@@ -31,7 +31,7 @@ class Agenda:
                 self._due[shard, lane] = due[lane]
 
     def hear(self, places: Iterable[Place], now: datetime) -> None:
-        """Somebody says that there is work; where some is due already, it keeps its turn."""
+        """Note that there is work in a place; one that is due already keeps its turn."""
         for shard, lane in places:
             if lane in self._lanes and shard in self._look_at:
                 self._due[shard, lane] = min(now, self._due.get((shard, lane), now))

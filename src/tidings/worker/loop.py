@@ -25,7 +25,7 @@ AFTER_NOTHING = timedelta(milliseconds=20)
 AFTER_OTHERS = timedelta(seconds=1)
 """What is due is for a worker that serves its provider: new work is heard of, and other work is found soon enough."""
 AFTER_FAILURE = timedelta(seconds=1)
-"""What failed for a reason nobody foresaw would fail again at once."""
+"""What failed for an unforeseen reason would fail again at once."""
 ALONE_AFTER = 2
 """Crashes after which work gets the process to itself: what shares it with a row that kills is in every crash too."""
 AFTER_ANOTHER = timedelta(seconds=1)
@@ -33,7 +33,7 @@ AFTER_ANOTHER = timedelta(seconds=1)
 
 
 class Worker:
-    """Moves what is due until it is told to stop."""
+    """Move what is due until asked to stop."""
 
     def __init__(
         self, engine: Engine, *, lanes: tuple[Lane, ...] = tuple(Lane), batch: int = 100, poll_seconds: float = 5
@@ -50,7 +50,7 @@ class Worker:
         self._suspect: asyncio.Task[None] | None = None  # it has the process to itself, or waits until it has
 
     async def run(self) -> None:
-        """Work until drained; returns once nothing is in the air."""
+        """Work until drained; return once no call is under way."""
         kernel = self._engine.kernel
         listener = asyncio.create_task(listen(kernel.db, kernel.stops, self._heard))
         looking = asyncio.create_task(self._look_for_ever())
@@ -72,7 +72,7 @@ class Worker:
         log.info("worker_drained")
 
     def drain(self) -> None:
-        """Start nothing new; what is in the air is finished and written."""
+        """Start nothing new; calls under way are finished and recorded."""
         self._engine.kernel.draining.set()
 
     async def _look_for_ever(self) -> None:
@@ -149,7 +149,7 @@ class Worker:
         if all(lease.crashes < ALONE_AFTER for lease in claimed):
             await self._engine.move(*place, claimed)
         elif self._suspect:
-            # Nobody may wait for its turn here: the first waits for everybody else, and a lease spent waiting would
+            # No row may wait for its turn here: the first waits for all others, and a lease spent waiting would
             # count as one more crash.
             await give_back(self._engine.kernel, place[0], claimed, AFTER_ANOTHER)
         else:

@@ -29,14 +29,14 @@ class Part(Protocol):
     """Something that runs until it is drained: a worker, the API."""
 
     async def run(self) -> object:
-        """Run until drained; returns once nothing is in the air."""
+        """Run until drained; return once no call is under way."""
 
     def drain(self) -> None:
         """Start nothing new."""
 
 
 async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None) -> int:
-    """Run parts on one engine until asked to stop, then finish what is in the air; one that fails drains them all.
+    """Run parts on one engine until asked to stop, then finish the calls under way; one that fails drains them all.
 
     The end of the pipe `lifeline` is the end of the parent process, and asks like a signal.
     """
@@ -78,7 +78,7 @@ async def run_processes(processes: Processes) -> int:
 
 
 async def _leave_without_database(engine: Engine, draining: asyncio.Event) -> None:
-    """End the process when it was asked to and cannot write down what is in the air.
+    """End the process when it was asked to and cannot record the calls under way.
 
     Who asked kills it soon anyway, and every fact that has to wait is as lost then as now.
     """
@@ -86,7 +86,7 @@ async def _leave_without_database(engine: Engine, draining: asyncio.Event) -> No
     await asyncio.sleep(DRAIN_SECONDS)
     while await _can_write(engine):  # noqa: ASYNC110
         await asyncio.sleep(1)
-    log.error("leaving_without_database", reason="nothing can be written; calls in the air will be found in doubt")
+    log.error("leaving_without_database", reason="nothing can be written; calls under way will be found in doubt")
     os._exit(EXIT_WITHOUT_DATABASE)
 
 

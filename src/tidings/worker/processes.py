@@ -32,7 +32,7 @@ class Processes:
         self._stopping = asyncio.Event()
 
     async def run(self) -> int:
-        """Keep the children running until told to stop; give the worst of their exit codes."""
+        """Keep the children running until asked to stop; return the worst of their exit codes."""
         try:
             codes = await asyncio.gather(*(self._keep_one(number) for number in range(1, self._count + 1)))
         finally:

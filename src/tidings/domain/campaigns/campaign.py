@@ -1,6 +1,6 @@
 """A campaign as it is given: what is said over which channel, to whom, when and how fast; every problem with its place.
 
-A field that is left out stays as it is, one that is null goes back to what it is without being given. Pure:
+A field that is left out stays as it is, one that is null goes back to its default. Pure:
 resources/campaigns.py stores what is read here, and kernel/campaigns/start_run.py starts it.
 """
 
@@ -50,7 +50,7 @@ class Campaign(msgspec.Struct, frozen=True):
     name: str
     channel: Channel
     content: Json
-    audience: Audience | None  # None for social: a post is for nobody in particular
+    audience: Audience | None  # None for social: a post has no contacts
     data: Json = {}
     send_hour: int | None = None
     time_zone: str = CONTACT_ZONE
@@ -59,7 +59,7 @@ class Campaign(msgspec.Struct, frozen=True):
 
     @property
     def templates(self) -> Mapping[str, str]:
-        """The texts of a message, as they are rendered for each contact."""
+        """The templates of a message, rendered for each contact."""
         return {name: self.content[name] for name in CONTENT_FIELDS[self.channel] if name in self.content}
 
     @property
@@ -129,9 +129,9 @@ def at_hour(base: datetime, hour: int, zone: str) -> datetime:
 
 
 def spread(ordinal: int, shard: int, shards: int, rate_per_minute: int) -> timedelta:
-    """When a run of this rate calls for its so-manieth item (0 is the first) of one shard, in whole seconds.
+    """When a run of this rate calls for its nth item (0 is the first) of one shard, in whole seconds.
 
-    Each shard has every so-manieth place of the run, so none has to know how far the others are.
+    The shards take the places of the run in turn, so none has to know how far the others are.
     """
     return timedelta(seconds=(ordinal * shards + shard) * 60 // rate_per_minute)
 
@@ -162,7 +162,7 @@ def _given(raw: Mapping[object, object]) -> tuple[dict[str, tuple[str, object]],
                 known = ", ".join(
                     one for one in SPELLINGS if "_" not in one and one not in ("timezone", "ratePerMinute")
                 )
-                problems.append(Problem(str(spelled)[:100], f"is no field of a campaign: use {known}"))
+                problems.append(Problem(str(spelled)[:100], f"is not a field of a campaign: use {known}"))
         elif name in given:
             problems.append(Problem(str(spelled), f"is given twice, the other time as {given[name][0]}"))
         else:
@@ -175,7 +175,7 @@ def _channel(
 ) -> Channel | None:
     value = given["channel"][1] if "channel" in given else before.channel if before else None
     if value not in [*CHANNELS]:
-        problems.append(Problem("channel", f"{unfit(value, 'is no channel')}: use one of {', '.join(CHANNELS)}"))
+        problems.append(Problem("channel", f"{unfit(value, 'is not a channel')}: use one of {', '.join(CHANNELS)}"))
         return None
     channel = Channel(str(value))
     if before and channel is not before.channel and "content" not in given:
@@ -184,7 +184,7 @@ def _channel(
 
 
 def _wrong_without_channel(given: Mapping[str, tuple[str, object]], before: Campaign | None) -> list[Problem]:
-    """What else is wrong, as far as it can be told while nobody knows the channel."""
+    """What else is wrong, as far as it can be told without the channel."""
     problems = [] if before or "content" in given else [Problem("content", "is missing: say what the message says")]
     audience = given["audience"][1] if "audience" in given else None
     if audience is not None:
@@ -208,7 +208,7 @@ def _read_content(
         return problems + wrong
     known = {*CONTENT_FIELDS[channel], *(["version"] if channel is Channel.VOICE else [])}
     problems += [
-        Problem(f"content.{name}", f"is no part of the content for {channel}: use {', '.join(sorted(known))}")
+        Problem(f"content.{name}", f"is not part of the content for {channel}: use {', '.join(sorted(known))}")
         for name in content
         if name not in known
     ]
@@ -238,7 +238,7 @@ def _read_people(channel: Channel, given: Mapping[str, tuple[str, object]], foun
 def _posts(content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
     posts = content.get("posts")
     problems = [
-        Problem(f"content.{name}", "is no part of a social campaign: use posts") for name in content if name != "posts"
+        Problem(f"content.{name}", "is not part of a social campaign: use posts") for name in content if name != "posts"
     ]
     if not isinstance(posts, Sequence) or isinstance(posts, str) or not 1 <= len(posts) <= MOST_POSTS:
         return {}, [*problems, Problem("content.posts", f"must be a list of 1 to {MOST_POSTS} posts")]
@@ -257,7 +257,7 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
     if not isinstance(post, Mapping):
         return {}, [Problem(place, "must be an object with a body and the accounts to post to")]
     problems = [
-        Problem(f"{place}.{name}", "is no part of a post: use id, body and accounts")
+        Problem(f"{place}.{name}", "is not part of a post: use id, body and accounts")
         for name in post
         if name not in ("id", "body", "accounts")
     ]
@@ -277,12 +277,12 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
 
 
 def _unknown_variables(campaign: Campaign) -> list[Problem]:
-    """Variables that every message would print and that nothing gives: a slip that a million people would see."""
+    """Variables that every message would print and that nothing provides: a slip that a million people would see."""
     sources = {f"content.{name}": source for name, source in campaign.templates.items()}
     if campaign.channel is Channel.SOCIAL:
         sources = {f"content.posts[{at}].body": one["body"] for at, one in enumerate(campaign.content["posts"])}
     return [
-        Problem(place, f"prints {{{{ {path} }}}}, which nothing gives: {_given_by(campaign, path)}")
+        Problem(place, f"prints {{{{ {path} }}}}, which nothing provides: {_given_by(campaign, path)}")
         for place, source in sources.items()
         for path in sorted(required_variables(source) | {one.name for one in walk_variables(source)})
         if not _is_given(campaign, path)
@@ -316,7 +316,7 @@ def _data(value: object) -> Json:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise ValueError("must be an object")
     if taken := sorted({"contact", "campaign"} & value.keys()):
-        raise ValueError(f"has {' and '.join(taken)}, which templates are given; use another name")
+        raise ValueError(f"has {' and '.join(taken)}, which templates see already; use another name")
     if is_too_deep(value):
         raise ValueError(TOO_DEEP)
     if wrong := next(unstorable_places(value), None):
@@ -351,7 +351,7 @@ def _max_lateness(value: object) -> Json:
         return {"max_lateness": None}
     span = parse_duration(value, or_seconds=True)
     if not span:
-        raise ValueError(f"{quoted(value)} is no time at all: write how late it may be, such as PT2H")
+        raise ValueError(f"{quoted(value)} is not a duration: write how late it may be, such as PT2H")
     return {"max_lateness": span}
 
 

@@ -72,7 +72,7 @@ class Counts:
 
 
 def job_status(counts: Counts) -> JobStatus:
-    """What a job without open items has come to (002, invariant 3)."""
+    """What a job without open items has come to."""
     if counts.open > 0:
         return JobStatus.QUEUED
     if counts.failed == 0:
@@ -81,7 +81,7 @@ def job_status(counts: Counts) -> JobStatus:
 
 
 def run_status(planned: int | None, started: bool, jobs: Iterable[tuple[JobStatus, Counts]]) -> RunStatus:
-    """What a run has come to (002, invariant 4); never terminal while its audience is still being planned."""
+    """What a run has come to, by its jobs; never terminal while its audience is still being planned."""
     jobs = list(jobs)
     is_open = planned is None or any(status in OPEN_JOBS for status, _ in jobs)
     if is_open:

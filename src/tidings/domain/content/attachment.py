@@ -35,7 +35,7 @@ def problem_of_template(field: str, source: str) -> str | None:
     if field == "filename":
         return None if has_liquid(source) else _problem_of_filename(source.strip())
     if has_liquid(source):
-        # What stands before the first variable is all that is known of it: enough to tell another scheme.
+        # What stands before the first variable is all that is known of it: enough to see another scheme.
         begins = source.strip().partition("{")[0]
         wrong = _NOT_HTTP if (found := _SCHEME.match(begins)) and found[1].lower() not in ("http", "https") else None
     else:

@@ -2,7 +2,7 @@
 
 Such a template cannot loop, allocate or call anything, so it is filled in place instead of in the rendering process.
 Whatever is not plainly the same in Liquid (a missing value, a list, a decimal, a filter, a tag) is not done here: then
-fill() says None, and Liquid decides.
+fill() returns None, and Liquid decides.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Attributes that templates print and that a contact may lack: without a default, their message fails when it is sent.
 
-What contacts have is known before, so whatever only tries out (a dry run, a count, a simulation, `why`) tells it here.
+What contacts have is known before, so a dry run, a count, a simulation and `why` report it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -3,7 +3,7 @@
 A template is untrusted. Here every limit that Liquid knows is set, and filters may not grow a value without bound;
 environment.py and filters.py do that, and kernel/render/renderer.py adds the hard limits of a process. Rendering is
 deterministic: the time is passed in. Everything prints what LiquidJS prints but for the differences in
-docs/templates.md; tests/domain/liquidjs has the facts.
+docs/reference/templates.md; tests/domain/liquidjs has the facts.
 
 `liquid` takes a third of a second to import, so it is imported by the first template that has Liquid in it.
 """
@@ -74,7 +74,7 @@ def parse(source: str, *, html: bool) -> "BoundTemplate":
 
 
 def forget_parsed() -> None:
-    """Give back the memory of the parsed templates."""
+    """Free the memory of the parsed templates."""
     _parsed.cache_clear()
 
 
@@ -103,7 +103,7 @@ def fixed_text(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WalkVariable:
-    """A name that only a workflow gives, `vars.<node>` or `step_N_result`, and where in a template it is used."""
+    """A name that only a workflow provides, `vars.<node>` or `step_N_result`, and where in a template it is used."""
 
     name: str
     line: int | None = None
@@ -111,7 +111,7 @@ class WalkVariable:
 
     @property
     def where(self) -> str:
-        """Its place as a message tells it; nothing of what stands in no template."""
+        """Its place for a message; empty where it stands in no template."""
         return "" if self.line is None else f" (line {self.line}, column {self.column})"
 
     @property
@@ -128,7 +128,7 @@ class WalkVariable:
 
 
 def walk_variables(source: str) -> list[WalkVariable]:
-    """Return every use of what a walk through a workflow gives, be it printed, tested or looped over."""
+    """Return every use of what a walk through a workflow provides, be it printed, tested or looped over."""
     if "vars" not in source and "step_" not in source:
         return []
     template = parse(source, html=False)
@@ -153,7 +153,7 @@ def missing_variables(required: Iterable[str], data: Mapping[str, object]) -> fr
 def render(source: str, data: Mapping[str, object], *, html: bool, now: datetime) -> str | RenderFailed:
     """Render a template; values are escaped when `html`, and `now` is the only time it can see.
 
-    MemoryError is not a result: whoever limits the memory must handle it.
+    MemoryError is not a result: the caller that limits the memory must handle it.
     """
     if not has_liquid(source):
         return source
@@ -318,7 +318,7 @@ def _global_paths(template: "BoundTemplate", paths_of: Callable[["Node"], Iterat
 
 
 def _is_given(root: str) -> bool:
-    """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path, and is let be."""
+    """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path: accepted."""
     return root in {"vars", "now", "today"} or "." in root or _OF_A_STEP.fullmatch(root) is not None
 
 

@@ -13,7 +13,7 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
 
 CALL_TIMEOUT = timedelta(seconds=60)
-"""How long a function may take unless its node says so: 004's `visibility_timeout`."""
+"""How long a function may take unless its node or the workflow's `visibilityTimeout` says so."""
 
 
 class Form(StrEnum):
@@ -221,9 +221,9 @@ class Graph:
         return {**data, "vars": results, **(self._numbered(results) if self.form is Form.STEPS else {})}
 
     def accumulated(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
-        """What 004 calls the context: the same without `vars`, and each result by its node and by its own fields.
+        """What `workflow-enqueue` answers: the same without `vars`, and each result by its node and its own fields.
 
-        Nothing of it hides what the caller gave; of two steps with the same field the later one shows, as 004 has it.
+        Nothing of it hides what the caller gave; of two steps with the same field the later one shows.
         execution_context in storage/schema.sql does the same.
         """
         if self.form is not Form.STEPS:

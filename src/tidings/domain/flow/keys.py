@@ -18,7 +18,7 @@ def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
 
 
 def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, scheduled_for: str | None) -> bytes:
-    """The key of a campaign's item, as 002 prints it.
+    """The key of a campaign's item, of the parts that the execution contract names.
 
     `recipient` is the contact's id (for a plain list its ordinal; for social the post's id); `content` is the asset's
     id, for voice the script's version, for social the channel posted to.

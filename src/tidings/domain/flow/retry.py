@@ -34,10 +34,10 @@ SHORTEST_WAIT = timedelta(seconds=3)
 
 GRAPH = RetryPolicy(attempts=3, base=timedelta(seconds=10), jitter=0.1)
 STEPS = RetryPolicy(attempts=4, base=timedelta(seconds=10), jitter=0.1)
-"""004: the first attempt and `max_retries` more, 3 unless given."""
+"""Of steps: the first attempt and `max_retries` more, 3 unless given."""
 CAMPAIGN = RetryPolicy(attempts=5, base=timedelta(seconds=10), jitter=0.1)
 RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
-"""000: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""
+"""Of rules and sequences: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""
 
 
 @dataclass(frozen=True, slots=True)

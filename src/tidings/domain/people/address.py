@@ -36,7 +36,7 @@ def read_email(text: str) -> str:
     domain = _ascii_domain(domain)
     whole = f"{local}@{domain}"
     if not at or not _is_local(local) or not _is_domain(domain) or len(whole.encode()) > LONGEST_EMAIL:
-        raise ValueError(f"{_short(text)} is no e-mail address: write it like ada@example.com")
+        raise ValueError(f"{_short(text)} is not an e-mail address: write it like ada@example.com")
     return whole
 
 
@@ -67,7 +67,7 @@ def read_phone(text: str) -> str:
     number = _PHONE_FILLING.sub("", _TRUNK_ZERO.sub("", text.strip().removeprefix("tel:").removeprefix("whatsapp:")))
     number = f"+{number[2:]}" if number.startswith("00") else number
     if not _E164.fullmatch(number):
-        raise ValueError(f"{_short(text)} is no phone number with its country's code: write it like +442071838750")
+        raise ValueError(f"{_short(text)} is not a phone number with its country's code: write it like +442071838750")
     return number
 
 
@@ -75,7 +75,7 @@ def read_time_zone(text: str) -> str:
     """A time zone by its name, whatever the case of its letters."""
     found = _zones().get(text.strip().replace(" ", "_").lower())
     if found is None:
-        raise ValueError(f"{_short(text)} is no time zone: write it like Europe/Berlin or UTC")
+        raise ValueError(f"{_short(text)} is not a time zone: write it like Europe/Berlin or UTC")
     return found
 
 
@@ -88,7 +88,7 @@ def read_locale(text: str) -> str:
     """A language and perhaps a script and a region, as in pt-BR."""
     match = _LOCALE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{_short(text)} is no locale: write it like en or pt-BR")
+        raise ValueError(f"{_short(text)} is not a locale: write it like en or pt-BR")
     language, script, region = match.groups()
     return "-".join(filter(None, [language.lower(), script and script.title(), region and region.upper()]))
 

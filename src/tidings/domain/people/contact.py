@@ -146,7 +146,7 @@ def read_contact(raw: object, place: str = "") -> tuple[ContactChange, list[Prob
         name = SPELLINGS.get(spelled)
         if name is None:
             if spelled not in _READ_ONLY:
-                what = "is no field of a contact; put what is your own under attributes"
+                what = "is not a field of a contact; put what is your own under attributes"
                 problems.append(Problem(f"{prefix}{str(spelled)[:LONGEST_LABEL]}", what))
             continue
         if name in found:

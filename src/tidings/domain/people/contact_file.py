@@ -86,7 +86,7 @@ def _is_inner(field: str) -> bool:
 
 
 def attribute_of(column: str) -> str:
-    """The attribute of a column that is no field: its words in camelCase, so that a template can name it."""
+    """The attribute of a column that is not a field: its words in camelCase, so that a template can name it."""
     words = [word.lower() for part in _NOT_A_LETTER.split(column) for word in _HUMP.split(part) if word]
     if not words:
         raise InputInvalid(

@@ -1,4 +1,4 @@
-"""Whom a step is for: people of the event and addresses of its own, each once, in order (000's recipient matrix).
+"""Whom a step is for: people of the event and addresses of its own, each once, in order.
 
 Pure: an event's people come in as they were read, and whoever cannot be reached goes out with the reason.
 """
@@ -54,7 +54,7 @@ ADDRESS_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class RecipientConfig:
-    """Whom a step writes to, as 000 has it; `include_agent` is for the third of an event's people."""
+    """Whom a step writes to; `include_agent` is for the third of an event's people."""
 
     include_lead_contact: bool = False
     include_partner: bool = False

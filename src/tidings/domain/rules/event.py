@@ -88,14 +88,14 @@ def _without_contact(given: Raw) -> Raw:
 def read_event(raw: object) -> Event:
     """An event as it was sent, or EventInvalid with everything that is wrong with it.
 
-    An address that is no address is refused only where a step would write to it (routing.py): a number nobody calls
-    must not keep an e-mail from going out.
+    An address that is no address is refused only where a step would write to it (routing.py): a number that no step
+    calls must not keep an e-mail from going out.
     """
     if not isinstance(raw, Mapping):
         raise EventInvalid([Problem("", "an event is an object with a trigger")])
     given = {_NAMES[name]: value for name, value in raw.items() if name in _NAMES}
     problems = [
-        Problem(str(name)[:LONGEST_TOLD], f"is no field; use {', '.join(_FIELDS)}{did_you_mean(str(name), _FIELDS)}")
+        Problem(str(name)[:LONGEST_TOLD], f"is not a field; use {', '.join(_FIELDS)}{did_you_mean(str(name), _FIELDS)}")
         for name in raw
         if name not in _NAMES
     ]
@@ -146,7 +146,7 @@ def _wrong_in(given: Raw) -> list[Problem]:
         problems.append(Problem("trigger", str(error)))
     key = given.get("idempotencyKey")
     if key is not None and not (isinstance(key, str) and 0 < len(key) <= LONGEST_KEY and is_storable(key)):
-        problems.append(Problem("idempotencyKey", f"use a text of 1 to {LONGEST_KEY} characters, none of them NUL"))
+        problems.append(Problem("idempotencyKey", f"use a string of 1 to {LONGEST_KEY} characters, none of them NUL"))
     for name in (*Audience, "variables"):
         if given.get(name) is not None and not isinstance(given[name], Mapping):
             problems.append(Problem(name, "is not an object"))

@@ -1,4 +1,4 @@
-"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing (000).
+"""What an event does: for each channel and audience it is enqueued, suppressed, left to a fallback, or nothing.
 
 Pure, so that explaining an event and sending one are the same decision. kernel/start/event.py renders and stores.
 """
@@ -39,8 +39,9 @@ class Route:
 def decide_route(
     key: RuleKey, rule: Rule | None, *, has_fallback: bool, failure: str | None = None, refusal: str | None = None
 ) -> Route:
-    """000's table. `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
+    """Decide what becomes of one channel and audience, by its rule and its fallback.
 
+    `failure` says why enqueueing is known to have failed; only a registered fallback can stand in.
     `refusal` says why the audience, a contact, must not be written to over the channel: then no fallback does either.
     """
     if rule and not rule.enabled:
@@ -86,7 +87,7 @@ def intents_of(event: Event, rule: Rule) -> list[Intent]:
 
 
 def malformed_in(intents: Sequence[Intent]) -> list[Problem]:
-    """Recipients that are no addresses: whoever sends the event must mend it."""
+    """Recipients that are not addresses: the sender of the event must correct them."""
     found = {
         one.place: one.reason
         for intent in intents
@@ -145,7 +146,7 @@ class Timing:
 
 
 def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
-    """When a step is due: after its delay, or so long before a time; ValueError if that is no time.
+    """When a step is due: after its delay, or so long before a time; ValueError if that is not a time.
 
     A reminder whose moment has passed when the event comes is not sent late: it would say something that is not so.
     """
@@ -163,7 +164,7 @@ def fallback_name(key: RuleKey) -> str:
 
 
 def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
-    """What a fallback is told: the whole event, and what it stands in for."""
+    """The payload of a fallback: the whole event, and what it stands in for."""
     missing: dict[str, object] = dict.fromkeys(Audience)
     return {
         "trigger": key.trigger,
@@ -177,5 +178,5 @@ def fallback_payload(event: Event, key: RuleKey) -> dict[str, object]:
 
 
 def template_of(channel: Channel) -> str:
-    """000's name for what sends an item of this kind."""
+    """The name that the view `notification_outbox` has for what sends an item of this channel."""
     return f"{channel}_send"

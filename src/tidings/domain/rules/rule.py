@@ -1,4 +1,4 @@
-"""A rule: what is sent when something happens, over one channel, to one audience (000).
+"""A rule: what is sent when something happens, over one channel, to one audience.
 
 Keyed by (trigger, channel, audience). Its steps are read, checked and put in order here; what an event makes of them
 is in routing.py.
@@ -74,7 +74,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Step:
-    """One message of a rule; `id` and `created_at` are given when it is stored."""
+    """One message of a rule; `id` and `created_at` are set when it is stored."""
 
     channel: Channel
     templates: Mapping[str, str]
@@ -122,7 +122,7 @@ class Step:
 
     @property
     def retry(self) -> RetryPolicy:
-        """000's waits, for as many attempts as the step allows."""
+        """Waits of 1, 2, 4, 8 … minutes, for as many attempts as the step allows."""
         return retry_policy(self.max_attempts)
 
 
@@ -149,7 +149,7 @@ class Rule:
 
     @property
     def required(self) -> frozenset[str]:
-        """The dotted paths that every event must give for what would be sent now."""
+        """The dotted paths that every event must have for what would be sent now."""
         sources = [source for step in self.enabled_steps for source in step.every_template.values()]
         return frozenset(path for source in sources for path in required_variables(source))
 
@@ -260,7 +260,7 @@ class _RuleReader(Reader):
             self.add("trigger", str(error))
         channel, audience = raw.get("channel"), raw.get("audience")
         if channel not in RULE_CHANNELS:
-            self.add("channel", f"{unfit(channel, 'is no channel')}: use one of {', '.join(RULE_CHANNELS)}")
+            self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(RULE_CHANNELS)}")
             channel = Channel.EMAIL
         if audience not in list(Audience):
             self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
@@ -324,7 +324,7 @@ class _RuleReader(Reader):
         )
 
     def check_reachable(self, raw: Raw, channel: Channel, place: str) -> None:
-        """Refuse addresses that the step's channel cannot write to: nobody would ever notice."""
+        """Refuse addresses that the step's channel cannot write to: they would be ignored silently."""
         own = _OWN_ADDRESSES.get(channel)
         for name in () if self.is_stored else ("customPhones", "customEmails"):
             if self.get(raw, name) and name != own:
@@ -367,7 +367,7 @@ class _RuleReader(Reader):
         if not isinstance(time, str) or not self.is_time(time):
             self.add(
                 f"{place}.time",
-                f"{unfit(time, 'is no time')}: give one, or one variable like {{{{ appointment.startsAt }}}}",
+                f"{unfit(time, 'is not a time')}: give one, or one variable like {{{{ appointment.startsAt }}}}",
             )
             time = None
         return self.wait(raw.get("by", 0), f"{place}.by"), time

@@ -59,7 +59,7 @@ def move(standing: Standing, old: Line, new: Line, now: datetime) -> Moved | Lef
     ready, retries = standing.frontier.ready[0], standing.frontier.retries  # a line has one
     here = step_of(ready.node)
     if here in new.steps and ready.node == here:
-        # Its message is planned or sent already: it goes on from there.
+        # Its message is planned or sent already: it continues from there.
         return Moved(_at(new.graph, ready, retries), here, None)
     target = here if here in new.steps else _next(old.steps[here], standing.vars, new)
     if target is None:
@@ -83,7 +83,7 @@ def _due_at(standing: Standing, new: Line, wait: str, now: datetime) -> datetime
     """Its time anew; the plan is made now, so what is past is due now and not late."""
     node = new.graph.nodes[wait]
     if not isinstance(node, Delay) or node.schedule is None:
-        raise AssertionError(f"{wait!r} is no wait of a sequence")
+        raise AssertionError(f"{wait!r} is not a wait of a sequence")
     return max(now, due_of(node.schedule, _base(standing, node.schedule), standing.zone))
 
 

@@ -129,7 +129,7 @@ class Step:
 
 
 def definition_of(settings: Settings, steps: Sequence[Step], name: str | None = None) -> dict[str, object]:
-    """What publishing freezes: parse_workflow reads it. The name is the subject of e-mails that are given none."""
+    """What publishing freezes: parse_workflow reads it. The name is the subject of e-mails that have none."""
     ordered = sorted(steps, key=lambda step: step.order)
     named = {} if name is None else {"name": name}
     return {"sequence": settings.to_json(), "steps": [step.to_json() for step in ordered], **named}
@@ -155,7 +155,7 @@ def read_settings(raw: Raw, before: Settings | None = None) -> Settings:
 
 
 def read_step(raw: Raw, before: Step | None = None) -> Step:
-    """One step with what is given changed, or DefinitionInvalid; null takes an optional field away."""
+    """One step with what is given changed, or DefinitionInvalid; null removes an optional field."""
     given = {**(before.to_json() if before else {}), **_spelled(raw, STEP_FIELDS)}
     reader = SequenceForm({})
     reader.once(raw, STEP_FIELDS, "")
@@ -240,7 +240,7 @@ class SequenceForm(Reader):
         return dict(sorted(steps.items(), key=lambda item: item[1].order))
 
     def step(self, raw: object, place: str) -> Step | None:
-        """One step, unless what it lacks makes it none."""
+        """One step; None if a required part is missing."""
         if not isinstance(raw, Mapping):
             self.add(place, "a step is an object with dayOffset, stepOrder, channel and content")
             return None
@@ -279,7 +279,7 @@ class SequenceForm(Reader):
         """How the message reaches the contact."""
         if isinstance(raw, str) and raw in CHANNELS:
             return Channel(raw)
-        self.add(place, f"{unfit(raw, 'is no channel')}: use one of {', '.join(CHANNELS)}")
+        self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(CHANNELS)}")
         return None
 
     def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str]:

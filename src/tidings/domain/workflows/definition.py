@@ -1,7 +1,7 @@
 """A workflow as users write it, checked as a whole: every problem is reported, each with its place.
 
-Three forms, one graph: nodes with edges (001), steps one after the other (004), and what publishing a sequence freezes
-(003; domain/sequences/form.py). Names may be in camelCase or in snake_case.
+Three forms, one graph: nodes with edges, steps one after the other, and what publishing a sequence freezes
+(domain/sequences/form.py). Names may be in camelCase or in snake_case.
 """
 
 from collections import defaultdict
@@ -59,7 +59,7 @@ _REPORT: Raw = {
     "error_message": "{{ error.message }}",
     "error_step": "{{ error.node }}",
 }
-"""What a function is told of a failure unless its payload says otherwise: in the names of 004's columns."""
+"""What a function gets to know of a failure unless its payload says otherwise: named as in `workflow_executions`."""
 _STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
@@ -84,10 +84,10 @@ def parse_workflow(raw: object, *, is_stored: bool = False) -> Graph:
 
 
 def parse_own_workflow(raw: object) -> Graph:
-    """The same for what people write as a workflow: a sequence has a place of its own."""
+    """Turn a definition that people write as a workflow into a graph; a sequence is refused here."""
     if isinstance(raw, Mapping) and "sequence" in raw:
         raise DefinitionInvalid(
-            [Problem("sequence", "is no field of a workflow; make a sequence, add steps, publish it")]
+            [Problem("sequence", "is not a field of a workflow; create a sequence, add steps, publish it")]
         )
     return parse_workflow(raw, is_stored=False)
 
@@ -227,7 +227,7 @@ class _Workflow(Reader):
         return default if seconds is None else timedelta(seconds=seconds)
 
     def read_visibility(self) -> timedelta | None:
-        """004's `visibility_timeout`: the longest a call may take, and when a step whose worker died comes back."""
+        """`visibility_timeout`: the longest a call may take, and when a step whose worker died comes back."""
         seconds = self.number(self.raw, "visibilityTimeout", least=1, most=3_600)
         return None if seconds is None else timedelta(seconds=seconds)
 
@@ -312,7 +312,7 @@ class _Workflow(Reader):
     def function(
         self, raw: Raw, name: str, payload: object, retry: RetryPolicy, place: str, *, in_graph: bool
     ) -> Function:
-        """004 calls a step again by design, so its functions count as idempotent unless they say otherwise."""
+        """A step is called again after a failure, so its functions count as idempotent unless they say otherwise."""
         own = self.retry(raw, retry, place)
         policy, on_failure = self.on_failure(raw, own, place, only_retry_repeats=not in_graph)
         seconds = self.number(raw, "timeoutSeconds", least=0.1, most=3_600, place=place)

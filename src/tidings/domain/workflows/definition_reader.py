@@ -36,7 +36,7 @@ MAX_DEPTH = 20
 MAX_TEXTS = 1_000
 LONGEST_KEY = 1_000
 MOST_PROBLEMS = 1_000
-"""How many are told; the rest are counted."""
+"""How many problems are reported; the rest are counted."""
 
 Raw = Mapping[str, object]
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -46,8 +46,8 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 class Reader:
     """Keeps the problems of what it reads.
 
-    What `is_stored` was let in before, perhaps by an older release, and must be read for as long as something runs by
-    it: checks that came later are for what is given now.
+    What `is_stored` was accepted before, perhaps by an older release, and must be readable while anything runs by it:
+    newer checks are for new definitions only.
     """
 
     def __init__(self, *, is_stored: bool = False) -> None:
@@ -65,7 +65,7 @@ class Reader:
     def raise_if_any(self) -> None:
         """Raise DefinitionInvalid with all of them."""
         if self.found > MOST_PROBLEMS:
-            raise DefinitionInvalid([*self.problems, Problem("", f"and {self.found - MOST_PROBLEMS} problems more")])
+            raise DefinitionInvalid([*self.problems, Problem("", f"and {self.found - MOST_PROBLEMS} more problems")])
         if self.problems:
             raise DefinitionInvalid(self.problems)
 
@@ -74,7 +74,7 @@ class Reader:
         return raw.get(name, raw.get(snake_case(name), default))
 
     def known_fields(self, raw: Raw, known: Sequence[str], place: str) -> None:
-        """Refuse fields nobody reads, most of which are slips of the pen, and one field in two spellings."""
+        """Refuse unknown fields, most of which are typing errors, and one field in two spellings."""
         allowed = {*known, *map(snake_case, known)}
         for name in raw:
             if name not in allowed:
@@ -84,13 +84,13 @@ class Reader:
             self.once(raw, known, place)
 
     def once(self, raw: Raw, known: Sequence[str], place: str) -> None:
-        """Refuse one field in two spellings: nobody could say which of them holds."""
+        """Refuse one field in two spellings: it is not clear which of them holds."""
         for name in known:
             if snake_case(name) != name and name in raw and snake_case(name) in raw:
                 self.add(below(place, snake_case(name)), f"is given twice, the other time as {name}; give it once")
 
     def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
-        """A short text that names something."""
+        """A short string that names something."""
         given = raw.get(field, default)
         if given is None:
             self.add(below(place, field), f"is missing: use a string of 1 to {LONGEST_NAME} characters")
@@ -164,7 +164,7 @@ class Reader:
         return {name: str(source) for name, source in found.items()}
 
     def payload(self, raw: object, place: str) -> Mapping[str, object]:
-        """What a function gets: any JSON object, each text in it a template."""
+        """What a function gets: any JSON object, each string in it a template."""
         where = f"{place}.payload"
         if raw is None:
             return {}
@@ -210,7 +210,7 @@ class Reader:
         return found is not None and len(found.parts) == 1 and not (found.parts[0][0] + found.tail).strip()
 
     def milliseconds(self, raw: object, place: str) -> timedelta:
-        """A wait as 001 writes it."""
+        """A wait in milliseconds."""
         if not is_number(raw) or not raw >= 0:
             self.add(f"{place}.delayMs", f"{quoted(raw)} is not a wait: use a number of milliseconds from 0 on")
             return timedelta()
@@ -334,7 +334,7 @@ def below(place: str, name: str) -> str:
 
 
 def _texts(raw: object, steps: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], str] | None]:
-    """Every text in a payload with the steps to it; None where it is too deep, or a name too long."""
+    """Every string in a payload with the steps to it; None where it is too deep, or a name too long."""
     if isinstance(raw, str):
         yield steps, raw
         return

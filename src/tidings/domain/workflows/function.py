@@ -20,7 +20,7 @@ BASE = "*"
 """The name under which a workspace keeps the address of all functions that have none of their own."""
 
 FunctionCallable = Callable[..., Awaitable[object] | object]
-"""`function(action, payload)`, async or not; one that takes the keyword `idempotency_key` is given it as well."""
+"""`function(action, payload)`, async or not; one that takes the keyword `idempotency_key` gets it as well."""
 
 _LONGEST_URL = 2_000
 _URL_TEXT = re.compile(r"[!-~]+")
@@ -39,7 +39,7 @@ class FunctionRejected(Exception):
 class FunctionRetryLater(Exception):
     """Raised by a registered function: it did nothing, and should be called again, after `delay` if given.
 
-    Each time uses an attempt, so it cannot go on for ever.
+    Each time uses an attempt, so it cannot continue for ever.
     """
 
     def __init__(self, reason: str, delay: timedelta | None = None) -> None:
@@ -61,12 +61,12 @@ class Endpoint:
             check_secret(self.secret)
 
     def of_function(self, name: str) -> "Endpoint":
-        """The address of one function below this base, as 004 prints it."""
+        """The address of one function below this base."""
         return Endpoint(f"{self.url.rstrip('/')}/functions/v1/{quote(name, safe='')}", self.secret)
 
 
 Directory = Callable[[Workspace, str], Awaitable[Endpoint | None]]
-"""Gives the endpoint of a workspace's function, or None when there is neither an address nor a base for it."""
+"""Return the endpoint of a workspace's function, or None when there is neither an address nor a base for it."""
 
 
 def check_url(url: str) -> None:

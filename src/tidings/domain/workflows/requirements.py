@@ -18,9 +18,9 @@ from tidings.domain.people.contact import CONTACT
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """The dotted paths that every trigger of one version must give; a null counts as given.
+    """The dotted paths that the data of every trigger of one version must have; a null counts.
 
-    What is the contact's is not looked for in the data of a trigger that names one.
+    Paths of the contact are not looked for in the data of a trigger that names one.
     """
 
     fields: frozenset[str]

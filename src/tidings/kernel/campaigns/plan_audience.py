@@ -200,7 +200,7 @@ def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datet
 
 
 def _key(run: LoadedRun, person: Person) -> bytes:
-    """As 002 prints it; whoever is on a plain list has no id but their place in it."""
+    """The parts of an item's key; a person on a plain list has no id but their place in it."""
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
     if run.channel is Channel.SOCIAL and person.post:
         return campaign_key(run.channel, run.id, person.post, person.recipient, scheduled_for)

@@ -43,7 +43,7 @@ def date_filters() -> Mapping[str, Callable[..., object]]:
 
 
 def _date(value: object, pattern: object = None, zone: object = None, *, context: RenderContext) -> object:
-    """Format a time in a given zone, else in its own, else in UTC; what is no time stays as it is."""
+    """Format a time in a given zone, else in its own, else in UTC; what is not a time stays as it is."""
     place = None if zone is None else zone_of(zone)
     moment = _moment(value, context.tag_namespace["now"])
     if moment is None:
@@ -104,7 +104,9 @@ def _offset(minutes: float, given: object) -> tzinfo:
 
 
 def _no_zone(given: object) -> FilterArgumentError:
-    return FilterArgumentError(f"date: {given!r} is no time zone; use a name like Europe/Prague or +02:00", token=None)
+    return FilterArgumentError(
+        f"date: {given!r} is not a time zone; use a name like Europe/Prague or +02:00", token=None
+    )
 
 
 def _moment(value: object, now: datetime) -> datetime | None:

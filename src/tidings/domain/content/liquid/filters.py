@@ -75,7 +75,7 @@ def _bounded(name: str, result: object) -> object:
             raise TooLarge(f"{name!r} exceeds the limit of {MAX_INTEGER_BITS} bits")
         return result
     _check_length(name, result)
-    # A list may hold one long string, or one list, many times over: it is small until somebody prints it.
+    # A list may hold one long string, or one list, many times over: it is small until it is printed.
     if _left_after(result, MAX_VALUE_CHARS) < 0:
         raise too_long(name)
     return result
