@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends, Query
+from msgspec.structs import fields
 from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
@@ -21,7 +22,10 @@ from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
 router = resource_router("Workflows")
 READ_ONLY = frozenset(
-    ["id", "version", "form", "createdAt", "updatedAt", "notReady", "created_at", "updated_at", "not_ready"]
+    name
+    for field in fields(Workflow)
+    if field.name not in ChangedWorkflow.model_fields
+    for name in (field.name, field.encode_name)
 )
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 
