@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import Meta, Struct
-from msgspec.structs import fields
 
 
 class View(Struct, frozen=True, rename="camel"):
@@ -14,7 +13,8 @@ class View(Struct, frozen=True, rename="camel"):
 
     def in_json(self) -> dict[str, Any]:
         """Its fields by their names in JSON."""
-        return {field.encode_name: getattr(self, field.name) for field in fields(self)}
+        named = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
+        return {in_json: getattr(self, name) for in_json, name in named}
 
 
 def doc(description: str | None = None, example: object = None) -> Meta:
