@@ -15,7 +15,7 @@ from bench.database import Fresh, Tell
 from bench.report import Result
 from bench.timed import Timed
 from tidings.domain.people.contact_file import ContactFile, FileFormat
-from tidings.resources.contacts import ImportReport
+from tidings.views.contacts import Imported
 
 HEADER = b"externalId,name,email,phone,company,timeZone,Plan\n"
 PIECE_ROWS = 1_000
@@ -52,6 +52,6 @@ async def _copy(fresh: Fresh, prepared: Path) -> None:
 
 async def _import(fresh: Fresh, count: int, tell: Tell) -> None:
     file = ContactFile(FileFormat.CSV)
-    report: ImportReport = await fresh.engine.contacts.import_file(BY, file, pieces(count, tell))
+    report: Imported = await fresh.engine.contacts.import_file(BY, file, pieces(count, tell))
     if report.rejected or report.created + report.unchanged != count:
         raise AssertionError(f"every line should have been stored: {report.counts()}")

@@ -14,7 +14,7 @@ from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.config import Config as Config
-    from tidings.domain.flow.item import Channel as Channel
+    from tidings.domain.channels import Channel as Channel
     from tidings.domain.workflows.function import FunctionRejected as FunctionRejected
     from tidings.domain.workflows.function import FunctionRetryLater as FunctionRetryLater
     from tidings.engine import Deployment as Deployment
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "App": "tidings.wiring",
-    "Channel": "tidings.domain.flow.item",
+    "Channel": "tidings.domain.channels",
     "Config": "tidings.config",
     "Deployment": "tidings.engine",
     "Engine": "tidings.engine",

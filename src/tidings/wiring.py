@@ -12,8 +12,8 @@ from pathlib import Path
 import structlog
 
 from tidings.config import Config, LogFormat, load_config, read_config, variable
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
 from tidings.domain.people.recipients import Audience
@@ -46,7 +46,7 @@ from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
 log = structlog.get_logger()
 FindUrl = Callable[[Config], Awaitable[str]]
 """How the database's address is found, and whether the embedded server may be started for it."""
-PRINTED = [channel for channel in Channel if channel is not Channel.FUNCTION]
+PRINTED = MESSAGE_CHANNELS
 LONGEST_MARGIN = timedelta(seconds=1)
 SHARE_OF_A_LEASE = 0.8
 

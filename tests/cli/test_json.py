@@ -24,7 +24,6 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.http.campaign_shapes import (
-    Audience,
     Campaign,
     HistoryLine,
     Item,
@@ -35,11 +34,9 @@ from tidings.http.campaign_shapes import (
     Resolved,
     Retry,
     Run,
-    Segment,
     StartedRun,
     TraceLine,
 )
-from tidings.http.contact_shapes import Contact, Imported
 from tidings.http.enrollment_shapes import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.http.rule_shapes import Event, Explained, Rule
 from tidings.http.sequence_shapes import Sequence as SequenceShape
@@ -47,9 +44,12 @@ from tidings.http.sequence_shapes import Step
 from tidings.http.shapes import Shape
 from tidings.http.simulation_shapes import Simulation
 from tidings.providers.fake import FakeProvider
+from tidings.views.campaigns import AudienceCount
+from tidings.views.contacts import Contact, Imported
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.providers import LiveWorker, ProviderDetail
+from tidings.views.segments import Segment
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 
@@ -215,7 +215,7 @@ async def look_at_campaigns(tour: Tour, provider: FakeProvider) -> None:
     tour("campaigns", "create", "--data", json.dumps(LETTER), like=Campaign)
     tour("campaigns", "update", "spring", "--data", '{"rate": 600}', like=Campaign)
     tour.group("campaigns list", "campaigns show spring", like=Campaign)
-    tour("campaigns", "count", "spring", like=Audience)
+    tour("campaigns", "count", "spring", like=AudienceCount)
     tour("campaigns", "preview", "spring", like=Preview)
     held = tour("campaigns", "test", "spring", "me@example.com", like=StartedRun)["id"]
     for verb in ("pause", "resume", "cancel"):

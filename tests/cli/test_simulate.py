@@ -101,7 +101,7 @@ async def test_a_draft_of_a_sequence_is_simulated_for_the_contacts_that_match(
     assert ended.status == 0, ended.err
     assert "sequence Onboarding (not published) · 4 of 4 contacts" in ended.out
     assert "9 sent, 3 skipped, 0 failed · 4 completed" in ended.out
-    for text in ("Mon 2026-03-02", "Thu 2026-03-05", "Mon 2026-03-09", "1. day 0", "the contact has no email"):
+    for text in ("Mon 2026-03-02", "Thu 2026-03-05", "Mon 2026-03-09", "1. day 0", "the contact has no e-mail address"):
         assert text in ended.out
     assert "email to p1@example.com  sent" in ended.out
     assert "was never published" in tidings("simulate", "sequence", "Onboarding", "--published").complaint

@@ -23,7 +23,12 @@ async def test_a_campaign_is_simulated_as_if_it_were_deployed(tidings: Command, 
     assert ended.status == 0, ended.err
     assert "campaign spring (version 1) · 4 of 4 contacts" in ended.out
     assert "3 sent, 1 skipped, 0 failed · 1 completed" in ended.out
-    for text in ("Wed 2026-03-04", "most at 9:00", "the contact has no email", "subject: Hi\n    body:    Dear P1"):
+    for text in (
+        "Wed 2026-03-04",
+        "most at 9:00",
+        "the contact has no e-mail address",
+        "subject: Hi\n    body:    Dear P1",
+    ):
         assert text in ended.out
     assert tidings("runs", "list", "--json").json == []
     for complaint, arguments in {

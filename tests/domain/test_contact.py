@@ -7,17 +7,11 @@ from uuid import UUID
 import pytest
 
 from tests.conftest import ManualClock
+from tidings.domain.channels import Channel
 from tidings.domain.errors import Problem
 from tidings.domain.flow.ids import Bucket, Workspace, bucket_of_id, make_id
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.contact import (
-    ContactChange,
-    addresses_of,
-    contact_bucket,
-    read_contact,
-    refusal,
-    suppression_hash,
-)
+from tidings.domain.people.contact import addresses_of, contact_bucket, read_contact, refusal, suppression_hash
+from tidings.domain.people.contact_fields import ContactChange
 
 WORKSPACE = Workspace("acme", "main")
 

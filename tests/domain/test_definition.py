@@ -11,18 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.domain.channels import CONTENT_FIELDS, Channel
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.condition import Compare, Either, Every, Never, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
-from tidings.domain.flow.item import Channel
-from tidings.domain.workflows.definition import (
-    CONTENT_FIELDS,
-    MAX_EDGES,
-    MAX_NODES,
-    check_content,
-    parse_own_workflow,
-    parse_workflow,
-)
+from tidings.domain.workflows.definition import MAX_EDGES, MAX_NODES, check_content, parse_own_workflow, parse_workflow
 from tidings.domain.workflows.definition_reader import MOST_PROBLEMS
 
 Raw = dict[str, Any]

@@ -4,12 +4,11 @@ from itertools import product
 
 import pytest
 
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.recipients import (
-    RULE_CHANNELS,
     Addressee,
     Audience,
-    Person,
+    EventPerson,
     RecipientConfig,
     Unreachable,
     read_person,
@@ -23,7 +22,7 @@ CUSTOM_PHONES = ("+442071838759", "+442071838750")
 BOOLEANS = (False, True)
 
 
-def person(who: Audience, *, has_address: bool) -> Person:
+def person(who: Audience, *, has_address: bool) -> EventPerson:
     return read_person({"email": EMAILS[who], "phone": PHONES[who]} if has_address else {"name": "Somebody"})
 
 
@@ -160,7 +159,7 @@ def test_a_push_goes_to_every_token_once_and_to_no_custom_number(name: str) -> N
     assert found == [Addressee("lead", "a"), Addressee("lead", "b")]
 
 
-@pytest.mark.parametrize("channel", RULE_CHANNELS)
+@pytest.mark.parametrize("channel", CONTACT_CHANNELS)
 def test_a_configuration_that_includes_nobody_reaches_nobody(channel: Channel) -> None:
     people = {who: person(who, has_address=True) for who in Audience}
 

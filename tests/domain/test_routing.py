@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from tests.domain.test_rule import CONTENT, rule, step
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.errors import EventInvalid
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RULE_CHANNELS, Audience
+from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.event import read_event, read_stored
 from tidings.domain.rules.routing import (
     RouteOutcome,
@@ -44,7 +44,7 @@ def a_rule(key: RuleKey, *, enabled: bool = True) -> Rule:
 
 
 @pytest.mark.parametrize(("state", "has_fallback"), TABLE)
-@pytest.mark.parametrize(("channel", "audience"), list(product(RULE_CHANNELS, Audience)))
+@pytest.mark.parametrize(("channel", "audience"), list(product(CONTACT_CHANNELS, Audience)))
 def test_the_routing_table(state: str, has_fallback: bool, channel: Channel, audience: Audience) -> None:
     key = RuleKey("quote_sent", channel, audience)
     found = None if state == "no rule" else a_rule(key, enabled=state != "disabled")
@@ -234,6 +234,6 @@ def test_a_fallback_is_told_the_whole_event() -> None:
     }
 
 
-@pytest.mark.parametrize("channel", RULE_CHANNELS)
+@pytest.mark.parametrize("channel", CONTACT_CHANNELS)
 def test_the_template_of_a_kind_is_named_after_it(channel: Channel) -> None:
     assert template_of(channel) == f"{channel}_send"

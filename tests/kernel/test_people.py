@@ -24,12 +24,13 @@ from tests.kernel.scenes import (
     work_once,
 )
 from tests.stored import stored_execution, stored_run
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel, Fence, ItemId, OwnerId, Planned
+from tidings.domain.flow.item import Fence, ItemId, OwnerId, Planned
 from tidings.domain.flow.outcome import Accepted, RetryLater
 from tidings.domain.flow.provider import Keyed
-from tidings.domain.people.contact import CHANNELS, Person
+from tidings.domain.people.contact import LoadedContact
 from tidings.engine import Engine, Trigger
 from tidings.kernel.kernel import Limits
 from tidings.kernel.people.contacts import Consents, load_people
@@ -129,9 +130,9 @@ async def test_a_send_without_to_goes_to_the_contacts_addresses(
 @pytest.mark.parametrize(
     ("channel", "reason"),
     [
-        ("email", "the contact has no email"),
+        ("email", "the contact has no e-mail address"),
         ("sms", "the contact has no phone number"),
-        ("whatsapp", "the contact has no whatsapp or phone number"),
+        ("whatsapp", "the contact has no WhatsApp or phone number"),
         ("push", "the contact has no push token"),
     ],
 )
@@ -174,14 +175,14 @@ async def test_what_is_for_others_is_sent_whatever_the_contact_refuses(
 
 
 def test_a_person_refuses_by_channel_and_a_deleted_one_refuses_everything() -> None:
-    person = Person(UUID(int=1), {}, {"sms": {"status": "withdrawn"}}, {"email": {"reason": "bounced"}})
+    person = LoadedContact(UUID(int=1), {}, {"sms": {"status": "withdrawn"}}, {"email": {"reason": "bounced"}})
 
-    assert {channel: person.refusal(channel) for channel in CHANNELS} == {
+    assert {channel: person.refusal(channel) for channel in CONTACT_CHANNELS} == {
         Channel.EMAIL: "suppressed: bounced",
         Channel.SMS: "consent withdrawn",
         **dict.fromkeys((Channel.WHATSAPP, Channel.PUSH, Channel.VOICE)),
     }
-    assert Person(UUID(int=1), {}, {}, {}, is_deleted=True).refusal(Channel.PUSH) == "the contact was deleted"
+    assert LoadedContact(UUID(int=1), {}, {}, {}, is_deleted=True).refusal(Channel.PUSH) == "the contact was deleted"
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,7 @@ async def test_000_an_unsupported_kind_fails_fast_with_an_explicit_reason(manage
     answer = await manager.post("/v1/rules", body)
 
     assert answer.status_code == 422
-    assert "'pigeon' is not a channel: use one of email, whatsapp" in answer.json()["detail"]
+    assert "'pigeon' is not a channel: use one of email, sms, whatsapp" in answer.json()["detail"]
     await make_rule(manager)
     with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_channel_check"):
         await sql.execute(

@@ -68,7 +68,7 @@ async def test_who_has_no_address_is_skipped_with_the_reason_and_counted(
 
     assert shown.status is RunStatus.COMPLETED
     assert numbers(shown, "planned", "sent", "skipped") == [4, 3, 1]
-    assert await skipped_for(engine, run) == {"the contact has no email"}
+    assert await skipped_for(engine, run) == {"the contact has no e-mail address"}
     await assert_kept(engine)
 
 
@@ -435,7 +435,7 @@ async def test_a_preview_shows_what_a_contact_would_get_and_why_not(engine: Engi
     [refused] = await engine.campaigns.preview(ANN.workspace, made.id, contact)
 
     assert (shown.recipients, shown.content["subject"], shown.skipped) == (["p1@example.com"], "Hello Person 1", None)
-    assert skipped.skipped == "the contact has no email"
+    assert skipped.skipped == "the contact has no e-mail address"
     assert refused.skipped == "consent withdrawn"
     with pytest.raises(CampaignInvalid, match="no contact"):
         await engine.campaigns.preview(ANN.workspace, made.id, uuid4())

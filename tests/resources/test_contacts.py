@@ -17,7 +17,8 @@ from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.people.contact_file import ContactFile, FileFormat
 from tidings.engine import Engine
-from tidings.resources.contacts import Change, ContactFilter, Import, ImportReport, Rejected
+from tidings.resources.contacts import ContactFilter, Import
+from tidings.views.contacts import ContactOutcome, Imported, RejectedLine
 
 ADA = {"externalId": "ada", "name": "Ada", "email": "ada@example.com", "tags": ["vip", "new"]}
 
@@ -39,9 +40,7 @@ async def pieces(lines: Iterable[bytes]) -> AsyncIterator[bytes]:
         yield line
 
 
-async def import_csv(
-    engine: Engine, caller: Caller, lines: Iterable[bytes], watcher: Import | None = None
-) -> ImportReport:
+async def import_csv(engine: Engine, caller: Caller, lines: Iterable[bytes], watcher: Import | None = None) -> Imported:
     return await engine.contacts.import_file(caller, ContactFile(FileFormat.CSV), pieces(lines), watcher)
 
 
@@ -55,7 +54,7 @@ async def test_a_contact_is_made_shown_and_changed(engine: Engine, caller: Calle
         caller, made.id, {"email": None, "phone": "+44 20 7183 8750", "attributes": {"plan": None, "n": 1}}
     )
 
-    assert change is Change.CREATED
+    assert change is ContactOutcome.CREATED
     assert (made.name, made.email, made.tags, made.status) == ("Ada", "ada@example.com", ["vip", "new"], "active")
     assert (changed.email, changed.phone, changed.name) == (None, "+442071838750", "Ada")
     assert changed.attributes == {"seats": 3, "n": 1}
@@ -69,7 +68,7 @@ async def test_the_same_external_id_again_changes_the_same_contact(engine: Engin
     same, unchanged = await engine.contacts.create(caller, ADA)
     second, updated = await engine.contacts.create(caller, {"externalId": "ada", "company": "Engines"})
 
-    assert (unchanged, updated) == (Change.UNCHANGED, Change.UPDATED)
+    assert (unchanged, updated) == (ContactOutcome.UNCHANGED, ContactOutcome.UPDATED)
     assert first == same
     assert (second.id, second.name, second.company) == (first.id, "Ada", "Engines")
 
@@ -81,7 +80,7 @@ async def test_without_an_external_id_the_id_is_one_and_finds_the_contact(engine
     )
 
     assert [one.external_id for one in made] == [str(one.id) for one in made]
-    assert [(one.id, one.change) for one in again] == [(one.id, Change.UPDATED) for one in made]
+    assert [(one.id, one.change) for one in again] == [(one.id, ContactOutcome.UPDATED) for one in made]
     assert await engine.contacts.find(caller.workspace, str(made[0].id)) != made[0]
 
 
@@ -140,9 +139,9 @@ async def test_many_are_told_apart_in_their_order_and_a_repeat_changes_nothing(e
     first = await engine.contacts.upsert_many(caller, given)
     again = await engine.contacts.upsert_many(caller, given[:2])
 
-    assert [one.change for one in first] == [Change.UPDATED, Change.CREATED, Change.CREATED, Change.CREATED]
+    assert [one.change for one in first] == [ContactOutcome.UPDATED, *[ContactOutcome.CREATED] * 3]
     assert first[1].id == first[3].id
-    assert [one.change for one in again] == [Change.UNCHANGED, Change.UNCHANGED]
+    assert [one.change for one in again] == [ContactOutcome.UNCHANGED, ContactOutcome.UNCHANGED]
     assert (await engine.contacts.find(caller.workspace, "b")).name == "B"
 
 
@@ -173,7 +172,7 @@ async def test_an_unknown_commit_is_told_as_what_it_did(engine: Engine, caller: 
 
     _, change = await lossy.contacts.create(caller, ADA)
 
-    assert change is Change.CREATED
+    assert change is ContactOutcome.CREATED
     assert await names(engine, caller) == ["Ada"]
     assert [one.event for one in await audited(engine, caller)] == ["created"]
     assert await tags_of(sql) == ["new", "vip"]
@@ -195,7 +194,7 @@ async def test_what_is_anothers_is_not_found_and_not_touched(engine: Engine, cal
             await attempt
     assert await names(engine, stranger) == await names(engine, stranger, tag="vip") == []
     theirs, change = await engine.contacts.create(stranger, {**ADA, "name": "Theirs"})
-    assert (theirs.id != id, change) == (True, Change.CREATED)
+    assert (theirs.id != id, change) == (True, ContactOutcome.CREATED)
     assert await names(engine, caller) == ["Ada"]
 
 
@@ -283,7 +282,7 @@ async def test_a_deleted_external_id_can_be_used_for_somebody_new(engine: Engine
 
     second, change = await engine.contacts.create(caller, ADA)
 
-    assert (change, second.id != first) == (Change.CREATED, True)
+    assert (change, second.id != first) == (ContactOutcome.CREATED, True)
     assert await sql.fetchval("select count(*) from contacts") == 2
 
 
@@ -322,7 +321,7 @@ async def test_sql_and_python_agree_on_every_bucket(engine: Engine, caller: Call
 
     stored = await engine.contacts.upsert_many(caller, [{"externalId": one} for one in odd])
 
-    assert [one.change for one in stored] == [Change.CREATED] * len(odd)
+    assert [one.change for one in stored] == [ContactOutcome.CREATED] * len(odd)
 
 
 # Files
@@ -377,10 +376,10 @@ async def test_the_good_lines_are_kept_and_every_other_is_told_with_its_reason(e
 
 async def test_any_number_of_bad_lines_is_counted_and_the_report_stays_small(engine: Engine, caller: Caller) -> None:
     bad = b"x,not an address\n" * 2_000
-    heard: list[Rejected] = []
+    heard: list[RejectedLine] = []
     told = 0
 
-    def hear(rejected: Rejected) -> None:
+    def hear(rejected: RejectedLine) -> None:
         nonlocal told
         told += 1
         if rejected.line % 20_000 == 0:
@@ -461,4 +460,4 @@ async def test_two_imports_of_the_same_file_at_once_make_everybody_once(
 async def test_a_workspace_may_be_of_any_name(engine: Engine) -> None:
     odd = Caller(Workspace("ü'; --", "a b"), "ann")
 
-    assert (await engine.contacts.create(odd, ADA))[1] is Change.CREATED
+    assert (await engine.contacts.create(odd, ADA))[1] is ContactOutcome.CREATED

@@ -32,7 +32,7 @@ from tidings.engine import Engine, Resolution, Trigger
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import check_triggers, find_workflow
 from tidings.providers.fake import FakeProvider
-from tidings.resources.contact_store import Change
+from tidings.views.contacts import ContactOutcome
 
 TABLES = ("contacts", "contact_tags", "executions", "outbox", "audit_log", "execution_log", "attempts", "queue")
 PERSONAL = ("ada@", "lovelace", "countess", "442071838750", "token-1", "gold")
@@ -407,7 +407,7 @@ async def test_an_import_that_finds_the_contact_again_changes_nothing_about_it(e
 
     assert (await engine.contacts.get(ANN.workspace, again.id)).suppressions == {}
     [stored] = await engine.contacts.upsert_many(ANN, [{"externalId": "ada@example.com", "email": "ADA@example.com"}])
-    assert stored.change is Change.UNCHANGED
+    assert stored.change is ContactOutcome.UNCHANGED
 
 
 async def test_a_deleted_contact_cannot_be_triggered_for_but_a_repeat_is_answered(engine: Engine) -> None:

@@ -122,7 +122,7 @@ async def test_the_calendar_the_skipped_and_a_contact_s_message_are_told(
     ]
     assert {(one.step, one.reason, one.count) for one in found.skipped_because} == {
         ("message", "suppressed: bounced", 1),
-        ("message", "the contact has no email", 1),
+        ("message", "the contact has no e-mail address", 1),
     }
     [message] = found.messages
     assert (message.at, message.payload["body"]) == (at, f"Dear Ada, this is {campaign}")

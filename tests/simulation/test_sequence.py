@@ -115,7 +115,7 @@ async def test_who_is_skipped_is_told_with_the_reason(engine: Engine, stage: Sta
     assert {(one.step, one.reason, one.count) for one in found.skipped_because} == {
         (only, "suppressed: bounced", 1),
         (only, "consent withdrawn", 1),
-        (only, "the contact has no email", 1),
+        (only, "the contact has no e-mail address", 1),
     }
 
 

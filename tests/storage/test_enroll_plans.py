@@ -21,9 +21,11 @@ from tests.storage.test_plans import (
     fill,
     give_them_a_workflow,
     make_filled,
+    narrowed,
     parts,
     whole_reads,
 )
+from tidings.domain.people.audience_filter import EVERYONE, AnyOf, AudienceFilter, NamedContacts, Not, Where, both
 from tidings.storage.statements import load
 
 DRIP = "00000000-0000-7001-8000-00000000d719"
@@ -42,12 +44,17 @@ PAGES: list[tuple[str, str, str, Mapping[str, str], int, int]] = [
     ("enroll", "choose_enrollments", "idx_executions_workflow_id", {"after": FIRST}, 50, 600),
     ("enrollments", "list_enrollments", "idx_executions_workflow_id", {"before": LAST}, 50, 900),
     ("enrollments", "list_step_items_of_step", "idx_channel_outbox_node", {"before": LAST, "step_id": "step"}, 50, 600),
-    ("audience", "pick_contacts", "idx_contacts_listed", {"after": FIRST}, 50, 200),
-    ("audience", "pick_contacts_of_company", "idx_contacts_company", {"after": FIRST, "company": "Company 7"}, 20, 200),
-    ("audience", "pick_contacts_of_status", "idx_contacts_status", {"after": FIRST, "status": "status 1"}, 50, 200),
-    ("audience", "pick_contacts_with_tag", "contact_tags_pkey", {"after": FIRST, "tag": "TAG 7"}, 20, 300),
 ]
 """File, statement, the index that must be used, values, rows, and the most buffers."""
+PICKS: list[tuple[AudienceFilter, str, int, int]] = [
+    (EVERYONE, "idx_contacts_listed", 50, 200),
+    (Where("company", "Company 7"), "idx_contacts_company", 20, 200),
+    (Where("status", "status 1"), "idx_contacts_status", 50, 200),
+    (Where("tag", "TAG 7"), "contact_tags_pkey", 20, 300),
+    (both(Where("tag", "TAG 7"), AnyOf((Where("tag", "tag 7"), Where("tag", "x")))), "contact_tags_pkey", 20, 300),
+    (both(Where("company", "Company 7"), Not(Where("tag", "x"))), "idx_contacts_company", 20, 200),
+]
+"""Filter, the index that must be used, rows, and the most buffers."""
 BY_ID = [
     ("enroll", "find_enrollments", "contact_ids"),
     ("enroll", "choose_enrollments_of_contacts", "contact_ids"),
@@ -107,6 +114,28 @@ async def test_a_page_costs_what_the_page_costs(crowd: Sql) -> None:
             assert index in used, (name, values, mode, used)
             assert plan["Actual Rows"] == rows, (name, values, mode)
             assert buffers(plan) < most, (name, values, mode)
+
+
+async def test_the_next_contacts_of_a_filter_cost_what_they_are(crowd: Sql) -> None:
+    for wanted, index, rows, most in PICKS:
+        statement, values = narrowed(load("audience")["pick_contacts"], wanted)
+        for mode in MODES:
+            plan = await explain(crowd, statement, {**SOME, **values}, mode)
+            used = {part.get("Index Name") for part in parts(plan) if part.get("Actual Rows")}
+            assert index in used, (wanted, mode, used)
+            assert plan["Actual Rows"] == rows, (wanted, mode)
+            assert buffers(plan) < most, (wanted, mode)
+
+
+async def test_named_contacts_are_found_by_their_ids(crowd: Sql) -> None:
+    chosen = await crowd.fetchval(f"select array_agg({ID}) from generate_series(521, 2501, 20) g")
+    statement, values = narrowed(load("audience")["pick_contacts"], NamedContacts(tuple(chosen)))
+    ids = {"ids": "{" + ",".join(map(str, chosen)) + "}"}
+
+    for mode in MODES:
+        plan = await explain(crowd, statement, {**SOME, **values, **ids}, mode)
+        assert whole_reads(plan) == [], mode
+        assert buffers(plan) < 10 * len(chosen), mode
 
 
 async def test_named_enrollments_are_found_from_their_contacts_and_not_from_the_sequence(crowd: Sql) -> None:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any, TypeAlias
@@ -23,10 +23,14 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace, bucket_of_id, make_id
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.outcome import Rejected, Unknown
+from tidings.domain.paging import EVERYTHING
+from tidings.domain.people.audience_filter import Where
+from tidings.domain.people.contact_fields import FIELDS
 from tidings.domain.roles import Role
 from tidings.domain.sequences.form import SequenceStatus
 from tidings.engine import Deployment, Engine, Recipient
 from tidings.providers.fake import FakeProvider
+from tidings.storage.contact_parts import for_filter
 from tidings.storage.statements import Statement
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -36,11 +40,16 @@ OWN = {"a workspace": "(tenant_id, workspace_id) = ($1, $2)", "a tenant": "tenan
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LAST = UUID(int=2**128 - 1)
 NAMES = ["ada", "bob"]
-UNCHANGED = (
-    *("emails", "phones", "whatsapps", "push_tokens", "companies", "statuses", "time_zones", "locales", "tags"),
-    *("attributes", "consents", "suppressions"),
-)
+UNCHANGED = [name for name in FIELDS if name not in {"external_id", "name"}]
 EVERYONE = '{"all": true}'
+WAYS = ("tag", "company", "status")
+EVERY_SHAPE = [one for _, one in ALL] + [
+    replace(for_filter(one, Where(way, "x"), Workspace(), EVERYTHING)[0], name=f"{one.name} by {way}")
+    for _, one in ALL
+    if "{found}" in one.source
+    for way in WAYS
+]
+"""Every statement, and those that find contacts by each of the indexes."""
 WITH_ID = ("contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys")
 ID = "select id from {}"
 TABLES = """
@@ -68,7 +77,7 @@ def asks_for_whose(statement: Statement) -> bool:
 
 
 GUARDED = {
-    knows: [one for _, one in ALL if asks_for_whose(one) and ("workspace" in one.parameters) is ("$2" in own)]
+    knows: [one for one in EVERY_SHAPE if asks_for_whose(one) and ("workspace" in one.parameters) is ("$2" in own)]
     for knows, own in OWN.items()
 }
 KNOWING = pytest.mark.parametrize("knows", OWN)
@@ -186,12 +195,11 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
     }
     return {
         "change_contacts": {name: [[None] * len(NAMES)] for name in UNCHANGED}
-        | {name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consents", "no_suppressions")}
-        | {"external_ids": [NAMES], "names": [["New"] * len(NAMES)], "separator": [","]},
+        | {name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consent", "no_suppressions")}
+        | {"external_id": [NAMES], "name": [["New"] * len(NAMES)], "separator": [","]},
         "remove_contact_tags": {"tags": [["vip"] * count]},
         "enroll_contacts": {
             **entering,
-            "by": ["all", "status", "company", "tag"],
             "status": ["active"],
             "milliseconds": [0],
             "salt": ["s"],
@@ -219,8 +227,10 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "change_segment": {"audience": [EVERYONE]},
         "forget_secret": {"secret": [SECRET]},
         "find_named_contacts": {"external_ids": [NAMES]},
-        "pick_contacts_of_status": {"status": ["active"]},
-        "list_contacts_of_status": {"status": ["active"]},
+        "pick_contacts": {"status": ["active"]},
+        "list_contacts": {"status": ["active"]},
+        "count_audience": {"status": ["active"]},
+        "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
         "find_retried": {"keys": [await every(sql, "select idempotency_key from outbox")]},
         "find_item_of_key": {"key": await every(sql, "select idempotency_key from outbox")},
@@ -246,7 +256,7 @@ async def calls_of(sql: Sql, statement: Statement, values: Mapping[str, Values],
         "shard": range(4),
         "id": [id for table in tables for id in await every(sql, ID.format(table))],
         **values[""],
-        **values.get(statement.name, {}),
+        **values.get(statement.name.partition(" by ")[0], {}),
     }
     unknown = [name for name in statement.parameters if name not in given]
     assert not unknown, f"{statement.name}: say in values_for what {unknown} may be"

@@ -16,8 +16,8 @@ from tidings.cli.output import in_words, print_content, print_fields, print_line
 
 if TYPE_CHECKING:
     from tidings.resources.campaigns import Previews, ShownCampaign
-    from tidings.resources.reach import AudienceCount
     from tidings.resources.runs import ShownRun
+    from tidings.views.campaigns import AudienceCount
 
 app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
 

@@ -15,7 +15,8 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
 from tidings.domain.people.contact_file import Columns, ContactFile, FileFormat, read_columns
 from tidings.engine import Engine
-from tidings.resources.contacts import Import, ImportReport, Rejected
+from tidings.resources.contacts import Import, ImportReport
+from tidings.views.contacts import Imported, RejectedLine
 
 PIECE = 65_536
 MOST_PRINTED = 20
@@ -23,17 +24,17 @@ _NDJSON = (".ndjson", ".jsonl")
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedFile:
     """What became of a file: of its lines and its columns, and where what was rejected is written down."""
 
-    report: ImportReport
+    report: Imported
     columns: Columns
     written: Path | None
 
 
 async def run_import(
     engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
-) -> Imported:
+) -> ImportedFile:
     """Import a file, showing how far it is and writing down what is rejected; tell also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
@@ -49,7 +50,7 @@ async def run_import(
                 progress.update(task, advance=len(piece), description=_words(watcher.report))
 
         report = await engine.contacts.import_file(caller, file, pieces(), watcher)
-    return Imported(report, file.fields, rejected)
+    return ImportedFile(report, file.fields, rejected)
 
 
 def _open(stack: ExitStack, path: Path) -> tuple[BinaryIO, int | None]:
@@ -75,7 +76,7 @@ class _Rejections:
         self._writer = csv.writer(file)
         self._writer.writerow(["line", "field", "reason"])
 
-    def __call__(self, rejected: Rejected) -> None:
+    def __call__(self, rejected: RejectedLine) -> None:
         self._writer.writerows([rejected.line, one.place, one.message] for one in rejected.problems)
 
 
@@ -88,7 +89,7 @@ def _words(report: ImportReport) -> str:
     return f"{report.lines:,} lines, {report.rejected:,} rejected"
 
 
-def print_report(imported: Imported) -> None:
+def print_report(imported: ImportedFile) -> None:
     """Say what became of the lines, and what is wrong with the first of those that were rejected."""
     report = imported.report
     counts = ", ".join(f"{count:,} {name}" for name, count in report.counts().items() if count or name == "created")

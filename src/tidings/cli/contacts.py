@@ -13,8 +13,9 @@ from tidings.cli.options import Contact, Listed, Only, Read
 from tidings.cli.output import print_fields, print_line, table
 
 if TYPE_CHECKING:
-    from tidings.cli.contact_import import Imported
-    from tidings.resources.contacts import Change, ShownContact
+    from tidings.cli.contact_import import ImportedFile
+    from tidings.views.contacts import Contact as ShownContact
+    from tidings.views.contacts import ContactOutcome
 
 app = typer.Typer(help="The people to write to.", no_args_is_help=True)
 Given = Annotated[
@@ -42,7 +43,7 @@ def _print(contact: "ShownContact") -> None:
     _print_changed((contact, None))
 
 
-def _print_changed(done: "tuple[ShownContact, Change | None]") -> None:
+def _print_changed(done: "tuple[ShownContact, ContactOutcome | None]") -> None:
     contact, change = done
     print_line(f"{contact.id}  {change or ''}".rstrip())
     print_fields({name.replace("_", " "): value for name, value in values_of(contact).items() if name != "id"})
@@ -74,7 +75,7 @@ async def show(at: InWorkspace, contact: Contact) -> "ShownContact":
 
 
 @command(app, shows=_print_changed, answers=lambda done: with_fields(done[0], change=done[1]))
-async def create(at: Acting, data: Given) -> "tuple[ShownContact, Change]":
+async def create(at: Acting, data: Given) -> "tuple[ShownContact, ContactOutcome]":
     """Make a contact, or bring the one with this externalId to what is given."""
     return await at.engine.contacts.create(at.by, data)
 
@@ -97,7 +98,7 @@ async def delete(at: Acting, contact: Contact) -> "ShownContact":
     return found
 
 
-def _print_imported(imported: "Imported") -> None:
+def _print_imported(imported: "ImportedFile") -> None:
     from tidings.cli.contact_import import print_report
 
     print_report(imported)
@@ -129,7 +130,7 @@ async def import_contacts(
         Path | None,
         typer.Option(help="Write every rejected line's number and reason here, as CSV.", show_default=False),
     ] = None,
-) -> "Imported":
+) -> "ImportedFile":
     """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored.
 
     Columns of a CSV file are known in any spelling (External ID, external_id, externalId); any other becomes an

@@ -14,7 +14,7 @@ from tidings.cli.options import Listed, Read, named
 from tidings.cli.output import in_words, print_line, table
 
 if TYPE_CHECKING:
-    from tidings.resources.segments import ShownSegment
+    from tidings.views.segments import Segment as ShownSegment
 
 app = typer.Typer(help="Segments: audiences under a name, looked at anew whenever they are used.", no_args_is_help=True)
 

@@ -11,6 +11,7 @@ from tidings.cli.given import read_text
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, Sequence, named
 from tidings.cli.output import lines_cell, print_line, print_table
+from tidings.domain.channels import CONTACT_CHANNELS, one_of
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ StepReference = Annotated[str, typer.Argument(metavar="STEP", help="The step's i
 Day = Annotated[int | None, typer.Option(help="Days after the enrollment, or the step before.", show_default=False)]
 Hour = Annotated[int | None, typer.Option(help="0 to 23; else the time of day of the enrollment.", show_default=False)]
 Order = Annotated[int | None, typer.Option(help="Its place among the steps; else the last.", show_default=False)]
-ChannelName = Annotated[str | None, typer.Option(help="email, sms, whatsapp, push or voice.", show_default=False)]
+ChannelName = Annotated[str | None, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.", show_default=False)]
 Subject = Annotated[str | None, typer.Option(help="Of an e-mail, or a push message's title.", show_default=False)]
 Content = Annotated[
     str | None, typer.Option(help="What it says, or @FILE; sees contact.*.", show_default=False), Read(read_text)
@@ -96,7 +97,7 @@ async def add(
     at: Acting,
     sequence: Sequence,
     day: Annotated[int, typer.Option(help="Days after the enrollment, or the step before.")],
-    channel: Annotated[str, typer.Option(help="email, sms, whatsapp, push or voice.")],
+    channel: Annotated[str, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.")],
     content: Annotated[str, typer.Option(help="What it says, or @FILE; sees contact.*."), Read(read_text)],
     hour: Hour = None,
     order: Order = None,

@@ -10,7 +10,7 @@ from tidings.cli.output import print_line, print_not_ready
 from tidings.cli.running import config_from, run
 from tidings.cli.worker import Print, ProcessCount, worker_processes
 from tidings.config import Config
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.extras import require_extra
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ async def _print_channels(engine: "Engine") -> None:
     routes = {channel: one for one in shown for channel in one.channels if channel is not Channel.FUNCTION}
     sent = [f"{channel} over {one.name}" for channel, one in routes.items() if not one.printing]
     printed = [channel for channel, one in routes.items() if one.printing]
-    missing = [channel for channel in Channel if channel is not Channel.FUNCTION and channel not in routes]
+    missing = [channel for channel in MESSAGE_CHANNELS if channel not in routes]
     if sent:
         print_line(f"Sent: {', '.join(sent)}")
     if printed:

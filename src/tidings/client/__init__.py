@@ -10,18 +10,12 @@ Imports nothing else of Tidings but its views, so that it can be lifted out with
 """
 
 from tidings.client.answers import (
-    Contact,
     Decision,
     Event,
     EventItem,
-    Imported,
-    Lack,
-    RejectedLine,
     Rule,
-    UpsertedContact,
 )
 from tidings.client.campaign_answers import (
-    AudienceCount,
     Campaign,
     Counts,
     Deployed,
@@ -31,7 +25,6 @@ from tidings.client.campaign_answers import (
     Resolved,
     Retry,
     Run,
-    Segment,
     TraceLine,
 )
 from tidings.client.client import Client, Triggered
@@ -49,13 +42,16 @@ from tidings.client.keys import NewKey
 from tidings.client.simulations import Simulation
 from tidings.client.transport import Retrying
 from tidings.client.workflows import Applied
-from tidings.views.contacts import ContactName
+from tidings.views.campaigns import AudienceCount
+from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.keys import ApiKey
+from tidings.views.lacks import Lack
 from tidings.views.problems import ProblemPlace as Problem
 from tidings.views.providers import LiveWorker as Worker
 from tidings.views.providers import ProviderStatus as Provider
 from tidings.views.providers import WorkerShare
+from tidings.views.segments import Segment
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
 

@@ -11,68 +11,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.views.contacts import ContactName
-from tidings.views.problems import ProblemPlace
 
 Json = Mapping[str, Any]
-
-
-class Lack(Struct, frozen=True, kw_only=True):
-    """An attribute that is printed, how many of the contacts lack it, and what helps."""
-
-    path: str
-    contacts: int
-    of: int
-    hint: str
-
-
-class Contact(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Somebody who can be written to."""
-
-    id: UUID
-    external_id: str
-    name: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    whatsapp: str | None = None
-    push_tokens: list[str] = []
-    company: str | None = None
-    status: str = "active"
-    time_zone: str | None = None
-    locale: str | None = None
-    tags: list[str] = []
-    attributes: Json = {}
-    consent: Json = {}
-    suppressions: Json = {}
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-
-
-class UpsertedContact(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of one of many contacts."""
-
-    id: UUID
-    external_id: str
-    change: str
-
-
-class RejectedLine(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A line of a file that was not stored, and why."""
-
-    line: int
-    problems: list[ProblemPlace] = []
-
-
-class Imported(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of a file's lines; the first of those that were rejected are named."""
-
-    lines: int
-    created: int
-    updated: int
-    unchanged: int
-    rejected: int
-    repeated: int = 0
-    rejected_by_field: Mapping[str, int] = {}
-    rejected_lines: list[RejectedLine] = []
 
 
 class Rule(Struct, frozen=True, kw_only=True, rename="camel"):

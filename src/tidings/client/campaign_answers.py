@@ -7,7 +7,6 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import Lack
 from tidings.views.contacts import ContactName
 
 Json = Mapping[str, Any]
@@ -33,26 +32,6 @@ class Campaign(Struct, frozen=True, kw_only=True, rename="camel"):
     """Its channel, if no provider is set up for it: it cannot be deployed before there is one."""
     created_at: datetime | None = None
     updated_at: datetime | None = None
-
-
-class Segment(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An audience under a name."""
-
-    id: UUID
-    name: str
-    audience: Json
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-
-
-class AudienceCount(Struct, frozen=True, kw_only=True, rename="camel"):
-    """matching = reachable + without_address + refused; the last three only where there is a channel."""
-
-    matching: int
-    reachable: int | None = None
-    without_address: int | None = None
-    refused: int | None = None
-    missing: list[Lack] = []
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -7,9 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.client.campaign_answers import AudienceCount, Campaign, Deployed, Preview, Run, Segment
+from tidings.client.campaign_answers import Campaign, Deployed, Preview, Run
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
+from tidings.views.campaigns import AudienceCount
+from tidings.views.segments import Segment
 
 PATH = "/v1/campaigns"
 SEGMENTS = "/v1/segments"

@@ -5,23 +5,16 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
-from tidings.client.answers import Contact, Imported, UpsertedContact
 from tidings.client.campaign_answers import Item
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.contacts import Contact, Imported, UpsertedContact
+from tidings.views.pages import Everything
 
 PATH = "/v1/contacts"
 PIECE = 262_144
 Fields = Mapping[str, Any]
 File = bytes | Path | AsyncIterable[bytes]
-
-
-class _Upserted(msgspec.Struct, rename="camel"):
-    """What became of each."""
-
-    data: list[UpsertedContact]
 
 
 class Contacts:
@@ -68,7 +61,7 @@ class Contacts:
         """Up to 10,000 contacts brought to what is given, by external id; one without is new."""
         repeatable = all("externalId" in one or "external_id" in one for one in contacts)
         request = Request("POST", f"{PATH}/bulk", {"contacts": contacts}, repeatable=repeatable)
-        return (await self._transport.ask(request, _Upserted)).data
+        return (await self._transport.ask(request, Everything[UpsertedContact])).items
 
     async def import_file(
         self, file: File, *, columns: Mapping[str, str] | None = None, ndjson: bool = False, timeout: float = 3600.0

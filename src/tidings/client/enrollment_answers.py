@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import Lack
 from tidings.views.contacts import ContactName
+from tidings.views.lacks import Lack
 
 
 class MessageCounts(Struct, frozen=True, kw_only=True):

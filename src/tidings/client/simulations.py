@@ -7,8 +7,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.client.answers import Lack
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.lacks import Lack
 
 LONGEST_SECONDS = 120.0
 """The server stops a simulation after a minute, and starts and removes a database beside."""

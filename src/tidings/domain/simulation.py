@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from tidings.domain.content.lacks import Lack
 from tidings.domain.errors import Problem
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.item import SUCCESSES, Channel, ItemStatus
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import Audience
 from tidings.domain.timing import problem_of_moment
+from tidings.views.lacks import Lack
 
 MOST_DAYS = 3_660
 MOST_SAMPLED = 100_000

@@ -8,7 +8,8 @@ from pydantic import AwareDatetime, Field
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus
 from tidings.domain.flow.item import Channel, ItemStatus
-from tidings.http.lack_shapes import EXAMPLE_LACK, Missing
+from tidings.http.audience_shapes import GivenAudience, GivenCampaignAudience
+from tidings.http.channel_words import MessageChannel
 from tidings.http.shapes import (
     AT,
     ID,
@@ -25,7 +26,6 @@ from tidings.http.shapes import (
 )
 from tidings.resources import outbox
 
-Bulk = Literal["email", "sms", "whatsapp", "push", "voice", "social"]
 Label = Annotated[str, Field(min_length=1, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=500)]
 EXAMPLE_CAMPAIGN: Json = {
@@ -74,29 +74,12 @@ EXAMPLE_RUN: Json = {
 }
 
 
-class GivenAudience(Given):
-    """Whom: filters are joined by "and" and united with `contactIds`; who is excluded is left out. `{}` is refused."""
-
-    all: bool | None = Field(None, description="Everyone; only beside `contactIds` and `excludeContactIds`.")
-    company: str | None = Field(None, max_length=500)
-    tag: Label | None = None
-    status: Label | None = None
-    contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
-    exclude_contact_ids: list[ContactReference] | None = Field(None, max_length=10_000)
-
-
-class GivenCampaignAudience(GivenAudience):
-    """The same, or the people of a segment, which the filters beside it narrow."""
-
-    segment_id: UUID | None = None
-
-
 class ChangedCampaign(Given):
     """What is given of a campaign: what is left out stays, what is null goes back to its default."""
 
     model_config = example({"content": EXAMPLE_CAMPAIGN["content"], "rate": None})
     name: str | None = Field(None, min_length=1, max_length=200)
-    channel: Bulk | None = None
+    channel: MessageChannel | None = None
     content: Json | None = Field(
         None,
         description="`{subject, body, html}`, `{body}`, `{title, body}`, `{script, version}`, or for social "
@@ -115,7 +98,7 @@ class GivenCampaign(ChangedCampaign):
 
     model_config = example(EXAMPLE_CAMPAIGN)
     name: str = Field(min_length=1, max_length=200)
-    channel: Bulk
+    channel: MessageChannel
     content: Json
 
 
@@ -151,19 +134,6 @@ class Campaign(Shape):
     not_ready: NotReady
     created_at: datetime
     updated_at: datetime
-
-
-class Audience(Shape):
-    """matching = reachable + withoutAddress + refused."""
-
-    model_config = example(
-        {"matching": 1000, "reachable": 990, "withoutAddress": 6, "refused": 4, "missing": [EXAMPLE_LACK]}
-    )
-    matching: int
-    reachable: int | None = Field(description="Who have an address and may be written to; null without a channel.")
-    without_address: int | None
-    refused: int | None = Field(description="Suppressed, or consent withdrawn.")
-    missing: Missing
 
 
 class GivenPreview(Given):
@@ -214,16 +184,6 @@ class GivenSegment(ChangedSegment):
     model_config = example({"name": "vips of Acme", "audience": {"tag": "vip", "company": "Acme"}})
     name: str = Field(min_length=1, max_length=200)
     audience: GivenAudience
-
-
-class Segment(Shape):
-    """An audience under a name, looked at anew whenever it is used."""
-
-    id: UUID
-    name: str
-    audience: Json
-    created_at: datetime
-    updated_at: datetime
 
 
 class Counts(Shape):

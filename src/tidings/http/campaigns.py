@@ -7,10 +7,9 @@ from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
 from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator, RequestContext
+from tidings.http.answers import answer
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_shapes import (
-    Audience,
-    Bulk,
     Campaign,
     ChangedCampaign,
     ChangedSegment,
@@ -21,13 +20,16 @@ from tidings.http.campaign_shapes import (
     GivenTest,
     Preview,
     Run,
-    Segment,
     StartedRun,
 )
+from tidings.http.channel_words import MessageChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.shapes import Everything, List
 from tidings.kernel.start.trigger import Started
+from tidings.views.campaigns import AudienceCount
+from tidings.views.pages import Page
+from tidings.views.segments import Segment
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
@@ -58,7 +60,7 @@ async def list_campaigns(
     limit: Limit = 50,
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
-    channel: Bulk | None = None,
+    channel: MessageChannel | None = None,
 ) -> List[Campaign]:
     """The campaigns of the workspace, newest first."""
     page = await context.engine.campaigns.list(
@@ -91,9 +93,9 @@ async def delete_campaign(context: Definer, id: UUID) -> None:
 
 
 @router.get("/v1/campaigns/{id:uuid}/audience")
-async def count_campaign_audience(context: ContactKeeper, id: UUID) -> Audience:
+async def count_campaign_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
     """How many a deploy would reach at this moment, and how many not."""
-    return Audience.model_validate(await context.engine.campaigns.count(context.workspace, id))
+    return await context.engine.campaigns.count(context.workspace, id)
 
 
 @router.post("/v1/campaigns/{id:uuid}/preview", openapi_extra=takes(GivenPreview))
@@ -132,38 +134,36 @@ async def deploy_campaign(
 
 
 @router.post("/v1/segments", status_code=201, openapi_extra=takes(GivenSegment))
-async def create_segment(context: Definer, body: Body, response: Response) -> Segment:
+async def create_segment(context: Definer, body: Body) -> Segment | Response:
     """Keep an audience under a name."""
     made = await context.engine.segments.create(context.caller, body)
-    response.headers["Location"] = f"/v1/segments/{made.id}"
-    return Segment.model_validate(made)
+    return answer(made, 201, {"Location": f"/v1/segments/{made.id}"})
 
 
 @router.get("/v1/segments")
 async def list_segments(
     context: DefinitionReader, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
-) -> List[Segment]:
+) -> Page[Segment]:
     """The segments of the workspace, newest first."""
-    page = await context.engine.segments.list(context.workspace, limit=limit, created=created, cursor=cursor)
-    return List(data=[Segment.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.segments.list(context.workspace, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/segments/{id:uuid}")
 async def get_segment(context: DefinitionReader, id: UUID) -> Segment:
     """One segment."""
-    return Segment.model_validate(await context.engine.segments.get(context.workspace, id))
+    return await context.engine.segments.get(context.workspace, id)
 
 
 @router.get("/v1/segments/{id:uuid}/audience")
-async def count_segment_audience(context: ContactKeeper, id: UUID) -> Audience:
+async def count_segment_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
     """How many are in a segment at this moment."""
-    return Audience.model_validate(await context.engine.segments.count(context.workspace, id))
+    return await context.engine.segments.count(context.workspace, id)
 
 
 @router.patch("/v1/segments/{id:uuid}", openapi_extra=takes(ChangedSegment))
 async def update_segment(context: Definer, id: UUID, body: Body) -> Segment:
     """Change its name or audience."""
-    return Segment.model_validate(await context.engine.segments.update(context.caller, id, body))
+    return await context.engine.segments.update(context.caller, id, body)
 
 
 @router.delete("/v1/segments/{id:uuid}", status_code=204)

@@ -1,113 +1,52 @@
-"""Contacts and their imports, as models: what goes in is described here and read by domain/people/contact.py."""
+"""Contacts as bodies give them, made from the list of their fields; domain/people/contact.py reads what comes."""
 
-from datetime import datetime
-from typing import Annotated, Literal
-from uuid import UUID
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from tidings.http.shapes import AT, ID, Given, Json, ProblemPlace, Shape, example
+from tidings.domain.people.contact_fields import FIELDS, ContactField, camel_case
+from tidings.http.shapes import Given, Json, example
+from tidings.http.view_schemas import describe_views
+from tidings.resources.contacts import MOST_CONTACTS
+from tidings.views.contacts import Contact
 
-EXAMPLE_CONTACT: Json = {
-    "externalId": "crm-1815",
-    "name": "Ada Lovelace",
-    "email": "ada@example.com",
-    "phone": "+442071838750",
-    "company": "Engines",
-    "status": "customer",
-    "timeZone": "Europe/London",
-    "locale": "en-GB",
-    "tags": ["vip"],
-    "attributes": {"plan": "pro"},
-    "consent": {"email": {"status": "granted", "at": AT, "source": "signup form"}},
-    "suppressions": {"sms": {"reason": "unsubscribed", "at": AT}},
-}
-Label = Annotated[str, Field(min_length=1, max_length=100)]
-Token = Annotated[str, Field(min_length=1, max_length=4_096)]
+_SHOWN: Json = describe_views([Contact])["Contact"]["examples"][0]
+EXAMPLE_CONTACT = {name: _SHOWN[name] for name in map(camel_case, FIELDS) if _SHOWN[name]}
+_LIST: Any = list
+"""Of what is a model only once it is made; a type checker cannot follow that."""
 
 
-class GivenContact(Given):
+class _OneContact(Given):
     """What is given of a contact: what is left out stays, what is null is cleared.
 
     `attributes`, `consent` and `suppressions` go over what is there, name by name; null takes a name away.
     """
 
     model_config = example(EXAMPLE_CONTACT)
-    external_id: str | None = Field(
-        None, min_length=1, max_length=200, description="The contact's id in your own system; never changes."
-    )
-    name: str | None = Field(None, max_length=500)
-    email: str | None = Field(None, max_length=500)
-    phone: str | None = Field(None, max_length=500, description="With its country's code; kept as E.164 writes it.")
-    whatsapp: str | None = Field(None, max_length=500, description="A number, likewise.")
-    push_tokens: list[Token] | None = Field(None, max_length=20)
-    company: str | None = Field(None, max_length=500)
-    status: str | None = Field(None, max_length=100, description="A word of your own; `active` unless given.")
-    time_zone: str | None = Field(None, max_length=500)
-    locale: str | None = Field(None, max_length=500)
-    tags: list[Label] | None = Field(None, max_length=100, description="These and no others.")
-    attributes: Json | None = Field(None, description="Your own; templates see them as `contact.attributes.*`.")
-    consent: Json | None = Field(
-        None, description="By channel (email, sms, whatsapp, push, voice): `granted` or `withdrawn`."
-    )
-    suppressions: Json | None = Field(
-        None, description="By channel: `unsubscribed`, `bounced`, `complained`, `invalid` or `manual`. Nothing is sent."
-    )
 
 
-class GivenContacts(Given):
+class _ManyContacts(Given):
     """Many contacts, each brought to what is given by its `externalId`; without one it is new."""
 
     model_config = example({"contacts": [EXAMPLE_CONTACT]})
-    contacts: list[GivenContact] = Field(min_length=1, max_length=10_000)
 
 
-class Contact(Shape):
-    """Somebody who can be written to."""
-
-    model_config = example({"id": ID, **EXAMPLE_CONTACT, "createdAt": AT, "updatedAt": AT})
-    id: UUID
-    external_id: str
-    name: str | None
-    email: str | None
-    phone: str | None
-    whatsapp: str | None
-    push_tokens: list[str]
-    company: str | None
-    status: str
-    time_zone: str | None
-    locale: str | None
-    tags: list[str]
-    attributes: Json
-    consent: Json
-    suppressions: Json
-    created_at: datetime
-    updated_at: datetime
+def _given(name: str, one: ContactField) -> tuple[Any, Any]:
+    """A field of a contact, as a body may give it."""
+    if one.is_merged:
+        return Json | None, Field(None, description=one.description)
+    if one.most:
+        word = Annotated[str, Field(min_length=1, max_length=one.longest)]
+        return _LIST[word] | None, Field(None, max_length=one.most, description=one.description)
+    least = 1 if name == "external_id" else None
+    return str | None, Field(None, min_length=least, max_length=one.longest, description=one.description)
 
 
-class UpsertedContact(Shape):
-    """What became of one of many."""
-
-    id: UUID
-    external_id: str
-    change: Literal["created", "updated", "unchanged"]
-
-
-class RejectedLine(Shape):
-    """A line that was not stored, and why."""
-
-    line: int
-    problems: list[ProblemPlace]
-
-
-class Imported(Shape):
-    """What became of a file's lines: `lines` = created + updated + unchanged + repeated + rejected."""
-
-    lines: int
-    created: int
-    updated: int
-    unchanged: int
-    repeated: int = Field(description="About somebody who comes again further down: the later line holds.")
-    rejected: int
-    rejected_by_field: dict[str, int] = Field(description="How many by the field that was wrong; `line` for the whole.")
-    rejected_lines: list[RejectedLine] = Field(description="The first 1,000.")
+_FIELDS: dict[str, Any] = {name: _given(name, one) for name, one in FIELDS.items()}
+GivenContact = create_model("GivenContact", __base__=_OneContact, __doc__=_OneContact.__doc__, **_FIELDS)
+GivenContacts = create_model(
+    "GivenContacts",
+    __base__=_ManyContacts,
+    __doc__=_ManyContacts.__doc__,
+    contacts=(_LIST[GivenContact], Field(min_length=1, max_length=MOST_CONTACTS)),
+)

@@ -9,16 +9,20 @@ from starlette.requests import ClientDisconnect
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
 from tidings.http.access import ContactKeeper
+from tidings.http.answers import JSON, answer
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
-from tidings.http.contact_shapes import Contact, GivenContact, GivenContacts, Imported, UpsertedContact
+from tidings.http.contact_shapes import GivenContact, GivenContacts
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, List
-from tidings.resources.contacts import MOST_CONTACTS, Change, ContactFilter
+from tidings.http.view_schemas import reference
+from tidings.resources.contacts import MOST_CONTACTS, ContactFilter
+from tidings.views.contacts import Contact, ContactOutcome, Imported, UpsertedContact
+from tidings.views.pages import Everything, Page
 
 router = resource_router("Contacts")
+THE_CONTACT = {JSON: {"schema": reference(Contact)}}
 Word = Annotated[str | None, Query(max_length=500)]
 NDJSON = ("ndjson", "jsonl", "json-lines", "jsonlines")
 _CSV_EXAMPLE = "externalId,email,name,tags,Plan\ncrm-1815,ada@example.com,Ada Lovelace,vip,pro\n"
@@ -54,17 +58,16 @@ async def given_contacts(request: Request) -> list[Any]:
 @router.post(
     "/v1/contacts",
     status_code=201,
-    responses={200: {"model": Contact, "description": "There was one with this external id."}},
+    responses={200: {"description": "There was one with this external id.", "content": THE_CONTACT}},
     openapi_extra=takes(GivenContact),
 )
 async def create_contact(
-    context: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)], response: Response
-) -> Contact:
+    context: ContactKeeper, given: Annotated[dict[str, Any], Depends(given_contact)]
+) -> Contact | Response:
     """Make a contact, or bring the one with this `externalId` to what is given: then the answer is 200."""
     made, change = await context.engine.contacts.create(context.caller, given)
-    response.headers["Location"] = f"/v1/contacts/{made.id}"
-    response.status_code = 201 if change is Change.CREATED else 200
-    return Contact.model_validate(made)
+    status = 201 if change is ContactOutcome.CREATED else 200
+    return answer(made, status, {"Location": f"/v1/contacts/{made.id}"})
 
 
 def asked_for(
@@ -85,10 +88,9 @@ async def list_contacts(
     where: Annotated[ContactFilter, Depends(asked_for)],
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> List[Contact]:
+) -> Page[Contact]:
     """The contacts of the workspace, newest first; whatever is asked for must hold."""
-    page = await context.engine.contacts.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
-    return List(data=[Contact.model_validate(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.contacts.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
 
 
 @router.post("/v1/contacts/bulk", openapi_extra=takes(GivenContacts))
@@ -96,8 +98,7 @@ async def upsert_contacts(
     context: ContactKeeper, given: Annotated[list[Any], Depends(given_contacts)]
 ) -> Everything[UpsertedContact]:
     """Bring up to 10,000 contacts to what is given, by `externalId`; nothing is stored if one is wrong."""
-    stored = await context.engine.contacts.upsert_many(context.caller, given)
-    return Everything(data=[UpsertedContact.model_validate(one) for one in stored])
+    return Everything(await context.engine.contacts.upsert_many(context.caller, given))
 
 
 @router.post("/v1/contacts/import", openapi_extra=IMPORT_BODY)
@@ -117,14 +118,13 @@ async def import_contacts(
     nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
     """
     file = ContactFile(_format(request), read_columns(columns or []))
-    report = await context.engine.contacts.import_file(context.caller, file, _pieces(request))
-    return Imported.model_validate(report)
+    return await context.engine.contacts.import_file(context.caller, file, _pieces(request))
 
 
 @router.get("/v1/contacts/{id:path}")
 async def get_contact(context: ContactKeeper, id: ContactPath) -> Contact:
     """One contact."""
-    return Contact.model_validate(await context.engine.contacts.get(context.workspace, id))
+    return await context.engine.contacts.get(context.workspace, id)
 
 
 @router.patch("/v1/contacts/{id:path}", openapi_extra=takes(GivenContact))
@@ -132,7 +132,7 @@ async def update_contact(
     context: ContactKeeper, id: ContactPath, given: Annotated[dict[str, Any], Depends(given_contact)]
 ) -> Contact:
     """Change what is given; `externalId` never changes."""
-    return Contact.model_validate(await context.engine.contacts.update(context.caller, id, given))
+    return await context.engine.contacts.update(context.caller, id, given)
 
 
 @router.delete("/v1/contacts/{id:path}", status_code=204)

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.domain.sequences.enrollment import EnrollmentOutcome, EnrollmentStatus
+from tidings.http.audience_shapes import Contacts, GivenAudience
 from tidings.http.lack_shapes import Missing
 from tidings.http.shapes import AT, CONTACT, ID, ContactName, ContactReference, Given, Json, Shape, example
 from tidings.resources.shown_enrollments import Fate, LogStatus
@@ -31,7 +32,6 @@ EXAMPLE_ENROLLMENT: Json = {
 }
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 Asked = Literal["active", "paused", "cancelled"]
-Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
 
 
 class GivenEnrollment(Given):
@@ -41,19 +41,13 @@ class GivenEnrollment(Given):
     contact_id: ContactReference
 
 
-class GivenEnrolling(Given):
+class GivenEnrolling(GivenAudience):
     """Whom to enroll: filters are joined by "and" and united with `contactIds`; exclusions are removed.
 
     An audience that names nobody is refused: for everyone say `all`.
     """
 
     model_config = example({"tag": "trial", "excludeContactIds": [ID]})
-    all: bool | None = None
-    contact_ids: Contacts | None = None
-    company: Word | None = None
-    tag: Word | None = None
-    status: Word | None = None
-    exclude_contact_ids: Contacts | None = None
     include_cancelled: bool | None = Field(
         None, description="Enroll those anew who were in the sequence and cancelled: they get every step again."
     )

@@ -8,7 +8,7 @@ from fastapi import Depends, Query, Request, Response
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.messages import quoted
 from tidings.domain.people.audience import read_audience
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.http.access import Operator, WorkReader
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time

@@ -8,9 +8,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import Channel
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
 from tidings.http.administration_requests import GivenFunction, GivenKey
 from tidings.http.campaign_shapes import (

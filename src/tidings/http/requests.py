@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tidings.domain.names import LONGEST_NAME, problem_of_name
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 
 Json = dict[str, Any]
 ContactReference = Annotated[

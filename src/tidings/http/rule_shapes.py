@@ -2,18 +2,20 @@
 domain/rules/event.py."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
 from tidings.domain.flow.item import Channel
+from tidings.domain.people.contact import ADDRESS_FIELDS
 from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.routing import RouteOutcome
+from tidings.http.channel_words import ContactChannel
 from tidings.http.shapes import AT, ID, ContactName, Given, Json, Shape, Waiting, example
 
-RuleChannel = Literal["email", "whatsapp", "sms", "push", "voice"]
 TriggerName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+ADDRESSES = tuple(dict.fromkeys(name for names in ADDRESS_FIELDS.values() for name in names))
 EXAMPLE_STEP: Json = {
     "stepOrder": 1,
     "template": {"subject": "Your quote {{ quote.number }}", "body": "Good day {{ lead.name }}, here it is."},
@@ -53,7 +55,7 @@ EXAMPLE_DECISION: Json = {
 
 
 class GivenTemplate(Given):
-    """The message, in Liquid: an email has `subject`, `body` and `html`, a push `title` and `body`, voice `script`."""
+    """The message, in Liquid: a body with what its channel has beside it, or a script that is read out."""
 
     subject: str | None = None
     body: str | None = None
@@ -94,7 +96,7 @@ class GivenRuleStep(Given):
     id: UUID | None = Field(None, description="Of a step that is there; a new one has none.")
     step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
     enabled: bool | None = None
-    channel: RuleChannel | None = Field(None, description="The rule's; it may be repeated.")
+    channel: ContactChannel | None = Field(None, description="The rule's; it may be repeated.")
     template: GivenTemplate
     delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
     send_before: GivenMoment | None = None
@@ -109,7 +111,7 @@ class GivenRule(Given):
 
     model_config = example(EXAMPLE_RULE)
     trigger: TriggerName
-    channel: RuleChannel
+    channel: ContactChannel
     audience: Audience
     enabled: bool = True
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)
@@ -145,7 +147,7 @@ class GivenEvent(Given):
     idempotency_key: str | None = Field(None, min_length=1, max_length=500)
     lead: Json | None = Field(
         None,
-        description="`email`, `phone`, `whatsapp`, `pushTokens`, and whatever you like. `contactId` says which contact"
+        description=f"`{'`, `'.join(ADDRESSES)}`, and whatever you like. `contactId` says which contact"
         " this is: what is not given is taken from there, and what it refuses is not sent.",
     )
     partner: Json | None = None

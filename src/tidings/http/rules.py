@@ -8,9 +8,10 @@ from fastapi import Depends, Query, Request, Response
 from tidings.domain.people.recipients import Audience
 from tidings.http.access import Definer, DefinitionReader
 from tidings.http.bodies import read_object
+from tidings.http.channel_words import ContactChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.rule_shapes import GivenRule, Rule, RuleChannel
+from tidings.http.rule_shapes import GivenRule, Rule
 from tidings.http.shapes import List
 from tidings.resources.rules import RuleFilter
 
@@ -35,7 +36,7 @@ async def create_rule(
 
 def asked_for(
     trigger: Word = None,
-    channel: RuleChannel | None = None,
+    channel: ContactChannel | None = None,
     audience: Audience | None = None,
     enabled: bool | None = None,
 ) -> RuleFilter:

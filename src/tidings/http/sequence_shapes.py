@@ -11,6 +11,7 @@ from tidings.domain.flow.ids import made_at
 from tidings.domain.flow.item import Channel
 from tidings.domain.sequences import form
 from tidings.domain.sequences.form import InFlightChoice, OnStepFailure, SequenceStatus
+from tidings.http.channel_words import ContactChannel
 from tidings.http.shapes import AT, ID, Given, Json, Name, NotReady, Shape, example
 from tidings.resources.sequence_shown import Published, ShownSequence
 
@@ -31,7 +32,6 @@ EXAMPLE_SETTINGS: Json = {
 }
 OffsetFromWord = Literal["enrollment", "previous"]
 OnStepFailureWord = Literal["continue", "stop"]
-ChannelWord = Literal["email", "sms", "whatsapp", "push", "voice"]
 _ZONE = "`UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own."
 
 
@@ -44,7 +44,7 @@ class GivenStep(Given):
         None, ge=0, le=1_000_000, description="Its place among the steps; last if not given."
     )
     send_hour: int | None = Field(None, ge=0, le=23, description="If not given, the time of day of the enrollment.")
-    channel: ChannelWord
+    channel: ContactChannel
     subject: str | None = Field(None, description="Of an e-mail, or the title of a push message.")
     content: str = Field(min_length=1, description="What it says; sees `contact.*`.")
     max_lateness: str | float | None = Field(
@@ -59,7 +59,7 @@ class ChangedStep(Given):
     day_offset: int | None = Field(None, ge=0, le=3650)
     step_order: int | None = Field(None, ge=0, le=1_000_000)
     send_hour: int | None = Field(None, ge=0, le=23)
-    channel: ChannelWord | None = None
+    channel: ContactChannel | None = None
     subject: str | None = None
     content: str | None = Field(None, min_length=1)
     max_lateness: str | float | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tidings.domain.flow.item import Channel
+from tidings.domain.channels import Channel
 from tidings.http.requests import AT, ID, ContactReference, Given, Json, Name, example
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Name",
     "NotReady",
     "Printed",
-    "ProblemPlace",
     "Shape",
     "Waiting",
     "example",
@@ -60,13 +59,6 @@ class Everything(Shape, Generic[Item]):
     """A list that is never long."""
 
     data: list[Item]
-
-
-class ProblemPlace(Shape):
-    """One thing that is wrong, and where."""
-
-    place: str
-    message: str
 
 
 Waiting = Annotated[

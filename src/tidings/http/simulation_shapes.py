@@ -21,7 +21,7 @@ class GivenSimulation(Given):
     days: int = Field(90, ge=1, le=MOST_DAYS, description="How many days are run.")
     contacts: Json | None = Field(
         None,
-        description="Whom it would be for: `all`, `tag`, `company`, `status`, `contactIds`, `excludeContactIds`.",
+        description="Whom it would be for: an audience, as a campaign has one.",
     )
     sample: int = Field(1_000, ge=1, le=MOST_SAMPLED, description="How many of them are simulated at most.")
     seed: Seed = Field(0, description="The same seed draws the same people.")

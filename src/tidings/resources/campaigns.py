@@ -14,15 +14,14 @@ from msgspec import convert
 
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import Campaign, read_campaign
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.flow.item import Channel
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
-from tidings.domain.people.contact import CONTACT, ContactReference, Person, addresses_of, lack_of
+from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
 from tidings.domain.timing import LONGEST_WAIT, problem_of_moment
-from tidings.domain.workflows.definition import HTML_FIELDS
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -32,12 +31,13 @@ from tidings.kernel.people.references import find_contacts, name_audience, no_co
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.trigger import Started
 from tidings.resources.names import name_definitions
-from tidings.resources.reach import AudienceCount, count_audience, is_empty
+from tidings.resources.reach import count_audience, is_empty
 from tidings.resources.readiness import with_readiness
 from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
 from tidings.storage.campaigns import ShownCampaign
 from tidings.storage.database import Tx
+from tidings.views.campaigns import AudienceCount
 from tidings.views.contacts import ContactName
 from tidings.views.pages import Page
 
@@ -193,7 +193,7 @@ class Campaigns:
         shown = await self.get(workspace, id)
         if shown.channel is Channel.SOCIAL:
             posts = sum(1 for _ in shown.campaign.posts())
-            return AudienceCount(posts, posts, 0, 0)
+            return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, shown.campaign)
         sources = shown.campaign.templates.values()
         return await count_audience(self._kernel, workspace, audience, shown.channel, sources)
@@ -325,13 +325,7 @@ class Campaigns:
             raise AssertionError("only a social campaign has no audience")
         if audience.segment_id is None:
             return audience
-        find = partial(
-            campaigns.show_segment,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            id=audience.segment_id,
-            name=None,
-        )
+        find = partial(campaigns.show_segment, workspace=workspace, id=audience.segment_id, name=None)
         segment = await self._kernel.db.persist(find, alone=True)
         if segment is None:
             what = f"there is no segment {audience.segment_id} in this workspace"
@@ -341,7 +335,9 @@ class Campaigns:
             raise CampaignInvalid([Problem(f"audience.{one.place}", one.message) for one in problems])
         return inside
 
-    async def _somebody(self, workspace: Workspace, campaign: Campaign, named: ContactReference | None) -> Person:
+    async def _somebody(
+        self, workspace: Workspace, campaign: Campaign, named: ContactReference | None
+    ) -> LoadedContact:
         """The contact that was asked for, or the first of the audience."""
         if named is None:
             id = await self._first(workspace, await self.audience_of(workspace, campaign))
@@ -361,7 +357,7 @@ class Campaigns:
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
     async def _render(
-        self, shown: ShownCampaign, templates: Sequence[Mapping[str, str]], person: Person | None
+        self, shown: ShownCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
     ) -> Sequence[Rendered | RenderFailed]:
         now = await self._kernel.clock.now()
         data = _data(shown) | ({CONTACT: person.data} if person else {})
@@ -377,7 +373,7 @@ class Campaigns:
         ]
 
 
-def _name_of(person: Person) -> ContactName:
+def _name_of(person: LoadedContact) -> ContactName:
     return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 
@@ -386,7 +382,7 @@ def _fields(rendered: Rendered | RenderFailed) -> tuple[Mapping[str, str], str |
 
 
 def _content_id(shown: ShownCampaign) -> str:
-    """What the keys of its items name as the asset, or as the version of a voice script."""
+    """What the keys of its items name as the asset, or as the version of a script."""
     return shown.campaign.content_version or f"{shown.id}:{shown.version}"
 
 

@@ -17,12 +17,9 @@ from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.erase import erase_everywhere
 from tidings.resources import suppressions
 from tidings.storage import contacts, resolve
-from tidings.storage.contacts import Erased, ShownContact
+from tidings.storage.contacts import Erased
 from tidings.storage.database import Tx
-
-NOTHING_LEFT = Erased(
-    email=None, phone=None, whatsapp=None, push_tokens=(), consent={}, suppressions={}, tags=(), was_deleted=False
-)
+from tidings.views.contacts import Contact
 
 
 async def delete_contact(kernel: Kernel, caller: Caller, id: UUID) -> None:
@@ -39,12 +36,11 @@ async def delete_contact(kernel: Kernel, caller: Caller, id: UUID) -> None:
         raise NotFound(f"there is no contact {id}")
 
 
-async def _find(kernel: Kernel, workspace: Workspace, id: UUID) -> list[ShownContact]:
+async def _find(kernel: Kernel, workspace: Workspace, id: UUID) -> list[Contact]:
     find = partial(
         contacts.show_contacts,
         shard=kernel.shard_of(id),
-        tenant=workspace.tenant,
-        workspace=workspace.name,
+        workspace=workspace,
         ids=[id],
     )
     return await kernel.db.persist(find, alone=True)
@@ -52,18 +48,21 @@ async def _find(kernel: Kernel, workspace: Workspace, id: UUID) -> list[ShownCon
 
 async def _erase(kernel: Kernel, caller: Caller, id: UUID, now: datetime) -> Erased | None:
     shard, entry = kernel.shard_of(id), kernel.new_id(bucket_of_id(id), now)
-    tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
     async def write(tx: Tx) -> Erased | None:
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
-            return NOTHING_LEFT  # an earlier try has done it, and its answer was lost
-        erased = await contacts.erase_contact(tx, shard=shard, tenant=tenant, workspace=workspace, id=id, now=now)
+            return _nothing_left(id, now)  # an earlier try has done it, and its answer was lost
+        erased = await contacts.erase_contact(tx, shard=shard, workspace=caller.workspace, id=id, now=now)
         if erased is None or erased.was_deleted:
             return erased
         await contacts.remove_contact_tags(
-            tx, shard=shard, tenant=tenant, workspace=workspace, tags=erased.tags, contact_ids=[id] * len(erased.tags)
+            tx, shard=shard, workspace=caller.workspace, tags=erased.tags, contact_ids=[id] * len(erased.tags)
         )
         await write_audit(kernel, tx, caller, [Deed("contact", id, "deleted", {}, entry)], now)
         return erased
 
     return await kernel.db.persist(write)
+
+
+def _nothing_left(id: UUID, now: datetime) -> Erased:
+    return Erased(id=id, external_id="", created_at=now, updated_at=now, was_deleted=False)

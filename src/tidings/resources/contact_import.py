@@ -6,17 +6,20 @@ same file again makes nobody twice, because every line is known by its external 
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
 
 import msgspec
 
 from tidings.domain.errors import Problem
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.people.contact import SPELLINGS, ContactChange, read_contact
+from tidings.domain.people.contact import read_contact
+from tidings.domain.people.contact_fields import SPELLINGS, ContactChange
 from tidings.domain.people.contact_file import ContactFile, Line
 from tidings.kernel.kernel import Kernel
-from tidings.resources.contact_store import Change, Upserted, upsert
+from tidings.resources.contact_store import upsert
+from tidings.views.contacts import Imported, RejectedLine, UpsertedContact
+from tidings.views.problems import ProblemPlace
 
 BATCH = 2_000
 MOST_REJECTED = 1_000
@@ -25,17 +28,9 @@ WHOLE_LINE = "line"
 NOBODY = "names nobody: give externalId, email or phone"
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A line that was not stored, and why."""
-
-    line: int
-    problems: Sequence[Problem]
-
-
 @dataclass(slots=True)
 class ImportReport:
-    """What became of a file's lines: lines = created + updated + unchanged + repeated + rejected."""
+    """An import so far; the fields of Imported."""
 
     lines: int = 0
     created: int = 0
@@ -45,12 +40,12 @@ class ImportReport:
     """Lines about somebody who is in the same batch again, further down: the later line holds."""
     rejected: int = 0
     rejected_by_field: dict[str, int] = field(default_factory=dict)
-    rejected_lines: list[Rejected] = field(default_factory=list)
+    rejected_lines: list[RejectedLine] = field(default_factory=list)
     """The first of them; all are counted."""
 
-    def counts(self) -> Mapping[str, int]:
-        """The numbers alone."""
-        return {name: getattr(self, name) for name in ("lines", *Change, "repeated", "rejected")}
+    def shown(self) -> Imported:
+        """As it stands."""
+        return Imported(**{each.name: getattr(self, each.name) for each in fields(self)})
 
 
 @dataclass(slots=True)
@@ -58,15 +53,15 @@ class Import:
     """One import on its way: its report so far, and who hears of it."""
 
     on_progress: Callable[[ImportReport], None] = lambda _: None
-    on_rejected: Callable[[Rejected], None] = lambda _: None
+    on_rejected: Callable[[RejectedLine], None] = lambda _: None
     report: ImportReport = field(default_factory=ImportReport)
 
     async def run(
         self, kernel: Kernel, workspace: Workspace, file: ContactFile, chunks: AsyncIterable[bytes]
-    ) -> ImportReport:
+    ) -> Imported:
         """Read to the end; what was stored before somebody stops it stays."""
         batch: list[ContactChange] = []
-        storing: asyncio.Task[list[Upserted]] | None = None
+        storing: asyncio.Task[list[UpsertedContact]] | None = None
         try:
             async for chunk in _and_the_end(chunks):
                 self._take(file.end() if chunk is None else file.feed(chunk), batch)
@@ -82,9 +77,9 @@ class Import:
             if storing is not None:
                 storing.cancel()
         self.on_progress(self.report)
-        return self.report
+        return self.report.shown()
 
-    async def _stored(self, storing: "asyncio.Task[list[Upserted]] | None") -> None:
+    async def _stored(self, storing: "asyncio.Task[list[UpsertedContact]] | None") -> None:
         if storing is None:
             return
         stored = await storing
@@ -110,7 +105,8 @@ class Import:
                 batch.append(change if change.external_id else msgspec.structs.replace(change, external_id=known_by))
 
     def _reject(self, number: int, problems: Sequence[Problem]) -> None:
-        rejected = Rejected(number, problems[:MOST_PROBLEMS_OF_A_LINE])
+        told = [ProblemPlace(place=one.place, message=one.message) for one in problems[:MOST_PROBLEMS_OF_A_LINE]]
+        rejected = RejectedLine(line=number, problems=told)
         self.report.rejected += 1
         wrong = _field(problems[0].place)
         self.report.rejected_by_field[wrong] = self.report.rejected_by_field.get(wrong, 0) + 1

@@ -9,37 +9,21 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace
-from tidings.domain.people.contact import ContactChange, Entries, contact_bucket
+from tidings.domain.people.contact import contact_bucket
+from tidings.domain.people.contact_fields import ContactChange, Entries
 from tidings.kernel.kernel import Kernel
 from tidings.resources import suppressions
 from tidings.storage import contacts
 from tidings.storage.database import Tx
+from tidings.views.contacts import ContactOutcome, UpsertedContact
 
 MOST_TRIES = 5
 
 
-class Change(StrEnum):
-    """What became of a contact that was given."""
-
-    CREATED = "created"
-    UPDATED = "updated"
-    UNCHANGED = "unchanged"
-
-
-@dataclass(frozen=True, slots=True)
-class Upserted:
-    """A contact that is now as it was given."""
-
-    id: UUID
-    external_id: str
-    change: Change
-
-
-AndThen = Callable[[Tx, Upserted], Awaitable[None]]
+AndThen = Callable[[Tx, UpsertedContact], Awaitable[None]]
 """What else is written in the transaction of a contact."""
 
 
@@ -62,7 +46,7 @@ async def upsert(
     and_then: AndThen | None = None,
     *,
     ids: Mapping[str, UUID] | None = None,
-) -> list[Upserted]:
+) -> list[UpsertedContact]:
     """Bring contacts to what is given, by their external ids; the answers are in the order of what was given.
 
     Given twice in one call, both changes are made, the later over the earlier. Without an external id it is a new one.
@@ -108,9 +92,9 @@ def _shares(
     ]
 
 
-async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | None) -> Mapping[str, Upserted]:
-    async def store(share: Share) -> Mapping[str, Upserted]:
-        async def write(tx: Tx) -> Mapping[str, Upserted]:
+async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | None) -> Mapping[str, UpsertedContact]:
+    async def store(share: Share) -> Mapping[str, UpsertedContact]:
+        async def write(tx: Tx) -> Mapping[str, UpsertedContact]:
             stored = await _store_share(tx, share)
             if and_then:
                 for one in stored.values():
@@ -119,15 +103,15 @@ async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | No
 
         return await kernel.db.persist(write)
 
-    stored: dict[str, Upserted] = {}
+    stored: dict[str, UpsertedContact] = {}
     for of_shard in await asyncio.gather(*(store(share) for share in shares)):
         stored |= of_shard
     return stored
 
 
-async def _store_share(tx: Tx, share: Share) -> Mapping[str, Upserted]:
+async def _store_share(tx: Tx, share: Share) -> Mapping[str, UpsertedContact]:
     """Insert what is new, change the rest; one that was deleted between the two statements is new again."""
-    stored: dict[str, Upserted] = {}
+    stored: dict[str, UpsertedContact] = {}
     for _ in range(MOST_TRIES):
         open_ids = [external_id for external_id in share.changes if external_id not in stored]
         if not open_ids:
@@ -138,12 +122,11 @@ async def _store_share(tx: Tx, share: Share) -> Mapping[str, Upserted]:
     raise AssertionError("a contact is neither new nor there, time and again")
 
 
-async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, Upserted]:
+async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
     new = await contacts.insert_contacts(
         tx,
         shard=share.shard,
-        tenant=share.workspace.tenant,
-        workspace=share.workspace.name,
+        workspace=share.workspace,
         ids=[share.ids[one] for one in external_ids],
         external_ids=external_ids,
         changes=[suppressions.born(share.changes[one], share.born.get(one)) for one in external_ids],
@@ -151,25 +134,27 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
     )
     tagged = [(tag, id) for external_id, id in new.items() for tag in share.changes[external_id].tags or ()]
     await _write_tags(tx, share, tagged, [])
-    return {external_id: Upserted(id, external_id, Change.CREATED) for external_id, id in new.items()}
+    return {
+        external_id: UpsertedContact(id=id, external_id=external_id, change=ContactOutcome.CREATED)
+        for external_id, id in new.items()
+    }
 
 
-async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, Upserted]:
+async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
     """Change those that are there; the others are not in the answer."""
     if not external_ids:
         return {}
     found = await contacts.change_contacts(
         tx,
         shard=share.shard,
-        tenant=share.workspace.tenant,
-        workspace=share.workspace.name,
+        workspace=share.workspace,
         external_ids=external_ids,
         changes=[share.changes[one] for one in external_ids],
         now=share.now,
     )
     added: list[tuple[str, UUID]] = []
     removed: list[tuple[str, UUID]] = []
-    stored: dict[str, Upserted] = {}
+    stored: dict[str, UpsertedContact] = {}
     for one in found:
         tags = share.changes[one.external_id].tags
         if tags is not None:
@@ -177,15 +162,15 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
             removed += [(tag, one.id) for tag in gone]
             # With `VIP` goes the row of `vip`, so whatever stays is written again.
             added += [(tag, one.id) for tag in tags if gone or tag not in one.old_tags]
-        stored[one.external_id] = Upserted(one.id, one.external_id, _kind(share, one))
+        stored[one.external_id] = UpsertedContact(id=one.id, external_id=one.external_id, change=_kind(share, one))
     await _write_tags(tx, share, added, removed)
     return stored
 
 
-def _kind(share: Share, found: contacts.Changed) -> Change:
+def _kind(share: Share, found: contacts.Changed) -> ContactOutcome:
     if found.id == share.ids.get(found.external_id):
-        return Change.CREATED  # by an earlier try of this call whose answer was lost
-    return Change.UPDATED if found.changed else Change.UNCHANGED
+        return ContactOutcome.CREATED  # by an earlier try of this call whose answer was lost
+    return ContactOutcome.UPDATED if found.changed else ContactOutcome.UNCHANGED
 
 
 async def _write_tags(
@@ -196,8 +181,7 @@ async def _write_tags(
             await write(
                 tx,
                 shard=share.shard,
-                tenant=share.workspace.tenant,
-                workspace=share.workspace.name,
+                workspace=share.workspace,
                 tags=[tag for tag, _ in pairs],
                 contact_ids=[id for _, id in pairs],
             )

@@ -4,14 +4,11 @@ What is given is read by domain/people/contact.py and stored by contact_store.py
 The audit log says which fields were changed, never what they hold: what is about a person goes with the contact.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
-from heapq import merge
-from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -19,15 +16,10 @@ import msgspec
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, Span, check_limit, newest_first, page_of
-from tidings.domain.people.contact import (
-    LONGEST_EXTERNAL_ID,
-    LONGEST_TEXT,
-    ContactChange,
-    ContactReference,
-    contact_bucket,
-    read_contact,
-)
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first
+from tidings.domain.people.audience_filter import LEAVES, AudienceFilter, Where, both, matches
+from tidings.domain.people.contact import ContactReference, contact_bucket, read_contact
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID, LONGEST_TEXT, ContactChange
 from tidings.domain.people.contact_file import ContactFile
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
@@ -35,19 +27,20 @@ from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.references import find_contact
 from tidings.resources import contact_store, suppressions
 from tidings.resources.contact_erasure import delete_contact
-from tidings.resources.contact_import import Import, ImportReport, Rejected
-from tidings.resources.contact_store import Change, Share, Upserted, change_share
+from tidings.resources.contact_import import Import, ImportReport
+from tidings.resources.contact_store import Share, change_share
+from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
-from tidings.storage.contacts import ShownContact
 from tidings.storage.database import Tx
+from tidings.views.contacts import Contact, ContactOutcome, Imported, UpsertedContact
 from tidings.views.pages import Page
 
-__all__ = ["Change", "ContactFilter", "Contacts", "Import", "ImportReport", "Rejected", "ShownContact", "Upserted"]
+__all__ = ["ContactFilter", "Contacts", "Import", "ImportReport"]
 
 MOST_CONTACTS = 10_000
 MOST_PROBLEMS = 100
-Found = list[ShownContact]
-Upserts = list[Upserted]
+Found = list[Contact]
+Upserts = list[UpsertedContact]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +54,11 @@ class ContactFilter:
     """A part of the name, an address, a number, the company or the external id, whatever the case of its letters."""
     external_id: str | None = None
 
-
-class _ListInShard(Protocol):
-    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, workspace: str, span: Span, limit: int) -> Found: ...
+    @property
+    def tree(self) -> AudienceFilter:
+        """What is asked beside the external id."""
+        given = {name: getattr(self, name) for name in LEAVES if hasattr(self, name)}
+        return both(*(Where(name, value) for name, value in given.items() if value is not None))
 
 
 class Contacts:
@@ -72,14 +67,14 @@ class Contacts:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def create(self, caller: Caller, given: object) -> tuple[ShownContact, Change]:
+    async def create(self, caller: Caller, given: object) -> tuple[Contact, ContactOutcome]:
         """Make a contact, or bring the one with this external id to what is given; safe to repeat with one."""
         change = await self._dated(_read(given))
         now = await self._kernel.clock.now()
         made = await self._audited(caller, change, now)
         return await self.get(caller.workspace, made.id), made.change
 
-    async def update(self, caller: Caller, contact: ContactReference, given: object) -> ShownContact:
+    async def update(self, caller: Caller, contact: ContactReference, given: object) -> Contact:
         """Change what is given of a contact; its external id stays for ever."""
         before = await self.get(caller.workspace, contact)
         id = before.id
@@ -93,7 +88,7 @@ class Contacts:
 
         async def write(tx: Tx) -> None:
             for one in (await change_share(tx, share, [before.external_id])).values():
-                if one.change is Change.UPDATED:
+                if one.change is ContactOutcome.UPDATED:
                     await self._audit(tx, caller, id, "updated", {"fields": change.given()}, now, entry)
 
         await self._kernel.db.persist(write)
@@ -118,13 +113,13 @@ class Contacts:
 
     async def import_file(
         self, caller: Caller, file: ContactFile, chunks: AsyncIterable[bytes], watcher: Import | None = None
-    ) -> ImportReport:
+    ) -> Imported:
         """Store every line that can be read, a few thousand at a time, and tell what is wrong with the others."""
         report = await (watcher or Import()).run(self._kernel, caller.workspace, file, chunks)
         await self._audit_many(caller, "imported", report.counts())
         return report
 
-    async def get(self, workspace: Workspace, contact: ContactReference) -> ShownContact:
+    async def get(self, workspace: Workspace, contact: ContactReference) -> Contact:
         """One contact by its id or external id, or NotFound."""
         found = await self._show(workspace, contact) if isinstance(contact, UUID) else []
         if not found:
@@ -137,13 +132,12 @@ class Contacts:
         show = partial(
             contacts.show_contacts,
             shard=self._kernel.shard_of(id),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             ids=[id],
         )
         return await self._kernel.db.persist(show, alone=True)
 
-    async def find(self, workspace: Workspace, external_id: str) -> ShownContact:
+    async def find(self, workspace: Workspace, external_id: str) -> Contact:
         """The contact with an external id, or NotFound."""
         found = await self._find(workspace, external_id)
         if found is None:
@@ -158,7 +152,7 @@ class Contacts:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownContact]:
+    ) -> Page[Contact]:
         """Contacts, newest first: one query in each shard, merged by id."""
         where = _checked(where or ContactFilter())
         check_limit(limit)
@@ -166,36 +160,27 @@ class Contacts:
         if where.external_id is not None:
             found = await self._only(workspace, where)
             return Page([one for one in found if span.since <= one.id < span.before], None)
-        find = partial(
-            _list_in_shard(where), tenant=workspace.tenant, workspace=workspace.name, span=span, limit=limit + 1
-        )
-        shards = await asyncio.gather(
-            *(self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in self._kernel.every_shard())
-        )
-        found = [*merge(*shards, key=lambda one: one.id, reverse=True)]
-        return page_of(found[: limit + 1], limit, lambda one: one.id)
+        find = partial(contacts.list_contacts, wanted=where.tree)
+        return await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
 
     async def delete(self, caller: Caller, contact: ContactReference) -> None:
         """Erase everything about a person and stop what is under way for it; what was sent still counts."""
         await delete_contact(self._kernel, caller, await find_contact(self._kernel, caller.workspace, contact))
 
-    async def _find(self, workspace: Workspace, external_id: str) -> ShownContact | None:
+    async def _find(self, workspace: Workspace, external_id: str) -> Contact | None:
         if not 1 <= len(external_id) <= LONGEST_EXTERNAL_ID or not is_storable(external_id):
             return None
         look = partial(
             contacts.find_contact,
             shard=Shard(contact_bucket(workspace, external_id) % self._kernel.shards),
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             external_id=external_id,
         )
         return await self._kernel.db.persist(look, alone=True)
 
     async def _only(self, workspace: Workspace, where: ContactFilter) -> Found:
         found = await self._find(workspace, where.external_id or "")
-        if found is None or where.company not in {None, found.company} or where.status not in {None, found.status}:
-            return []
-        return [found] if where.tag is None or where.tag in found.tags else []
+        return [found] if found and matches(where.tree, found) else []
 
     async def _dated(self, change: ContactChange) -> ContactChange:
         """With the time of what was said about each channel, where none is given."""
@@ -206,28 +191,23 @@ class Contacts:
             suppressions={channel: {"at": at, **entry} for channel, entry in change.suppressions.items()},
         )
 
-    async def _known_addresses(
-        self, workspace: Workspace, before: ShownContact, change: ContactChange
-    ) -> ContactChange:
+    async def _known_addresses(self, workspace: Workspace, before: Contact, change: ContactChange) -> ContactChange:
         """A change with what is kept of the addresses that are new to the contact; what is lifted is kept no more."""
         if change.no_suppressions:
             await suppressions.lift(self._kernel, workspace, before, change.no_suppressions)
             await suppressions.lift(self._kernel, workspace, change, change.no_suppressions)
         fresh = msgspec.structs.replace(
             change,
-            email=None if change.email == before.email else change.email,
-            phone=None if change.phone == before.phone else change.phone,
-            whatsapp=None if change.whatsapp == before.whatsapp else change.whatsapp,
-            push_tokens=tuple(token for token in change.push_tokens or () if token not in before.push_tokens),
+            **{name: _new(getattr(change, name), getattr(before, name)) for name in suppressions.ADDRESS_COLUMNS},
         )
         kept = await suppressions.born_with(self._kernel, workspace, {before.external_id: fresh})
         return suppressions.born(change, kept.get(before.external_id))
 
-    async def _audited(self, caller: Caller, change: ContactChange, now: datetime) -> Upserted:
+    async def _audited(self, caller: Caller, change: ContactChange, now: datetime) -> UpsertedContact:
         entries: dict[UUID, UUID] = {}  # made once for each contact, so that a repeat after an unknown commit adds none
 
-        async def audit(tx: Tx, one: Upserted) -> None:
-            if one.change is not Change.UNCHANGED:
+        async def audit(tx: Tx, one: UpsertedContact) -> None:
+            if one.change is not ContactOutcome.UNCHANGED:
                 entry = entries.setdefault(one.id, self._kernel.new_id(bucket_of_id(one.id), now))
                 await self._audit(tx, caller, one.id, one.change, {"fields": change.given()}, now, entry)
 
@@ -274,18 +254,8 @@ def _checked(where: ContactFilter) -> ContactFilter:
     return ContactFilter(**given)
 
 
-def _list_in_shard(where: ContactFilter) -> _ListInShard:
-    """The statement whose index narrows most: a tag's, a company's, a status's."""
-    if where.tag is not None:
-        return partial(
-            contacts.list_contacts_with_tag,
-            tag=where.tag,
-            company=where.company,
-            status=where.status,
-            text=where.text,
-        )
-    if where.company is not None:
-        return partial(contacts.list_contacts_of_company, company=where.company, status=where.status, text=where.text)
-    if where.status is not None:
-        return partial(contacts.list_contacts_of_status, status=where.status, text=where.text)
-    return partial(contacts.list_contacts, text=where.text)
+def _new(given: str | Sequence[str] | None, before: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Of an address or of several, what was not there before."""
+    if given is None or isinstance(given, str):
+        return None if given == before else given
+    return tuple(one for one in given if one not in (before or ()))

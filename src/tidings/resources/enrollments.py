@@ -27,6 +27,7 @@ from tidings.domain.paging import (
     page_of,
 )
 from tidings.domain.people.audience import read_audience
+from tidings.domain.people.audience_filter import Where, both
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, SequenceStatus
@@ -230,8 +231,7 @@ class Enrollments:
             await self._chosen_contacts(caller.workspace, where),
             None if where.status is None else where.status is EnrollmentStatus.PAUSED,
             _cursors(where.step_id),
-            where.company,
-            where.tag,
+            both(*(Where(name, value) for name in ("company", "tag") if (value := getattr(where, name)) is not None)),
         )
         changed = await enroll.stop_chosen(self._kernel, sequence_id, choice, stop)
         detail = {"where": _given(where), "count": changed}

@@ -2,40 +2,33 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from tidings.domain.content.lacks import Lack, attributes_in, lacks_of
+from tidings.domain.content.lacks import attributes_in, lacks_of
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, every_chunk
 from tidings.storage import audience as storage
+from tidings.views.campaigns import AudienceCount
 
 CHUNK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class AudienceCount:
-    """matching = reachable + without_address + refused; without a channel only the first is known."""
+class _Counted:
+    """How many were looked at, have an address and may not be written to; the last two only with a channel."""
 
-    matching: int
-    reachable: int | None = None
-    without_address: int | None = None
-    refused: int | None = None
-    missing: Sequence[Lack] = ()
-    """Attributes that the content prints and that some of them lack."""
+    matching: int = 0
+    addressed: int = 0
+    refused: int = 0
 
-    def __add__(self, other: "AudienceCount") -> "AudienceCount":
-        return AudienceCount(
-            self.matching + other.matching,
-            _sum(self.reachable, other.reachable),
-            _sum(self.without_address, other.without_address),
-            _sum(self.refused, other.refused),
-        )
+    def __add__(self, other: "_Counted") -> "_Counted":
+        return _Counted(self.matching + other.matching, self.addressed + other.addressed, self.refused + other.refused)
 
 
 async def count_audience(
@@ -46,8 +39,17 @@ async def count_audience(
     shards = await asyncio.gather(
         *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())
     )
-    counted = sum(shards, _nobody(channel))
-    return replace(counted, missing=lacks_of(lacking.counts, counted.matching))
+    counted = sum(shards, _Counted())
+    missing = lacks_of(lacking.counts, counted.matching)
+    if channel is None:
+        return AudienceCount(matching=counted.matching, missing=missing)
+    return AudienceCount(
+        matching=counted.matching,
+        reachable=counted.addressed - counted.refused,
+        without_address=counted.matching - counted.addressed,
+        refused=counted.refused,
+        missing=missing,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +78,15 @@ async def _count_shard(
     channel: Channel | None,
     now: datetime,
     lacking: Lacking,
-) -> AudienceCount:
-    count = _nobody(channel)
+) -> _Counted:
+    counted = _Counted()
     async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=CHUNK):
         ids = [one.id for one in chunk.people]
         lacking.counts.update(await count_lacking(kernel, shard, ids, lacking.paths))
         if channel is None or not ids:
-            count += replace(_nobody(channel), matching=len(ids))
+            counted += _Counted(len(ids))
             continue
         look = partial(storage.count_reachable, shard=shard, channel=channel, ids=ids)
         reach = await kernel.db.persist(look, alone=True)
-        count += AudienceCount(len(ids), reach.reachable - reach.refused, len(ids) - reach.reachable, reach.refused)
-    return count
-
-
-def _nobody(channel: Channel | None) -> AudienceCount:
-    return AudienceCount(0, 0, 0, 0) if channel else AudienceCount(0)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+        counted += _Counted(len(ids), reach.reachable, reach.refused)
+    return counted

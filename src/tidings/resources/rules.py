@@ -12,11 +12,12 @@ from typing import Literal
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.channels import CONTACT_CHANNELS
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.people.recipients import RULE_CHANNELS, Audience
+from tidings.domain.people.recipients import Audience
 from tidings.domain.rules.rule import Rule, RuleKey, Step, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
@@ -45,7 +46,7 @@ class RuleFilter:
 
     def check(self) -> None:
         """Refuse a channel or an audience that no rule can have: the answer would be empty, whatever there is."""
-        for name, given, known in (("channel", self.channel, RULE_CHANNELS), ("audience", self.audience, Audience)):
+        for name, given, known in (("channel", self.channel, CONTACT_CHANNELS), ("audience", self.audience, Audience)):
             if given is not None and given not in [*known]:
                 meant = did_you_mean(given, known)
                 raise InputInvalid(f"{name} {quoted(given)}: use one of {', '.join(known)}{meant}")

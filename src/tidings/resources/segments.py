@@ -13,13 +13,14 @@ from tidings.domain.people.audience import Audience, read_audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import Deed, write_audit
 from tidings.kernel.people.references import NamedAudience, name_audience
-from tidings.resources.reach import AudienceCount, count_audience
+from tidings.resources.reach import count_audience
 from tidings.storage import campaigns, resolve
-from tidings.storage.campaigns import ShownSegment
 from tidings.storage.database import Tx
+from tidings.views.campaigns import AudienceCount
 from tidings.views.pages import Page
+from tidings.views.segments import Segment
 
-__all__ = ["Segments", "ShownSegment", "together"]
+__all__ = ["Segments", "together"]
 
 MOST_NAMED = 5
 Problems = list[Problem]
@@ -31,7 +32,7 @@ class Segments:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def create(self, caller: Caller, given: Mapping[str, object]) -> ShownSegment:
+    async def create(self, caller: Caller, given: Mapping[str, object]) -> Segment:
         """Make a segment; a name that is taken is a Conflict."""
         name, audience = await self._read(caller.workspace, given, None)
         now = await self._kernel.clock.now()
@@ -42,8 +43,7 @@ class Segments:
             await campaigns.insert_segment(
                 tx,
                 id=id,
-                tenant=caller.workspace.tenant,
-                workspace=caller.workspace.name,
+                workspace=caller.workspace,
                 name=name,
                 audience=audience,
                 now=now,
@@ -53,7 +53,7 @@ class Segments:
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
 
-    async def update(self, caller: Caller, id: UUID, given: Mapping[str, object]) -> ShownSegment:
+    async def update(self, caller: Caller, id: UUID, given: Mapping[str, object]) -> Segment:
         """Change the name or the audience; whoever uses the segment next finds the new one."""
         name, audience = await self._read(caller.workspace, given, await self.get(caller.workspace, id))
         now = await self._kernel.clock.now()
@@ -63,8 +63,7 @@ class Segments:
             changed = await campaigns.change_segment(
                 tx,
                 id=id,
-                tenant=caller.workspace.tenant,
-                workspace=caller.workspace.name,
+                workspace=caller.workspace,
                 name=name,
                 audience=audience,
                 now=now,
@@ -76,11 +75,11 @@ class Segments:
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownSegment:
+    async def get(self, workspace: Workspace, id: UUID) -> Segment:
         """One segment, or NotFound."""
         return await self._show(workspace, id, None, str(id))
 
-    async def find(self, workspace: Workspace, name: str) -> ShownSegment:
+    async def find(self, workspace: Workspace, name: str) -> Segment:
         """One segment by its name, or NotFound."""
         return await self._show(workspace, None, name, repr(name))
 
@@ -91,13 +90,12 @@ class Segments:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownSegment]:
+    ) -> Page[Segment]:
         """Segments, newest first."""
         check_limit(limit)
         find = partial(
             campaigns.list_segments,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
@@ -111,35 +109,33 @@ class Segments:
     async def delete(self, caller: Caller, id: UUID) -> None:
         """Remove a segment; one that a campaign names is a Conflict."""
         shown = await self.get(caller.workspace, id)
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
+        workspace = caller.workspace
         now = await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return
-            users = await campaigns.find_segment_users(
-                tx, tenant=tenant, workspace=workspace, segment_id=id, limit=MOST_NAMED
-            )
+            users = await campaigns.find_segment_users(tx, workspace=workspace, segment_id=str(id), limit=MOST_NAMED)
             if users:
                 named = ", ".join(map(repr, users))
                 raise Conflict(f"segment {shown.name!r} is the audience of {named}; give them another first")
-            if not await campaigns.delete_segment(tx, id=id, tenant=tenant, workspace=workspace, now=now):
+            if not await campaigns.delete_segment(tx, id=id, workspace=workspace, now=now):
                 raise NotFound(f"there is no segment {id}")
             deed = Deed("segment", id, "deleted", {"name": shown.name}, entry)
             await write_audit(self._kernel, tx, caller, [deed], now)
 
         await self._kernel.db.persist(write)
 
-    async def _show(self, workspace: Workspace, id: UUID | None, name: str | None, told: str) -> ShownSegment:
-        find = partial(campaigns.show_segment, tenant=workspace.tenant, workspace=workspace.name, id=id, name=name)
+    async def _show(self, workspace: Workspace, id: UUID | None, name: str | None, told: str) -> Segment:
+        find = partial(campaigns.show_segment, workspace=workspace, id=id, name=name)
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no segment {told}")
         return found
 
     async def _read(
-        self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
+        self, workspace: Workspace, given: Mapping[str, object], before: Segment | None
     ) -> tuple[str, Audience]:
         problems = [
             Problem(str(name)[:100], "is not a field of a segment: use name and audience")
@@ -156,7 +152,7 @@ class Segments:
         return str(name).strip(), audience
 
     async def _read_audience(
-        self, workspace: Workspace, given: Mapping[str, object], before: ShownSegment | None
+        self, workspace: Workspace, given: Mapping[str, object], before: Segment | None
     ) -> tuple[Audience, Problems]:
         """Whom is meant; what was stored before is not asked about again."""
         if "audience" not in given and before:

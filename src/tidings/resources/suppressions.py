@@ -13,33 +13,25 @@ from functools import partial
 
 import msgspec
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_hash
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.contact import (
-    CHANNELS,
-    ContactChange,
-    Entries,
-    Json,
-    SuppressionReason,
-    addresses_of,
-    refusal,
-    suppression_hash,
-)
+from tidings.domain.people.contact import addresses_of, refusal, suppression_hash
+from tidings.domain.people.contact_fields import ContactChange, Entries, Json, SuppressionReason, camel_case
 from tidings.domain.timing import parse_time
 from tidings.kernel.kernel import Kernel
 from tidings.storage import suppressions
-from tidings.storage.contacts import Erased, ShownContact
 from tidings.storage.suppressions import Kept
+from tidings.views.contacts import Contact
 
-Refusing = ShownContact | Erased
-HasAddresses = ContactChange | Refusing
+HasAddresses = ContactChange | Contact
+ADDRESS_COLUMNS = tuple(dict.fromkeys(name for channel in CONTACT_CHANNELS for name in channel.traits.address_fields))
 
 
-async def keep(kernel: Kernel, workspace: Workspace, contact: Refusing, now: datetime) -> None:
+async def keep(kernel: Kernel, workspace: Workspace, contact: Contact, now: datetime) -> None:
     """Remember every address over which a contact wants nothing more."""
     kept = {
         suppression_hash(workspace, channel, address): _kept(contact, channel, now)
-        for channel in CHANNELS
+        for channel in CONTACT_CHANNELS
         if refusal(contact.consent, contact.suppressions, channel)
         for address in addresses_of(addresses_in(contact), channel)
     }
@@ -48,7 +40,7 @@ async def keep(kernel: Kernel, workspace: Workspace, contact: Refusing, now: dat
         await kernel.db.persist(partial(suppressions.keep_suppressions, shard=shard, kept=share), alone=True)
 
 
-def _kept(contact: Refusing, channel: Channel, now: datetime) -> Kept:
+def _kept(contact: Contact, channel: Channel, now: datetime) -> Kept:
     entry = contact.suppressions.get(channel) or contact.consent.get(channel) or {}
     since = now
     with suppress(ValueError):  # an entry without a time
@@ -60,7 +52,7 @@ async def lift(kernel: Kernel, workspace: Workspace, one: HasAddresses, channels
     """Forget it for the addresses of somebody who may be written to again over these channels."""
     hashes = [
         suppression_hash(workspace, channel, address)
-        for channel in CHANNELS
+        for channel in CONTACT_CHANNELS
         if channel in channels
         for address in addresses_of(addresses_in(one), channel)
     ]
@@ -76,7 +68,7 @@ async def born_with(
         return {}
     wanted: dict[bytes, list[tuple[str, Channel]]] = defaultdict(list)
     for external_id, change in changes.items():
-        for channel in CHANNELS:
+        for channel in CONTACT_CHANNELS:
             if channel not in change.no_suppressions:
                 for address in addresses_of(addresses_in(change), channel):
                     wanted[suppression_hash(workspace, channel, address)].append((external_id, channel))
@@ -94,7 +86,7 @@ def born(change: ContactChange, entries: Entries | None) -> ContactChange:
 
 def addresses_in(one: HasAddresses) -> Json:
     """Where somebody is reached, as templates see it."""
-    return {"email": one.email, "phone": one.phone, "whatsapp": one.whatsapp, "pushTokens": one.push_tokens}
+    return {camel_case(name): getattr(one, name) for name in ADDRESS_COLUMNS}
 
 
 async def _has_any(kernel: Kernel) -> bool:

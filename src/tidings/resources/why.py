@@ -8,7 +8,7 @@ from uuid import UUID
 from tidings.domain.content.lacks import attributes_in, hint_of, lacking
 from tidings.domain.flow.graph import Delay, Graph, OffsetFrom, Send
 from tidings.domain.flow.item import ItemStatus
-from tidings.domain.people.contact import Person, addresses_of, lack_of
+from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of
 from tidings.domain.sequences.enrollment import EnrollmentStatus
 from tidings.domain.sequences.form import WAIT, Step
 from tidings.domain.sequences.step_time import due_of, zone_of
@@ -22,7 +22,7 @@ class Case:
     """What is known of a contact in a sequence."""
 
     graph: Graph
-    person: Person
+    person: LoadedContact
     enrollment: ShownEnrollment | None
     items: Sequence[StepItem]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -10,16 +10,18 @@ from heapq import merge
 from itertools import islice
 from uuid import UUID
 
-from tidings.domain.content.lacks import Lack, attributes_in, lacking, lacks_of
+from tidings.domain.content.lacks import attributes_in, lacking, lacks_of
 from tidings.domain.errors import InputInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.contact import ContactChange
+from tidings.domain.people.audience_filter import matches
+from tidings.domain.people.contact_fields import FIELDS, LIST_FIELDS, ContactChange
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.resources import contact_store
 from tidings.storage import simulation
-from tidings.storage.contacts import ShownContact
+from tidings.views.contacts import Contact
+from tidings.views.lacks import Lack
 
 COPIED_AT_ONCE = 5_000
 
@@ -28,7 +30,7 @@ COPIED_AT_ONCE = 5_000
 class Crowd:
     """Those who are simulated, out of how many."""
 
-    people: Sequence[ShownContact]
+    people: Sequence[Contact]
     audience: int
 
 
@@ -66,20 +68,16 @@ async def draw_crowd(
     return Crowd([*people.values()][: max(scenario.sample, len(asked))], sum(counts))
 
 
-async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) -> list[ShownContact]:
+async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) -> list[Contact]:
     try:
         return [await live.contacts.get(workspace, id) for id in ids]
     except NotFound as error:
         raise InputInvalid(f"messagesOf: {error}") from error
 
 
-def is_in(audience: Audience, one: ShownContact) -> bool:
+def is_in(audience: Audience, one: Contact) -> bool:
     """Whether a contact is in an audience, as sample_audience finds its people."""
-    company, tag = (one and one.lower() for one in (audience.company, audience.tag))
-    companies, tags = [(one.company or "").lower()], [each.lower() for each in one.tags]
-    wanted = ((company, companies), (audience.status, [one.status]), (tag, tags))
-    is_meant = audience.has_filter and all(what is None or what in among for what, among in wanted)
-    return (is_meant or one.id in audience.contact_ids) and one.id not in audience.exclude_contact_ids
+    return matches(audience.everybody, one)
 
 
 def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
@@ -89,7 +87,7 @@ def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
     return lacks_of(counts, len(crowd.people))
 
 
-async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[ShownContact]) -> None:
+async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[Contact]) -> None:
     """Store them as they are, under the ids they have: templates may name them, and so may the caller."""
     for first in range(0, len(people), COPIED_AT_ONCE):
         some = people[first : first + COPIED_AT_ONCE]
@@ -97,24 +95,6 @@ async def copy_crowd(scratch: Engine, workspace: Workspace, people: Sequence[Sho
         await contact_store.upsert(scratch.kernel, workspace, changes, ids={one.external_id: one.id for one in some})
 
 
-def _change(one: ShownContact) -> ContactChange:
-    return ContactChange(
-        external_id=one.external_id,
-        name=one.name,
-        email=one.email,
-        phone=one.phone,
-        whatsapp=one.whatsapp,
-        company=one.company,
-        status=one.status,
-        time_zone=one.time_zone,
-        locale=one.locale,
-        push_tokens=tuple(one.push_tokens),
-        tags=tuple(one.tags),
-        attributes=one.attributes,
-        consent=_entries(one.consent),
-        suppressions=_entries(one.suppressions),
-    )
-
-
-def _entries(found: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
-    return {channel: entry for channel, entry in found.items() if isinstance(entry, Mapping)}
+def _change(one: Contact) -> ContactChange:
+    given = {name: getattr(one, name) for name in FIELDS}
+    return ContactChange(**given | {name: tuple(given[name]) for name in LIST_FIELDS})

@@ -9,11 +9,13 @@ import asyncpg
 
 from tidings.domain.campaigns.campaign import Campaign
 from tidings.domain.errors import Conflict
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.storage.database import Row, Tx
-from tidings.storage.statements import load
+from tidings.storage.statements import Statement, load
+from tidings.views.segments import Segment
 
 _SQL = load("campaigns")
 Json = Mapping[str, object]
@@ -60,17 +62,6 @@ class ShownCampaign:
             rate_per_minute=self.rate,
             max_lateness=self.max_lateness,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSegment:
-    """An audience under a name."""
-
-    id: UUID
-    name: str
-    audience: Json
-    created_at: datetime
-    updated_at: datetime
 
 
 async def insert_campaign(tx: Tx, *, id: UUID, tenant: str, workspace: str, campaign: Campaign, now: datetime) -> None:
@@ -140,70 +131,47 @@ async def delete_campaign(tx: Tx, *, id: UUID, tenant: str, workspace: str, now:
 
 
 async def insert_segment(
-    tx: Tx, *, id: UUID, tenant: str, workspace: str, name: str, audience: Audience, now: datetime
+    tx: Tx, *, id: UUID, workspace: Workspace, name: str, audience: Audience, now: datetime
 ) -> None:
     """Make a segment, or raise Conflict when its name is taken."""
-    try:
-        await tx.fetch(
-            _SQL["insert_segment"],
-            id=id,
-            tenant=tenant,
-            workspace=workspace,
-            name=name,
-            audience=audience.shown(),
-            now=now,
-        )
-    except asyncpg.UniqueViolationError as error:
-        raise _taken(name) from error
+    await _write_segment(tx, _SQL["insert_segment"], id, workspace, name, audience, now)
 
 
 async def change_segment(
-    tx: Tx, *, id: UUID, tenant: str, workspace: str, name: str, audience: Audience, now: datetime
+    tx: Tx, *, id: UUID, workspace: Workspace, name: str, audience: Audience, now: datetime
 ) -> bool:
     """Write a segment; False when it is not there."""
+    return bool(await _write_segment(tx, _SQL["change_segment"], id, workspace, name, audience, now))
+
+
+async def _write_segment(
+    tx: Tx, statement: Statement, id: UUID, workspace: Workspace, name: str, audience: Audience, now: datetime
+) -> Sequence[Row]:
+    given = {"tenant": workspace.tenant, "workspace": workspace.name, "name": name, "audience": audience.shown()}
     try:
-        row = await tx.fetch_one(
-            _SQL["change_segment"],
-            id=id,
-            tenant=tenant,
-            workspace=workspace,
-            name=name,
-            audience=audience.shown(),
-            now=now,
-        )
+        return await tx.fetch(statement, id=id, now=now, **given)
     except asyncpg.UniqueViolationError as error:
         raise _taken(name) from error
-    return row is not None
 
 
-async def show_segment(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID | None, name: str | None
-) -> ShownSegment | None:
+@_SQL.statement
+async def show_segment(tx: Tx, *, workspace: Workspace, id: UUID | None, name: str | None) -> Segment | None:
     """One segment by id or by name, if there is one."""
-    row = await tx.fetch_one(_SQL["show_segment"], tenant=tenant, workspace=workspace, id=id, name=name)
-    return _segment(row) if row else None
 
 
-async def list_segments(tx: Tx, *, tenant: str, workspace: str, span: Span, limit: int) -> list[ShownSegment]:
+@_SQL.statement
+async def list_segments(tx: Tx, *, workspace: Workspace, span: Span, limit: int) -> list[Segment]:
     """Segments, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_segments"], tenant=tenant, workspace=workspace, since=span.since, before=span.before, limit=limit
-    )
-    return [_segment(row) for row in rows]
 
 
-async def find_segment_users(tx: Tx, *, tenant: str, workspace: str, segment_id: UUID, limit: int) -> list[str]:
+@_SQL.statement
+async def find_segment_users(tx: Tx, *, workspace: Workspace, segment_id: str, limit: int) -> list[str]:
     """The names of campaigns whose audience is a segment."""
-    rows = await tx.fetch(
-        _SQL["find_segment_users"], tenant=tenant, workspace=workspace, segment_id=str(segment_id), limit=limit
-    )
-    return [row["name"] for row in rows]
 
 
-async def delete_segment(tx: Tx, *, id: UUID, tenant: str, workspace: str, now: datetime) -> bool:
-    """Hide a segment; False when it is not there."""
-    row = await tx.fetch_one(_SQL["delete_segment"], id=id, tenant=tenant, workspace=workspace, now=now)
-    return row is not None
+@_SQL.statement
+async def delete_segment(tx: Tx, *, id: UUID, workspace: Workspace, now: datetime) -> UUID | None:
+    """Hide a segment; None when it is not there."""
 
 
 def _columns(campaign: Campaign) -> Mapping[str, object]:
@@ -236,10 +204,6 @@ def _campaign(row: Row) -> ShownCampaign:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
-
-
-def _segment(row: Row) -> ShownSegment:
-    return ShownSegment(row["id"], row["name"], row["audience"], row["created_at"], row["updated_at"])
 
 
 def _taken(name: str) -> Conflict:

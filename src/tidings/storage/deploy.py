@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.campaigns.run import Counts, JobStatus
+from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, counted_from
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Lane, Stop
+from tidings.storage.contact_parts import address_fields
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -31,7 +33,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ListedRecipient:
     """One of a run's plain list."""
 
     ordinal: int
@@ -81,10 +83,10 @@ async def load_part(tx: Tx, *, shard: Shard, run_id: UUID) -> Part | None:
     return Part(row["cursor"], row["cursor_id"], row["planned"], row["finished"]) if row else None
 
 
-async def read_audience(tx: Tx, *, shard: Shard, run_id: UUID, after: int, limit: int) -> list[Person]:
+async def read_audience(tx: Tx, *, shard: Shard, run_id: UUID, after: int, limit: int) -> list[ListedRecipient]:
     """The next people in one shard."""
     rows = await tx.fetch(_SQL["read_audience"], shard=shard, run_id=run_id, after=after, limit=limit)
-    return [Person(row["ordinal"], row["recipient"], post=row["post"]) for row in rows]
+    return [ListedRecipient(row["ordinal"], row["recipient"], post=row["post"]) for row in rows]
 
 
 async def read_failed_items(
@@ -216,7 +218,7 @@ class ContactItems:
     run_id: UUID
     tenant: str
     workspace: str
-    channel: str
+    channel: Channel
     provider: str
     key_head: bytes
     key_tail: bytes
@@ -243,13 +245,14 @@ async def insert_contact_items(
         id_head=id_head,
         item_tail=item_tail,
         job_ids=job_ids,
+        address_fields=address_fields(items.channel),
         now=now,
         **given,
     )
     return [NewJob(row["job_id"], row["planned"], row["skipped"], row["due_at"] or now) for row in rows]
 
 
-async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[Person]) -> None:
+async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[ListedRecipient]) -> None:
     """Write what is known of people under another run."""
     await tx.fetch(
         _SQL["copy_audience"],
@@ -261,10 +264,10 @@ async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[
     )
 
 
-async def read_people(tx: Tx, *, shard: Shard, run_id: UUID, ordinals: Sequence[int]) -> list[Person]:
+async def read_people(tx: Tx, *, shard: Shard, run_id: UUID, ordinals: Sequence[int]) -> list[ListedRecipient]:
     """Some people of a plain list, with their data."""
     rows = await tx.fetch(_SQL["read_people"], shard=shard, run_id=run_id, ordinals=ordinals)
-    return [Person(row["ordinal"], row["recipient"], row["data"]) for row in rows]
+    return [ListedRecipient(row["ordinal"], row["recipient"], row["data"]) for row in rows]
 
 
 async def enqueue_jobs(tx: Tx, *, shard: Shard, jobs: Sequence[NewJob], lane: Lane, stop: Stop | None) -> None:

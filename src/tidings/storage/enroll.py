@@ -7,8 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
+from tidings.domain.people.audience_filter import EVERYONE, AudienceFilter
+from tidings.storage.contact_parts import everything_after, for_condition, for_filter
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -28,23 +30,13 @@ class FoundEnrollment:
     """Ended before its last step, by a person or by a step that failed."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """How contacts are found: by all, a status, a company or a tag, whichever narrows most, and what else must hold."""
-
-    by: str
-    company: str | None = None
-    tag: str | None = None
-    status: str | None = None
-
-
 class Choice(msgspec.Struct, frozen=True):
     """Which enrollments of a sequence; whatever is given must hold."""
 
     contact_ids: Sequence[UUID] | None = None
     paused: bool | None = None
     cursors: Sequence[str] | None = None
-    company: str | None = None
-    tag: str | None = None
+    contacts: AudienceFilter = EVERYONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +54,6 @@ class Entrance(msgspec.Struct, frozen=True):
     The first of `zones` and `frontiers` is for those without a zone, and so is `due_at`.
     """
 
-    tenant: str
-    workspace: str
     workflow_id: UUID
     version_id: UUID
     milliseconds: int
@@ -79,11 +69,11 @@ class Entrance(msgspec.Struct, frozen=True):
 
 
 async def enroll_contacts(
-    tx: Tx, *, shard: Shard, found: Found, after: UUID, limit: int, entrance: Entrance
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, after: UUID, limit: int, entrance: Entrance
 ) -> EnrolledChunk:
-    """Enroll the next contacts."""
-    values = {**msgspec.structs.asdict(found), **msgspec.structs.asdict(entrance)}
-    row = await tx.fetch_one(_SQL["enroll_contacts"], shard=shard, after=after, limit=limit, **values)
+    """Enroll the next contacts of a filter."""
+    statement, values = for_filter(_SQL["enroll_contacts"], wanted, workspace, everything_after(after))
+    row = await tx.fetch_one(statement, shard=shard, limit=limit, **values, **msgspec.structs.asdict(entrance))
     if row is None:
         raise AssertionError("it always tells how many there were")
     return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
@@ -174,16 +164,16 @@ async def choose_enrollments(
     tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, after: UUID, limit: int
 ) -> dict[UUID, bool]:
     """The next enrollments of a sequence, in order, and whether each is meant; whose they are does not count."""
+    statement, values = for_condition(_SQL["choose_enrollments"], choice.contacts)
     rows = await tx.fetch(
-        _SQL["choose_enrollments"],
+        statement,
         shard=shard,
         workflow_id=workflow_id,
         paused=choice.paused,
         cursors=choice.cursors,
-        company=choice.company,
-        tag=choice.tag,
         after=after,
         limit=limit,
+        **values,
     )
     return {row["id"]: row["meant"] for row in rows}
 
@@ -192,15 +182,15 @@ async def choose_enrollments_of_contacts(
     tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, contact_ids: Sequence[UUID]
 ) -> dict[UUID, bool]:
     """The enrollments of these contacts in a sequence, and whether each is meant."""
+    statement, values = for_condition(_SQL["choose_enrollments_of_contacts"], choice.contacts)
     rows = await tx.fetch(
-        _SQL["choose_enrollments_of_contacts"],
+        statement,
         shard=shard,
         workflow_id=workflow_id,
         contact_ids=contact_ids,
         paused=choice.paused,
         cursors=choice.cursors,
-        company=choice.company,
-        tag=choice.tag,
+        **values,
     )
     return {row["id"]: row["meant"] for row in rows}
 

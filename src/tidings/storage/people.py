@@ -1,16 +1,18 @@
 """Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people/contacts.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard
-from tidings.domain.people.contact import Person
+from msgspec import Struct
+
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.people.contact import LoadedContact
+from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
 _SQL = load("people")
-People = Mapping[UUID, Person]
+People = Mapping[UUID, LoadedContact]
 
 
 async def load_people(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
@@ -25,8 +27,7 @@ async def read_consents(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
     return {row["id"]: _person(row, {}) for row in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class NamedContact:
+class NamedContact(Struct, frozen=True):
     """A contact that was looked for; `external_id` is None where it was found by its id."""
 
     id: UUID
@@ -34,38 +35,16 @@ class NamedContact:
     is_deleted: bool
 
 
+@_SQL.statement
 async def find_named_contacts(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID], external_ids: Sequence[str]
+    tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID], external_ids: Sequence[str]
 ) -> list[NamedContact]:
     """Those of one shard that the workspace has or had."""
-    rows = await tx.fetch(
-        _SQL["find_named_contacts"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        ids=ids,
-        external_ids=external_ids,
-    )
-    return [NamedContact(row["id"], row["external_id"], row["is_deleted"]) for row in rows]
 
 
-def _person(row: Row, data: Mapping[str, object]) -> Person:
-    return Person(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
+def _person(row: Row, data: Mapping[str, object]) -> LoadedContact:
+    return LoadedContact(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
 
 
 def _data(row: Row) -> Mapping[str, object]:
-    return {
-        "id": str(row["id"]),
-        "externalId": row["external_id"],
-        "name": row["name"],
-        "email": row["email"],
-        "phone": row["phone"],
-        "whatsapp": row["whatsapp"],
-        "pushTokens": row["push_tokens"],
-        "company": row["company"],
-        "status": row["status"],
-        "timeZone": row["time_zone"],
-        "locale": row["locale"],
-        "tags": row["tags"],
-        "attributes": row["attributes"],
-    }
+    return {shown: row[name] for shown, name in TEMPLATE_FIELDS.items()} | {"id": str(row["id"])}

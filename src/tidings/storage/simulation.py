@@ -1,32 +1,37 @@
 """A sample of people from the live database, and what became of them in a scratch one. Reached from simulation/."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Outgoing, Walk
-from tidings.storage.contacts import ShownContact, shown_contact
-from tidings.storage.database import Tx
+from tidings.storage.contact_parts import for_filter
+from tidings.storage.database import Row, Tx
+from tidings.storage.rows import reader_of
 from tidings.storage.statements import load
+from tidings.views.contacts import Contact
 
 _SQL = load("simulation")
+_READ_SAMPLE: Callable[[Sequence[Row]], Mapping[str, Contact]] = reader_of(Mapping[str, Contact])
 
 
 async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience) -> int:
     """How many of one shard's contacts an audience has."""
-    row = await tx.fetch_one(_SQL["count_audience"], shard=shard, **_asked(workspace, audience))
+    statement, values = for_filter(_SQL["count_audience"], audience.everybody, workspace, EVERYTHING)
+    row = await tx.fetch_one(statement, shard=shard, **values)
     return row["people"] if row else 0
 
 
 async def sample_audience(
     tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, seed: int, limit: int
-) -> Mapping[str, ShownContact]:
+) -> Mapping[str, Contact]:
     """Up to so many of them by their draws, the lowest first."""
-    asked = _asked(workspace, audience)
-    rows = await tx.fetch(_SQL["sample_audience"], shard=shard, **asked, seed=str(seed), limit=limit)
-    return {row["draw"]: shown_contact(row) for row in rows}
+    statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING)
+    rows = await tx.fetch(statement, shard=shard, seed=str(seed), limit=limit, **values)
+    return _READ_SAMPLE(rows)
 
 
 async def list_outgoing(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[tuple[UUID, Outgoing]]:
@@ -68,16 +73,3 @@ async def list_walks(tx: Tx, *, shard: Shard, after: UUID, limit: int) -> list[t
         )
         for row in rows
     ]
-
-
-def _asked(workspace: Workspace, audience: Audience) -> dict[str, object]:
-    return {
-        "tenant": workspace.tenant,
-        "workspace": workspace.name,
-        "filtered": audience.has_filter,
-        "company": audience.company,
-        "status": audience.status,
-        "tag": audience.tag,
-        "contact_ids": list(audience.contact_ids),
-        "exclude_contact_ids": list(audience.exclude_contact_ids),
-    }

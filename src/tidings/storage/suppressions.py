@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Tx
@@ -11,7 +12,7 @@ from tidings.storage.statements import load
 _SQL = load("suppressions")
 
 
-class Kept(NamedTuple):
+class Kept(Struct, frozen=True):
     """Why an address wants nothing more, and since when."""
 
     reason: str
@@ -29,18 +30,16 @@ async def keep_suppressions(tx: Tx, *, shard: Shard, kept: Mapping[bytes, Kept])
     )
 
 
+@_SQL.statement
 async def has_suppressions(tx: Tx, *, shard: Shard) -> bool:
     """Whether a shard has any."""
-    row = await tx.fetch_one(_SQL["has_suppressions"], shard=shard)
-    return bool(row and row["found"])
 
 
+@_SQL.statement
 async def find_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> Mapping[bytes, Kept]:
-    """Those of one shard that are kept."""
-    rows = await tx.fetch(_SQL["find_suppressions"], shard=shard, hashes=hashes)
-    return {row["hash"]: Kept(row["reason"], row["since"]) for row in rows}
+    """Those of one shard that are kept, by their hashes."""
 
 
+@_SQL.statement
 async def lift_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> None:
     """Forget those of one shard."""
-    await tx.fetch(_SQL["lift_suppressions"], shard=shard, hashes=hashes)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tidings.config import Config
 from tidings.domain.caller import Caller
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.queue import Lane
 from tidings.engine import Engine
 from tidings.storage.scratch import drop_scratch_database, make_scratch_database, next_run_due
@@ -28,7 +28,7 @@ from tidings.wiring import App, open_engine
 SHARDS = 1
 """One shard is enough for one process, and needs a quarter of the statements."""
 CONNECTIONS = 6
-RECORDED: Sequence[Channel] = [channel for channel in Channel if channel is not Channel.FUNCTION]
+RECORDED: Sequence[Channel] = MESSAGE_CHANNELS
 BATCH = 250
 BATCHES_AT_ONCE = 2
 LOCKED_SECONDS = 0.01

@@ -1,8 +1,11 @@
-"""Contacts, as other answers name them."""
+"""Contacts: whole, as other answers name them, and what became of many at once."""
 
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated
 
-from tidings.views.view import View, doc
+from tidings.views.problems import ProblemPlace
+from tidings.views.view import Id, Json, Time, View, doc
 
 
 class ContactName(View, frozen=True, kw_only=True):
@@ -16,3 +19,70 @@ class ContactName(View, frozen=True, kw_only=True):
         """For a table: the name or else the address, and the external id, by which every command knows it."""
         called = self.name or self.email
         return f"{called} ({self.external_id})" if called and called != self.external_id else self.external_id
+
+
+class Contact(View, frozen=True, kw_only=True):
+    """Somebody who can be written to."""
+
+    id: Id
+    external_id: Annotated[str, doc(example="crm-1815")]
+    name: Annotated[str | None, doc(example="Ada Lovelace")] = None
+    email: Annotated[str | None, doc(example="ada@example.com")] = None
+    phone: Annotated[str | None, doc(example="+442071838750")] = None
+    whatsapp: str | None = None
+    push_tokens: list[str] = []
+    company: Annotated[str | None, doc(example="Engines")] = None
+    status: Annotated[str, doc(example="customer")] = "active"
+    time_zone: Annotated[str | None, doc(example="Europe/London")] = None
+    locale: Annotated[str | None, doc(example="en-GB")] = None
+    tags: Annotated[list[str], doc(example=["vip"])] = []
+    attributes: Annotated[Json, doc(example={"plan": "pro"})] = {}
+    consent: Annotated[
+        Json,
+        doc(example={"email": {"status": "granted", "at": "2026-03-02T09:00:00Z", "source": "signup form"}}),
+    ] = {}
+    suppressions: Annotated[Json, doc(example={"sms": {"reason": "unsubscribed", "at": "2026-03-02T09:00:00Z"}})] = {}
+    created_at: Time
+    updated_at: Time
+
+
+class ContactOutcome(StrEnum):
+    """What became of a contact that was given."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+class UpsertedContact(View, frozen=True, kw_only=True):
+    """What became of one of many: it is now as it was given."""
+
+    id: Id
+    external_id: str
+    change: ContactOutcome
+
+
+class RejectedLine(View, frozen=True, kw_only=True):
+    """A line that was not stored, and why."""
+
+    line: int
+    problems: list[ProblemPlace] = []
+
+
+class Imported(View, frozen=True, kw_only=True):
+    """What became of a file's lines: `lines` = created + updated + unchanged + repeated + rejected."""
+
+    lines: int
+    created: int
+    updated: int
+    unchanged: int
+    repeated: Annotated[int, doc("About somebody who comes again further down: the later line holds.")] = 0
+    rejected: int
+    rejected_by_field: Annotated[
+        Mapping[str, int], doc("How many by the field that was wrong; `line` for the whole.")
+    ] = {}
+    rejected_lines: Annotated[list[RejectedLine], doc("The first 1,000.")] = []
+
+    def counts(self) -> Mapping[str, int]:
+        """The numbers alone."""
+        return {name: getattr(self, name) for name in ("lines", *ContactOutcome, "repeated", "rejected")}

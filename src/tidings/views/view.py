@@ -27,4 +27,4 @@ Json = Mapping[str, Any]
 Id = Annotated[UUID, doc(example="019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f")]
 Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
 ChannelName = Annotated[str, Meta(extra_json_schema={"$ref": "#/components/schemas/Channel"}, examples=["email"])]
-"""One of domain/flow/item.py's channels. A string, so that a client reads what a newer server sends over."""
+"""One of domain/channels.py's. A string, so that a client reads what a newer server sends over."""

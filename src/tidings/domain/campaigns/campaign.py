@@ -11,31 +11,20 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.content.template import has_path, required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.item import Channel
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import Audience, read_audience
+from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_too_deep, unstorable_places
 from tidings.domain.timing import parse_duration
-from tidings.domain.workflows.definition import CONTENT_FIELDS, check_content
+from tidings.domain.workflows.definition import check_content
 
-CHANNELS = (Channel.EMAIL, Channel.SMS, Channel.WHATSAPP, Channel.PUSH, Channel.VOICE, Channel.SOCIAL)
-JOB_TYPES: Mapping[Channel, str] = {channel: f"{channel}_send_batch" for channel in CHANNELS} | {
-    Channel.VOICE: "voice_call_batch",
-    Channel.SOCIAL: "social_post_batch",
-}
 CONTACT_ZONE = "contact"
 """A campaign's hour is each contact's own, unless it names a zone."""
-CONTACT_FIELDS = frozenset(
-    [
-        *("id", "externalId", "name", "email", "phone", "whatsapp", "pushTokens", "company", "status"),
-        *("timeZone", "locale", "tags", "attributes"),
-    ]
-)
-"""What templates see of a contact; what is under attributes is the user's own."""
 LARGEST_DATA = 32_768
 FASTEST_RATE = 1_000_000
 MOST_POSTS = 100
@@ -60,11 +49,11 @@ class Campaign(msgspec.Struct, frozen=True):
     @property
     def templates(self) -> Mapping[str, str]:
         """The templates of a message, rendered for each contact."""
-        return {name: self.content[name] for name in CONTENT_FIELDS[self.channel] if name in self.content}
+        return {name: self.content[name] for name in self.channel.content_fields if name in self.content}
 
     @property
     def content_version(self) -> str | None:
-        """The version that the content itself names: a voice script's."""
+        """The version that the content itself names: a script's."""
         version = self.content.get("version")
         return None if version is None else str(version)
 
@@ -174,8 +163,10 @@ def _channel(
     given: Mapping[str, tuple[str, object]], before: Campaign | None, problems: list[Problem]
 ) -> Channel | None:
     value = given["channel"][1] if "channel" in given else before.channel if before else None
-    if value not in [*CHANNELS]:
-        problems.append(Problem("channel", f"{unfit(value, 'is not a channel')}: use one of {', '.join(CHANNELS)}"))
+    if value not in [*MESSAGE_CHANNELS]:
+        problems.append(
+            Problem("channel", f"{unfit(value, 'is not a channel')}: use one of {', '.join(MESSAGE_CHANNELS)}")
+        )
         return None
     channel = Channel(str(value))
     if before and channel is not before.channel and "content" not in given:
@@ -198,15 +189,15 @@ def _read_content(
     channel: Channel, given: Mapping[str, tuple[str, object]], before: Campaign | None, found: dict[str, Any]
 ) -> list[Problem]:
     if "content" not in given:
-        return [] if before else [Problem("content", f"is missing: {_WANTED[channel]}")]
+        return [] if before else [Problem("content", f"is missing: {channel.traits.wanted}")]
     content = given["content"][1]
     if not isinstance(content, Mapping):
-        return [Problem("content", f"{quoted(content)} is not an object: {_WANTED[channel]}")]
+        return [Problem("content", f"{quoted(content)} is not an object: {channel.traits.wanted}")]
     problems = [Problem(f"content.{place}", UNSTORABLE) for place in unstorable_places(content)]
     if channel is Channel.SOCIAL:
         found["content"], wrong = _posts(content)
         return problems + wrong
-    known = {*CONTENT_FIELDS[channel], *(["version"] if channel is Channel.VOICE else [])}
+    known = {*channel.content_fields, *(["version"] if channel.traits.has_version else [])}
     problems += [
         Problem(f"content.{name}", f"is not part of the content for {channel}: use {', '.join(sorted(known))}")
         for name in content
@@ -292,7 +283,7 @@ def _unknown_variables(campaign: Campaign) -> list[Problem]:
 def _is_given(campaign: Campaign, path: str) -> bool:
     root, _, rest = path.partition(".")
     if root == "contact" and campaign.channel is not Channel.SOCIAL:
-        return not rest or rest.partition(".")[0] in CONTACT_FIELDS
+        return not rest or rest.partition(".")[0] in TEMPLATE_FIELDS
     if root == "campaign":
         return rest in ("", "id", "name")
     return has_path(campaign.data, path)
@@ -300,7 +291,7 @@ def _is_given(campaign: Campaign, path: str) -> bool:
 
 def _given_by(campaign: Campaign, path: str) -> str:
     if path.startswith("contact.") and campaign.channel is not Channel.SOCIAL:
-        return f"a contact has {', '.join(sorted(CONTACT_FIELDS))}, and what is your own under contact.attributes"
+        return f"a contact has {', '.join(sorted(TEMPLATE_FIELDS))}, and what is your own under contact.attributes"
     return "name what is about the person as contact.…, put what is the same for all into data, or add a default"
 
 
@@ -355,14 +346,6 @@ def _max_lateness(value: object) -> Json:
     return {"max_lateness": span}
 
 
-_WANTED: Mapping[Channel, str] = {
-    Channel.EMAIL: "give subject, and body or html",
-    Channel.SMS: "give body",
-    Channel.WHATSAPP: "give body",
-    Channel.PUSH: "give title and body",
-    Channel.VOICE: "give script, and perhaps its version",
-    Channel.SOCIAL: "give posts, each with a body and accounts",
-}
 _FIELDS: Mapping[str, Callable[[object], Json]] = {
     "name": _name,
     "data": _data,

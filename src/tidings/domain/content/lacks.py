@@ -4,33 +4,22 @@ What contacts have is known before, so a dry run, a count, a simulation and `why
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tidings.domain.content.template import has_path, required_variables
 from tidings.domain.errors import TemplateInvalid
 from tidings.domain.people.contact import CONTACT
+from tidings.views.lacks import Lack
+
+__all__ = ["Lack", "attributes_in", "hint_of", "lacking", "lacks_of"]
 
 ATTRIBUTES = f"{CONTACT}.attributes."
 """All else that templates see of a contact is there, if only as null."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """An attribute that some contacts lack: how many, of how many who were looked at, and what helps."""
-
-    path: str
-    contacts: int
-    of: int
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.path} is missing for {self.contacts:,} of {self.of:,} contacts; {self.hint}"
-
-
 def lacks_of(counts: Mapping[str, int], of: int) -> list[Lack]:
     """What is missing for how many, by its path; the most first."""
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return [Lack(path, count, of, hint_of(path)) for path, count in ordered if count]
+    return [Lack(path=path, contacts=count, of=of, hint=hint_of(path)) for path, count in ordered if count]
 
 
 def hint_of(path: str) -> str:

@@ -12,6 +12,8 @@ from uuid import UUID
 
 import msgspec
 
+from tidings.domain.channels import FIRST_FIELDS
+from tidings.domain.channels import Channel as Channel  # noqa: PLC0414 – asked for with the item
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome
 
@@ -21,24 +23,11 @@ Fence = NewType("Fence", int)
 
 Payload = Mapping[str, str]
 Part = TypeVar("Part")
-FIRST_PARTS = frozenset(["subject", "title"])
 
 
 def in_reading_order(content: Mapping[str, Part]) -> list[tuple[str, Part]]:
     """The parts of a message as a person reads them; the database keeps them in an order of its own."""
-    return sorted(content.items(), key=lambda part: part[0] not in FIRST_PARTS)
-
-
-class Channel(StrEnum):
-    """The ways to reach a person, and `function` for a call to code."""
-
-    EMAIL = "email"
-    SMS = "sms"
-    WHATSAPP = "whatsapp"
-    PUSH = "push"
-    VOICE = "voice"
-    SOCIAL = "social"
-    FUNCTION = "function"
+    return sorted(content.items(), key=lambda part: part[0] not in FIRST_FIELDS)
 
 
 class ItemStatus(StrEnum):
@@ -52,10 +41,7 @@ class ItemStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-SUCCESS_STATUS = dict.fromkeys(Channel, ItemStatus.SENT) | {
-    Channel.VOICE: ItemStatus.CALLED,
-    Channel.SOCIAL: ItemStatus.POSTED,
-}
+SUCCESS_STATUS = {channel: ItemStatus(channel.traits.success) for channel in Channel}
 SUCCESSES = frozenset(SUCCESS_STATUS.values())
 TERMINAL = frozenset(ItemStatus) - {ItemStatus.QUEUED}
 

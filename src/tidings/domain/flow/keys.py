@@ -21,7 +21,7 @@ def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, sche
     """The key of a campaign's item, of the parts that the execution contract names.
 
     `recipient` is the contact's id (for a plain list its ordinal; for social the post's id); `content` is the asset's
-    id, for voice the script's version, for social the channel posted to.
+    id, for a script its version, for social the channel posted to.
     """
     head, tail = campaign_key_parts(channel, run, content, scheduled_for)
     return sha256(head + length_prefixed((recipient,)) + tail).digest()

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.queue import Lane
 
 FUNCTIONS = "functions"
@@ -68,8 +68,8 @@ def is_printing(provider: str) -> bool:
 
 def channels_needing_routes(channels: Iterable[Channel]) -> list[Channel]:
     """Those of some channels that need a route, each once, in the order in which channels are listed."""
-    wanted = set(channels) - {Channel.FUNCTION}
-    return [channel for channel in Channel if channel in wanted]
+    wanted = set(channels)
+    return [channel for channel in MESSAGE_CHANNELS if channel in wanted]
 
 
 def find_route(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tidings.domain.errors import InputInvalid
-from tidings.domain.people.contact import MERGED_FIELDS, SPELLINGS
+from tidings.domain.people.contact_fields import FIELDS, LIST_FIELDS, MERGED_FIELDS, SPELLINGS
 
 LONGEST_LINE = 262_144
 MOST_LINES_OF_A_RECORD = 50
@@ -22,22 +22,12 @@ MOST_COLUMNS = 500
 _DELIMITERS = ",;\t|"
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_LISTS = frozenset(["tags", "push_tokens"])
 _LIST_SEPARATORS = re.compile(r"[,;|]")
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALIASES: Mapping[str, str] = {
     **{_NOT_A_LETTER.sub("", name): name for name in SPELLINGS.values() if name not in MERGED_FIELDS},
-    "emailaddress": "email",
-    "mail": "email",
-    "fullname": "name",
-    "phonenumber": "phone",
-    "mobile": "phone",
-    "tag": "tags",
-    "tz": "time_zone",
-    "language": "locale",
-    "organisation": "company",
-    "organization": "company",
+    **{column: name for name, field in FIELDS.items() for column in field.columns},
 }
 
 
@@ -304,7 +294,7 @@ class _Csv:
             text = value.strip()
             if not field or not text:
                 continue  # an empty cell says nothing: clearing a field takes more than leaving a hole
-            if field in _LISTS:
+            if field in LIST_FIELDS:
                 raw[field] = [part for one in _LIST_SEPARATORS.split(text) if (part := one.strip())]
             elif "." in field:
                 outer, _, inner = field.partition(".")

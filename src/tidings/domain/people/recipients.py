@@ -8,16 +8,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from uuid import UUID
 
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.address import read_email, read_phone
-from tidings.domain.people.contact import Person as Contact
-from tidings.domain.people.contact import addresses_of
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.people.contact import ADDRESS_FIELDS, LoadedContact, addresses_of
+from tidings.domain.people.contact_fields import FIELDS, LONGEST_TOKEN, MOST_TOKENS, ContactField, camel_case
 from tidings.domain.workflows.definition_reader import snake_case
 
-LONGEST_TOKEN = 4_096
-MOST_TOKENS = 20
-PERSON_FIELDS = ("pushTokens", "contactId")
-"""What is read of a person and can be written in two spellings."""
 CONTACT_ID = "contactId"
 """The field by which one of an event's people says which contact they are."""
 _NOTHING: tuple[object, ...] = (None, "", [])
@@ -29,27 +24,6 @@ class Audience(StrEnum):
     LEAD = "lead"
     PARTNER = "partner"
     AGENT = "agent"
-
-
-RULE_CHANNELS = (Channel.EMAIL, Channel.WHATSAPP, Channel.SMS, Channel.PUSH, Channel.VOICE)
-"""The channels that reach a person; `social` has no recipient, and `function` is no message."""
-
-ADDRESS_FIELDS: Mapping[Channel, tuple[str, ...]] = {
-    Channel.EMAIL: ("email",),
-    Channel.SMS: ("phone",),
-    Channel.VOICE: ("phone",),
-    Channel.WHATSAPP: ("whatsapp", "phone"),
-    Channel.PUSH: ("pushTokens",),
-}
-"""Where a person is reached by each channel; the first field that is there."""
-
-ADDRESS_NAMES = {
-    Channel.EMAIL: "e-mail address",
-    Channel.SMS: "phone number",
-    Channel.VOICE: "phone number",
-    Channel.WHATSAPP: "WhatsApp or phone number",
-    Channel.PUSH: "push token",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +44,13 @@ class RecipientConfig:
 
     def custom(self, channel: Channel) -> list[tuple[str, str]]:
         """The addresses of its own that this channel can reach, each with its place."""
-        if channel is Channel.EMAIL:
-            return [(f"customEmails[{place}]", one) for place, one in enumerate(self.custom_emails)]
-        if channel is Channel.PUSH:
-            return []
-        return [(f"customPhones[{place}]", one) for place, one in enumerate(self.custom_phones)]
+        field = channel.traits.own_addresses
+        own = {"customEmails": self.custom_emails, "customPhones": self.custom_phones, None: ()}[field]
+        return [(f"{field}[{place}]", one) for place, one in enumerate(own)]
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class EventPerson:
     """One of an event's people: as the event gives them, and the addresses in their normal form."""
 
     given: Mapping[str, object]
@@ -87,7 +59,7 @@ class Person:
     """By field, what is wrong with an address that was given."""
     contact_id: UUID | None = None
     """The contact that the event says this is."""
-    contact: Contact | None = None
+    contact: LoadedContact | None = None
     """That contact as it is now, once somebody has looked."""
 
     @property
@@ -129,7 +101,7 @@ class Unreachable:
     contact_id: UUID | None = None
 
 
-def read_person(raw: Mapping[str, object]) -> Person:
+def read_person(raw: Mapping[str, object]) -> EventPerson:
     """A person as an event gives one; an address that is null or empty is not there."""
     addresses: dict[str, tuple[str, ...]] = {}
     wrong: dict[str, str] = {}
@@ -141,7 +113,7 @@ def read_person(raw: Mapping[str, object]) -> Person:
             addresses[name] = read(given)
         except ValueError as error:
             wrong[name] = str(error)
-    return Person(raw, addresses, wrong, _contact_id(raw))
+    return EventPerson(raw, addresses, wrong, _contact_id(raw))
 
 
 def problem_of_contact(raw: Mapping[str, object]) -> str | None:
@@ -158,14 +130,14 @@ def named_contact(raw: Mapping[str, object]) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def introduce(person: Person, contact: Contact) -> Person:
+def introduce(person: EventPerson, contact: LoadedContact) -> EventPerson:
     """The same person with the contact they are: its addresses stand in where the event gives none."""
     missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
     return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})
 
 
 def resolve_recipients(
-    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, Person]
+    config: RecipientConfig | None, audience: Audience, channel: Channel, people: Mapping[Audience, EventPerson]
 ) -> list[Addressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
@@ -188,7 +160,7 @@ def resolve_recipients(
 
 
 def _recognised(
-    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, Person]
+    found: Addressee | Unreachable, channel: Channel, people: Mapping[Audience, EventPerson]
 ) -> Addressee | Unreachable:
     """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
     if isinstance(found, Unreachable) or found.contact_id:
@@ -199,7 +171,7 @@ def _recognised(
     return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
 
 
-def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> list[Addressee | Unreachable]:
+def _addresses_of(who: Audience, channel: Channel, person: EventPerson | None) -> list[Addressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
     contact_id, refusal = person.contact_id, person.refusal(channel)
@@ -208,7 +180,7 @@ def _addresses_of(who: Audience, channel: Channel, person: Person | None) -> lis
             return [Unreachable(who, person.wrong[name], f"{who}.{name}", contact_id)]
         if name in person.addresses:
             return [Addressee(who, address, contact_id, refusal) for address in person.addresses[name]]
-    return [Unreachable(who, refusal or f"the {who} has no {ADDRESS_NAMES[channel]}", contact_id=contact_id)]
+    return [Unreachable(who, refusal or f"the {who} has no {channel.traits.address_name}", contact_id=contact_id)]
 
 
 def _given(raw: Mapping[str, object], name: str) -> object:
@@ -250,9 +222,13 @@ def _is_token(given: object) -> bool:
     return isinstance(given, str) and 0 < len(given) <= LONGEST_TOKEN
 
 
+def _reader(field: ContactField) -> Callable[[object], tuple[str, ...]]:
+    return _one(field.normal) if field.normal else _tokens
+
+
 _READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
-    "email": _one(read_email),
-    "phone": _one(read_phone),
-    "whatsapp": _one(read_phone),
-    "pushTokens": _tokens,
+    camel_case(name): _reader(FIELDS[name]) for channel in CONTACT_CHANNELS for name in channel.traits.address_fields
 }
+"""How the addresses of somebody in an event are read."""
+PERSON_FIELDS = tuple(name for name in (*_READERS, CONTACT_ID) if snake_case(name) != name)
+"""What is read of a person and can be written in two spellings."""

@@ -8,12 +8,12 @@ from uuid import UUID
 from tidings.domain.errors import EventInvalid, Problem
 from tidings.domain.json_text import spelled_twice
 from tidings.domain.messages import did_you_mean
-from tidings.domain.people.contact import Person as Contact
+from tidings.domain.people.contact import LoadedContact
 from tidings.domain.people.recipients import (
     CONTACT_ID,
     PERSON_FIELDS,
     Audience,
-    Person,
+    EventPerson,
     introduce,
     named_contact,
     problem_of_contact,
@@ -38,7 +38,7 @@ class Event:
 
     trigger: str
     idempotency_key: str | None = None
-    people: Mapping[Audience, Person] = field(default_factory=dict)
+    people: Mapping[Audience, EventPerson] = field(default_factory=dict)
     variables: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
@@ -75,7 +75,7 @@ class Event:
         }
         return replace(self, people={**self.people, **known})
 
-    def introduce(self, contacts: Mapping[UUID, Contact]) -> "Event":
+    def introduce(self, contacts: Mapping[UUID, LoadedContact]) -> "Event":
         """The same event, whose people are known as the contacts they are."""
         known = {who: introduce(self.people[who], contacts[id]) for who, id in self.contacts if id in contacts}
         return replace(self, people={**self.people, **known})

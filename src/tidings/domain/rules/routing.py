@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.flow.item import Channel
-from tidings.domain.people.recipients import RULE_CHANNELS, Addressee, Audience, Unreachable, resolve_recipients
+from tidings.domain.people.recipients import Addressee, Audience, Unreachable, resolve_recipients
 from tidings.domain.rules.event import Event
 from tidings.domain.rules.rule import TIME, Rule, RuleKey, Step
 from tidings.domain.timing import parse_time
@@ -64,7 +64,7 @@ def keys_of(trigger: str, rules: Mapping[RuleKey, Rule], fallbacks: Collection[R
     A trigger that no rule and no fallback knows has none.
     """
     known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
-    channels = [channel for channel in RULE_CHANNELS if any(key.channel is channel for key in known)]
+    channels = [channel for channel in CONTACT_CHANNELS if any(key.channel is channel for key in known)]
     audiences = [audience for audience in Audience if any(key.audience is audience for key in known)]
     return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
 

@@ -14,17 +14,18 @@ from uuid import UUID
 
 import msgspec
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.attachment import AttachmentReference, problem_of_reference, problem_of_template
 from tidings.domain.content.template import has_liquid, required_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.item import Channel, Payload
+from tidings.domain.flow.item import Payload
 from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
-from tidings.domain.people.recipients import RULE_CHANNELS, Audience, RecipientConfig
+from tidings.domain.people.recipients import Audience, RecipientConfig
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
-from tidings.domain.workflows.definition_reader import CONTENT_FIELDS, Raw, Reader
+from tidings.domain.workflows.definition_reader import Raw, Reader
 
 MOST_STEPS = 100
 MOST_CUSTOM = 100
@@ -43,10 +44,6 @@ _STEP_FIELDS = (
 )
 _CONFIG_FIELDS = ("includeLeadContact", "includePartner", "includeAgent", "customPhones", "customEmails")
 _ATTACHMENT_FIELDS = ("url", "filename", "contentType")
-_OWN_ADDRESSES: Mapping[Channel, str] = {Channel.EMAIL: "customEmails"} | dict.fromkeys(
-    (Channel.SMS, Channel.WHATSAPP, Channel.VOICE), "customPhones"
-)
-"""Where a step names addresses of its own that its channel can write to."""
 
 TIME = "sendBefore.time"
 """The name under which the time a step is sent before is rendered with its templates."""
@@ -259,8 +256,8 @@ class _RuleReader(Reader):
         except ValueError as error:
             self.add("trigger", str(error))
         channel, audience = raw.get("channel"), raw.get("audience")
-        if channel not in RULE_CHANNELS:
-            self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(RULE_CHANNELS)}")
+        if channel not in CONTACT_CHANNELS:
+            self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
             channel = Channel.EMAIL
         if audience not in list(Audience):
             self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(Audience)}")
@@ -301,9 +298,9 @@ class _RuleReader(Reader):
 
     def template(self, raw: object, channel: Channel, place: str) -> Mapping[str, str]:
         if not isinstance(raw, Mapping):
-            self.add(place, f"give an object with {', '.join(CONTENT_FIELDS[channel])}")
+            self.add(place, f"give an object with {', '.join(channel.content_fields)}")
             return {}
-        self.known_fields(raw, CONTENT_FIELDS[channel], place)
+        self.known_fields(raw, channel.content_fields, place)
         return self.templates(raw, channel, place)
 
     def config(self, raw: object, channel: Channel, place: str) -> RecipientConfig | None:
@@ -325,7 +322,7 @@ class _RuleReader(Reader):
 
     def check_reachable(self, raw: Raw, channel: Channel, place: str) -> None:
         """Refuse addresses that the step's channel cannot write to: they would be ignored silently."""
-        own = _OWN_ADDRESSES.get(channel)
+        own = channel.traits.own_addresses
         for name in () if self.is_stored else ("customPhones", "customEmails"):
             if self.get(raw, name) and name != own:
                 remedy = f"use {own}" if own else "name people of the event"
@@ -384,7 +381,7 @@ class _RuleReader(Reader):
     def attachments(self, raw: object, channel: Channel, place: str) -> tuple[Attachment, ...]:
         if raw is None or raw in ([], ()):
             return ()
-        if channel is not Channel.EMAIL:
+        if not channel.traits.has_attachments:
             self.add(place, f"an {channel} has no attachments; only an email has")
             return ()
         if not isinstance(raw, list | tuple) or len(raw) > MOST_ATTACHMENTS:

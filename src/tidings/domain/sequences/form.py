@@ -11,6 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.flow.graph import (
@@ -25,11 +26,10 @@ from tidings.domain.flow.graph import (
     Schedule,
     Send,
 )
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import RULE
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_time_zone
-from tidings.domain.people.contact import CHANNELS
+from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.domain.sequences.step_time import LONGEST_OFFSET
 from tidings.domain.timing import format_duration, parse_duration
 from tidings.domain.workflows.definition_reader import Raw, Reader, below, snake_case
@@ -41,16 +41,6 @@ WAIT = "wait_"
 _WAIT_OF_STEP = re.compile(rf"{WAIT}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
 SETTINGS = ("offsetFrom", "timezone", "onStepFailure", "allowReentry")
 STEP_FIELDS = ("id", "dayOffset", "stepOrder", "sendHour", "channel", "subject", "content", "maxLateness")
-CONTACT_FIELDS = frozenset(
-    [
-        *("id", "externalId", "name", "email", "phone", "whatsapp", "pushTokens", "company", "status", "timeZone"),
-        *("locale", "tags", "attributes"),
-    ]
-)
-"""What a template sees of a contact."""
-
-_SUBJECT: Mapping[Channel, str] = {Channel.EMAIL: "subject", Channel.PUSH: "title"}
-"""Where a step's subject goes; the other channels have none."""
 
 
 class SequenceStatus(StrEnum):
@@ -277,19 +267,19 @@ class SequenceForm(Reader):
 
     def channel(self, raw: object, place: str) -> Channel | None:
         """How the message reaches the contact."""
-        if isinstance(raw, str) and raw in CHANNELS:
+        if isinstance(raw, str) and raw in CONTACT_CHANNELS:
             return Channel(raw)
-        self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(CHANNELS)}")
+        self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
         return None
 
     def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str]:
         """What the message says."""
         subject, content = raw.get("subject"), raw.get("content")
-        if subject is not None and channel and channel not in _SUBJECT:
+        if subject is not None and channel and channel.traits.subject is None:
             self.add(below(place, "subject"), f"a message over {channel} has no subject; leave it out")
         elif subject is not None:
             self.text(subject, below(place, "subject"))
-            if channel is Channel.EMAIL and isinstance(subject, str):
+            if channel and channel.traits.needs_subject and isinstance(subject, str):
                 self.check_subject(subject, below(place, "subject"))
         if content is None or (isinstance(content, str) and not content.strip()):
             what = unfit(content, "says nothing")
@@ -346,7 +336,7 @@ def _time(step: Step) -> str:
 
 def _is_of_contact(path: str) -> bool:
     root, _, rest = path.partition(".")
-    return root == "contact" and (not rest or rest.partition(".")[0] in CONTACT_FIELDS)
+    return root == "contact" and (not rest or rest.partition(".")[0] in TEMPLATE_FIELDS)
 
 
 def _literal(name: str) -> str:
@@ -356,10 +346,11 @@ def _literal(name: str) -> str:
 
 def _nodes(settings: Settings, step: Step, default_subject: str | None) -> tuple[Node, Node]:
     schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
-    templates = {"script" if step.channel is Channel.VOICE else "body": step.content}
-    subject = default_subject if step.subject is None and step.channel is Channel.EMAIL else step.subject
+    traits = step.channel.traits
+    templates = {str(traits.text): step.content}
+    subject = default_subject if step.subject is None and traits.needs_subject else step.subject
     if subject is not None:
-        templates[_SUBJECT[step.channel]] = subject
+        templates[str(traits.subject)] = subject
     stops = settings.on_step_failure is OnStepFailure.STOP
     send = Send(
         step.id,

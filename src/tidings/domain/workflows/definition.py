@@ -11,6 +11,7 @@ from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
 
+from tidings.domain.channels import CONTENT_FIELDS, Channel
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.graph import (
     CALL_TIMEOUT,
@@ -25,16 +26,15 @@ from tidings.domain.flow.graph import (
     OnDoubt,
     Send,
 )
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, STEPS, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.sequences.form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import LONGEST_WAIT, parse_time
-from tidings.domain.workflows.definition_reader import CONTENT_FIELDS, HTML_FIELDS, LONGEST_KEY, Raw, Reader
+from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw, Reader
 from tidings.domain.workflows.function import problem_of_function
 
-__all__ = ["CONTENT_FIELDS", "HTML_FIELDS", "check_content", "parse_own_workflow", "parse_workflow"]
+__all__ = ["check_content", "parse_own_workflow", "parse_workflow"]
 
 MAX_NODES = 10_000
 MAX_EDGES = 50_000

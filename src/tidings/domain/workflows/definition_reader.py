@@ -8,29 +8,18 @@ from enum import StrEnum
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
+from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, Channel
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Never, Op
 from tidings.domain.flow.graph import OnFailure
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
 from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
-CONTENT_FIELDS: Mapping[Channel, tuple[str, ...]] = {
-    Channel.EMAIL: ("subject", "body", "html"),
-    Channel.SMS: ("body",),
-    Channel.WHATSAPP: ("body",),
-    Channel.PUSH: ("title", "body"),
-    Channel.VOICE: ("script",),
-    Channel.SOCIAL: ("body",),
-}
-"""The templates each channel takes."""
-
-HTML_FIELDS = frozenset({"html"})
 MAX_CONDITIONS = 100
 MAX_DEPTH = 20
 MAX_TEXTS = 1_000
@@ -149,17 +138,18 @@ class Reader:
         """The content of a message."""
         allowed = CONTENT_FIELDS[channel]
         found = {name: raw[name] for name in allowed if raw.get(name) is not None}
-        if channel is Channel.EMAIL and not self.is_stored and not found.get("subject"):
-            self.add(f"{place}.subject", "an email needs a subject")
-        if not found.keys() - {"subject", "title"}:
-            wanted = " or ".join(name for name in allowed if name not in {"subject", "title"})
+        subject = channel.traits.subject
+        if channel.traits.needs_subject and not self.is_stored and not found.get(str(subject)):
+            self.add(f"{place}.{subject}", f"an {channel} needs a {subject}")
+        if not found.keys() - FIRST_FIELDS:
+            wanted = " or ".join(name for name in allowed if name not in FIRST_FIELDS)
             self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
         for name, source in found.items():
             if not isinstance(source, str):
                 self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
             else:
                 self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
-                if channel is Channel.EMAIL and name == "subject":
+                if channel.traits.needs_subject and name == subject:
                     self.check_subject(source, f"{place}.{name}")
         return {name: str(source) for name, source in found.items()}
 

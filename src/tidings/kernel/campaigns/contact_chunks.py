@@ -11,11 +11,10 @@ from uuid import UUID
 
 from tidings.domain.campaigns.campaign import CONTACT_ZONE, at_hour
 from tidings.domain.flow.ids import Shard, Workspace, first_of_many, part_bucket
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.keys import campaign_key_parts
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import read_audience
-from tidings.domain.people.contact import MOST_TOKENS, lack_of
+from tidings.domain.people.contact import lack_of, most_addresses
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import next_chunk
 from tidings.storage import deploy
@@ -98,8 +97,7 @@ def _items(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part, people: Seq
 
 def _most_jobs(kernel: Kernel, run: LoadedRun, people: int) -> int:
     """How many jobs so many people may need: each has one address, or of push as many as tokens."""
-    addresses = MOST_TOKENS if run.channel is Channel.PUSH else 1
-    return -(-people * addresses // kernel.limits.job_size)
+    return -(-people * most_addresses(run.channel) // kernel.limits.job_size)
 
 
 def _hour_of(run: LoadedRun, person: Picked) -> datetime | None:

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import assert_never
 from uuid import UUID
 
-from tidings.domain.campaigns.campaign import JOB_TYPES, spread
+from tidings.domain.campaigns.campaign import spread
 from tidings.domain.campaigns.run import Source
+from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.kernel import crash_points
@@ -22,7 +22,7 @@ from tidings.kernel.flow.job_history import Change, entry_of
 from tidings.kernel.kernel import Kernel
 from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
-from tidings.storage.deploy import NewItem, NewJob, Part, Person
+from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, Part
 from tidings.storage.load import LoadedRun
 
 SHARDS_AT_ONCE = 4
@@ -33,7 +33,7 @@ SHARDS_AT_ONCE = 4
 class _ListChunk:
     """Some of a plain list, and how far that goes."""
 
-    people: list[Person]
+    people: list[ListedRecipient]
     cursor: int
     cursor_id: UUID | None
     finished: bool
@@ -162,7 +162,7 @@ async def _write_jobs(
         run_id=run.id,
         tenant=run.tenant,
         workspace=run.workspace,
-        job_type=JOB_TYPES[run.channel],
+        job_type=run.channel.job_type,
         jobs=jobs,
         stop=stop,
         entries=[entry_of(kernel, job.id, Change.QUEUED, now) for job in jobs],
@@ -199,7 +199,7 @@ def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datet
     return run.begins_at + spread(ordinal, shard, kernel.shards, run.rate_per_minute)
 
 
-def _key(run: LoadedRun, person: Person) -> bytes:
+def _key(run: LoadedRun, person: ListedRecipient) -> bytes:
     """The parts of an item's key; a person on a plain list has no id but their place in it."""
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
     if run.channel is Channel.SOCIAL and person.post:

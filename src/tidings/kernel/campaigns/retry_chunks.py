@@ -10,11 +10,10 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.campaigns.campaign import spread
+from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
-from tidings.domain.flow.item import Channel
 from tidings.domain.flow.keys import retry_key
-from tidings.domain.people.contact import Person as Contact
-from tidings.domain.people.contact import addresses_of, lack_of
+from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of, most_addresses
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.storage import deploy
@@ -28,7 +27,7 @@ class RetryChunk:
     """Some failed items, the contacts they were for, and how far that goes."""
 
     items: list[FailedItem]
-    people: Mapping[UUID, Contact]
+    people: Mapping[UUID, LoadedContact]
     cursor: int
     cursor_id: UUID | None
     finished: bool
@@ -87,7 +86,7 @@ class RetryChunk:
         if failed.recipient in addresses:
             return failed.recipient, None
         # Of several addresses each had an item of its own, which is tried again by itself.
-        return (addresses[0], None) if addresses and channel is not Channel.PUSH else ("", lack_of(channel))
+        return (addresses[0], None) if addresses and most_addresses(channel) == 1 else ("", lack_of(channel))
 
     async def _copy_data(self, tx: Tx, shard: Shard, run: LoadedRun, retry_of: UUID) -> None:
         ordinals = [item.ordinal for item in self.items if item.contact_id is None]

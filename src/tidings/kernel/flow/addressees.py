@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tidings.domain.flow.graph import Doer, Function, Send
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.contact import CONTACT, Person, addresses_of, lack_of
+from tidings.domain.people.contact import CONTACT, LoadedContact, addresses_of, lack_of
 
 _NAMES_CONTACT = re.compile(rf"\{{\{{-?\s*{CONTACT}\s*[.\[]")
 
@@ -25,7 +25,7 @@ class Addressee(NamedTuple):
 
 
 def addressees_of(
-    node: Doer, fields: Mapping[str, str], data: Mapping[str, object], person: Person | None
+    node: Doer, fields: Mapping[str, str], data: Mapping[str, object], person: LoadedContact | None
 ) -> list[Addressee]:
     """One for each item, by ordinal; without repeats, whatever the case of their letters.
 
@@ -44,7 +44,7 @@ def addressees_of(
     return named if person is None else _known(node, named, person)
 
 
-def _addresses(channel: Channel, contact: object, person: Person | None) -> list[Addressee]:
+def _addresses(channel: Channel, contact: object, person: LoadedContact | None) -> list[Addressee]:
     """Every address of the contact for a channel; where there is none, or none may be used, one to be skipped."""
     id = person.id if person else None
     addresses = addresses_of(contact, channel) if isinstance(contact, Mapping) else []
@@ -54,7 +54,7 @@ def _addresses(channel: Channel, contact: object, person: Person | None) -> list
     return [Addressee(place, address, id) for place, address in enumerate(addresses)]
 
 
-def _known(node: Send, named: list[Addressee], person: Person) -> list[Addressee]:
+def _known(node: Send, named: list[Addressee], person: LoadedContact) -> list[Addressee]:
     """The same, where what goes to the contact is told from what goes to others."""
     own = {address.casefold() for address in addresses_of(person.data, node.channel)}
 

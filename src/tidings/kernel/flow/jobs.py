@@ -11,14 +11,14 @@ from uuid import UUID
 
 import structlog
 
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import Channel, ItemStatus, Payload, Reserved
+from tidings.domain.flow.item import ItemStatus, Payload, Reserved
 from tidings.domain.flow.queue import Claimed, Lane, Stop
 from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
-from tidings.domain.people.contact import CONTACT, Person
-from tidings.domain.workflows.definition import HTML_FIELDS
+from tidings.domain.people.contact import CONTACT, LoadedContact
 from tidings.kernel import crash_points
 from tidings.kernel.calls.limits import hand_over, others_may_call_at, refresh_limits
 from tidings.kernel.calls.outages import left_until
@@ -151,7 +151,7 @@ async def _render(
     jobs: Mapping[UUID, LoadedJob],
     hands: Mapping[UUID, Hand],
     fresh: Sequence[LoadedItem],
-    people: Mapping[UUID, Person],
+    people: Mapping[UUID, LoadedContact],
     now: datetime,
 ) -> Mapping[UUID, Payload]:
     """Render what is fresh; an item whose template fails is failed with the reason."""
@@ -169,7 +169,7 @@ async def _render(
     return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
 
 
-def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, Person], now: datetime) -> RenderJob:
+def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, LoadedContact], now: datetime) -> RenderJob:
     """A message with the run's own data, and with the contact as it is now or what the plain list says of them."""
     data = {**run.data, **(item.data or {})}
     contact_id = item.open.contact_id if item.open else None

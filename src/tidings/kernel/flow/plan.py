@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.channels import HTML_FIELDS
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.execution import Action, Deliver, Execution, Plan, decide
 from tidings.domain.flow.graph import ON_ERROR, Doer, Graph, Send
@@ -18,8 +19,8 @@ from tidings.domain.flow.keys import workflow_key
 from tidings.domain.flow.lateness import Appointment, appointment_of
 from tidings.domain.flow.queue import Claimed
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
-from tidings.domain.people.contact import Person
-from tidings.domain.workflows.definition import HTML_FIELDS, parse_workflow
+from tidings.domain.people.contact import LoadedContact
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.kernel import crash_points
 from tidings.kernel.calls.readiness import find_providers
 from tidings.kernel.flow.addressees import addressees_of
@@ -48,7 +49,7 @@ class Case:
     at: str | None = None  # the node it stands at, once plan() has decided
     walked: Collection[str] = ()  # the nodes it had passed by then
     walked_at: datetime | None = None
-    person: Person | None = None  # whom it walks for, as far as that is a contact
+    person: LoadedContact | None = None  # whom it walks for, as far as that is a contact
     appointment: Appointment | None = None  # when that node was to send, if it may not be late
     provider: str | None = None  # of what that node does, if it is to be planned
     not_before: datetime | None = None  # nobody is set up to do what its node does: when to look again

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import ItemId, ItemStatus, Planned, Reserved
-from tidings.domain.people.contact import CONTACT, DELETED, Person
+from tidings.domain.people.contact import CONTACT, DELETED, LoadedContact
 from tidings.kernel.flow.settle import settle_waiting
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.rule_gate import FRESH, RuleGate
@@ -27,14 +27,14 @@ from tidings.storage.outbox import Wanted
 if TYPE_CHECKING:
     from tidings.kernel.flow.plan import Case
 
-__all__ = ["Consents", "Person", "TurnedAway", "find_deleted", "introduce", "load_people"]
+__all__ = ["Consents", "LoadedContact", "TurnedAway", "find_deleted", "introduce", "load_people"]
 
 NOT_THERE = "there is no such contact"
 
-Read = Callable[..., Awaitable[Mapping[UUID, Person]]]
+Read = Callable[..., Awaitable[Mapping[UUID, LoadedContact]]]
 
 
-async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, LoadedContact]:
     """Contacts by id as they are now, deleted ones too; one statement for each shard that they are in."""
     return await _read(kernel, ids, people.load_people)
 
@@ -57,7 +57,7 @@ async def find_deleted(kernel: Kernel, ids: Iterable[UUID]) -> list[UUID]:
     return [id for id, person in (await _read(kernel, ids, people.read_consents)).items() if person.is_deleted]
 
 
-async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID, Person]:
+async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID, LoadedContact]:
     shares = _in_their_shards(kernel, ids)
     found = await asyncio.gather(
         *(kernel.db.persist(partial(read, shard=shard, ids=share), alone=True) for shard, share in shares.items())
@@ -88,7 +88,7 @@ class Consents:
     """
 
     def __init__(
-        self, kernel: Kernel, known: Mapping[UUID, Person], read_at: datetime, rules: RuleGate | None = None
+        self, kernel: Kernel, known: Mapping[UUID, LoadedContact], read_at: datetime, rules: RuleGate | None = None
     ) -> None:
         self._kernel, self._known, self._read_at = kernel, known, read_at
         self._rules = rules or RuleGate(kernel, read_at)

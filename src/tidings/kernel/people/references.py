@@ -15,7 +15,8 @@ from uuid import UUID
 from tidings.domain.errors import NotFound, Problem
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import MOST_IDS, SPELLINGS
-from tidings.domain.people.contact import LONGEST_EXTERNAL_ID, ContactReference, contact_bucket
+from tidings.domain.people.contact import ContactReference, contact_bucket
+from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.storage import people
@@ -48,7 +49,7 @@ async def _look(
     kernel: Kernel, workspace: Workspace, named: Collection[ContactReference]
 ) -> Mapping[ContactReference, NamedContact]:
     shares = _in_their_shards(kernel, workspace, named)
-    look = partial(people.find_named_contacts, tenant=workspace.tenant, workspace=workspace.name)
+    look = partial(people.find_named_contacts, workspace=workspace)
     found = await asyncio.gather(
         *(
             kernel.db.persist(partial(look, shard=shard, ids=[*one.ids], external_ids=[*one.external_ids]), alone=True)

@@ -17,13 +17,14 @@ from tidings.domain.content.lacks import attributes_in
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import NamedContacts
 from tidings.domain.workflows.requirements import templates_in
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.audience_chunks import count_lacking, pick_by
+from tidings.kernel.people.audience_chunks import count_lacking, pick
 from tidings.kernel.start.enroller import CHUNK, Enroller, Enrolling, OpenSequence
 from tidings.storage import enroll
-from tidings.storage.audience import Picked, pick_named_contacts
-from tidings.storage.enroll import Choice, EnrolledChunk, Found
+from tidings.storage.audience import Picked
+from tidings.storage.enroll import Choice, EnrolledChunk
 
 LOOK_CHUNK = 2_000
 """Enrollments looked at in one statement when many are paused, resumed, cancelled or woken."""
@@ -93,13 +94,21 @@ class _Batch:
 
     async def _enroll_matching(self, shard: Shard, without: Collection[UUID]) -> None:
         """A chunk goes in by one statement if it may, and is looked at one by one if somebody was left out."""
-        found, after = _found(self.audience), FIRST
+        wanted, after = self.audience.filter, FIRST
         while True:
             chunk = EnrolledChunk(CHUNK, None, 0)
             if not (without or self.dry_run):
-                chunk = await self.enroller.enroll_next(shard, found, after)
+                chunk = await self.enroller.enroll_next(shard, wanted, after)
             if chunk.enrolled < chunk.picked:
-                page = await self._pick(shard, after)
+                page = await pick(
+                    self.kernel,
+                    shard,
+                    self.workspace,
+                    wanted,
+                    made_by=await self.kernel.clock.now(),
+                    after=after,
+                    limit=CHUNK,
+                )
                 await self._enroll(shard, [person for person in page if person.id not in without])
                 chunk = EnrolledChunk(len(page), page[-1].id if page else None, 0)
             else:
@@ -108,18 +117,6 @@ class _Batch:
             if chunk.picked < CHUNK or chunk.last is None:
                 return
             after = chunk.last
-
-    async def _pick(self, shard: Shard, after: UUID) -> Sequence[Picked]:
-        pick = partial(
-            pick_by(self.audience),
-            shard=shard,
-            tenant=self.workspace.tenant,
-            workspace=self.workspace.name,
-            made_by=await self.kernel.clock.now(),
-            after=after,
-            limit=CHUNK,
-        )
-        return await self.kernel.db.persist(pick, alone=True)
 
     async def _enroll(self, shard: Shard, people: Sequence[Picked]) -> None:
         share = await self.enroller.enroll(shard, people, dry_run=self.dry_run)
@@ -133,13 +130,6 @@ class _Batch:
             self.kernel.notifier.tell(shard, Lane.SEQUENCES)
         if self.on_progress:
             self.on_progress(self.counts)
-
-
-def _found(audience: Audience) -> Found:
-    """By the index that narrows most: a tag's, a company's, a status's."""
-    ways = (("tag", audience.tag), ("company", audience.company), ("status", audience.status))
-    by = next((name for name, value in ways if value is not None), "all")
-    return Found(by, audience.company, audience.tag, audience.status)
 
 
 async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]]) -> None:
@@ -161,15 +151,8 @@ async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]
 
 async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
     """Those of these contacts that are there and of this workspace, in the order of their ids."""
-    find = partial(
-        pick_named_contacts,
-        shard=shard,
-        tenant=workspace.tenant,
-        workspace=workspace.name,
-        ids=ids,
-        made_by=await kernel.clock.now(),
-    )
-    return sorted(await kernel.db.persist(find, alone=True), key=lambda one: one.id)
+    now = await kernel.clock.now()
+    return await pick(kernel, shard, workspace, NamedContacts(tuple(ids)), made_by=now, after=None, limit=len(ids))
 
 
 async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:

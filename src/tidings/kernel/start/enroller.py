@@ -14,18 +14,20 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.domain.content.lacks import Lack, lacks_of
+from tidings.domain.content.lacks import lacks_of
 from tidings.domain.flow.execution import begin
 from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
 from tidings.domain.flow.queue import Lane
+from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.kernel import crash_points
 from tidings.kernel.kernel import Kernel
 from tidings.storage import enroll
 from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
-from tidings.storage.enroll import EnrolledChunk, Entrance, Found, FoundEnrollment
+from tidings.storage.enroll import EnrolledChunk, Entrance, FoundEnrollment
 from tidings.storage.load import frontier_to_json
+from tidings.views.lacks import Lack
 
 CHUNK = 10_000
 """Contacts in one transaction: some tenths of a second."""
@@ -152,13 +154,19 @@ class Enroller:
         # With it an id is the same at each try: after an unknown commit it tells what this very call enrolled.
         self._salt = str(kernel.new_id(Bucket(0), now))
 
-    async def enroll_next(self, shard: Shard, found: Found, after: UUID) -> EnrolledChunk:
+    async def enroll_next(self, shard: Shard, wanted: AudienceFilter, after: UUID) -> EnrolledChunk:
         """Enroll the next contacts of a shard in one statement; it leaves out whoever needs a second look."""
         entrance = self._entrance()
 
         async def write(tx: Tx) -> EnrolledChunk:
             chunk = await enroll.enroll_contacts(
-                tx, shard=shard, found=found, after=after, limit=CHUNK, entrance=entrance
+                tx,
+                shard=shard,
+                workspace=self._sequence.workspace,
+                wanted=wanted,
+                after=after,
+                limit=CHUNK,
+                entrance=entrance,
             )
             crash_points.reach("before_enroll_commit")
             return chunk
@@ -170,8 +178,6 @@ class Enroller:
     def _entrance(self) -> Entrance:
         sequence, times = self._sequence, self._times
         return Entrance(
-            tenant=sequence.workspace.tenant,
-            workspace=sequence.workspace.name,
             workflow_id=sequence.workflow_id,
             version_id=sequence.version_id,
             milliseconds=milliseconds_of(self._now),

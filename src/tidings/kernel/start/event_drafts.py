@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel, ItemStatus, Payload
+from tidings.domain.flow.item import ItemStatus, Payload
 from tidings.domain.people.recipients import Addressee, Unreachable
 from tidings.domain.rules.event import Event
 from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_name, fallback_payload, timing_of
 from tidings.domain.rules.rule import RuleKey, Step
 from tidings.domain.storable import storable
-from tidings.domain.workflows.definition_reader import HTML_FIELDS
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob
 

@@ -80,11 +80,7 @@ returning id;
 -- Writes the items of a chunk of contacts, one for each address that a contact has for the channel, and the jobs'
 -- sums. Ids count up from a first one; a contact without an address gets an item that is skipped with the reason.
 with person as (
-    select c.id, t.due_at,
-           case :channel when 'email' then array[c.email]
-                         when 'push' then case when c.push_tokens = '{}' then array[null::text] else c.push_tokens end
-                         when 'whatsapp' then array[coalesce(c.whatsapp, c.phone)]
-                         else array[c.phone] end as addresses
+    select c.id, t.due_at, coalesce({addresses}, array[null::text]) as addresses
       from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
       join contacts c on c.shard = :shard and c.id = t.id
      where c.shard = :shard and c.deleted_at is null

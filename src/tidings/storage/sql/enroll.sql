@@ -1,40 +1,13 @@
 -- name: enroll_contacts
 -- Enrolls the next contacts of a shard in one version of a sequence, in the order of their ids, each at the first time of
 -- its zone; tells how many were looked at, where that ended, and how many are new. Who has been enrolled before is left
--- out, and so is whoever has a zone that is not among :zones. Of the four ways to find them only :by is gone.
+-- out, and so is whoever has a zone that is not among :zones.
 with picked as materialized (
-    (select id, time_zone
-       from contacts
-      where :by = 'all' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
-        and deleted_at is null and id > :after
-      order by id
-      limit :limit)
-    union all
-    (select id, time_zone
-       from contacts
-      where :by = 'status' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
-        and deleted_at is null and status = :status and id > :after
-      order by id
-      limit :limit)
-    union all
-    (select id, time_zone
-       from contacts
-      where :by = 'company' and shard = :shard and tenant_id = :tenant and workspace_id = :workspace
-        and lower(company) = lower(:company::text) and (:status::text is null or status = :status) and id > :after
-      order by id
-      limit :limit)
-    union all
-    (select c.id, c.time_zone
-       from contact_tags t
-       join contacts c on c.shard = :shard and c.id = t.contact_id
-      where :by = 'tag' and t.shard = :shard and t.tenant_id = :tenant
-        and t.workspace_id = :workspace and t.tag = lower(:tag::text)
-        and t.contact_id > :after and c.deleted_at is null
-        and lower(c.tags::text)::text[] @> array[lower(:tag::text)]
-        and (:company::text is null or lower(c.company) = lower(:company::text))
-        and (:status::text is null or c.status = :status)
-      order by t.contact_id
-      limit :limit)
+    select c.id, c.time_zone
+      from {found}
+       and {matching}
+     order by c.id
+     limit :limit
 ),
 enrolled as (
     insert into executions (
@@ -143,8 +116,7 @@ select n.id,
        coalesce(n.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
                 and (:paused::boolean is null or :paused = (q.stop is not null))
                 and (:cursors::text[] is null or n.cursor = any(:cursors))
-                and (:company::text is null or lower(c.company) = lower(:company::text))
-                and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]), false) as meant
+                and {matching}, false) as meant
   from next n
   left join queue q on q.shard = :shard and q.id = n.id
   left join contacts c on c.shard = :shard and c.id = n.contact_id
@@ -156,8 +128,7 @@ select e.id,
        coalesce(e.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
                 and (:paused::boolean is null or :paused = (q.stop is not null))
                 and (:cursors::text[] is null or e.cursor = any(:cursors))
-                and (:company::text is null or lower(c.company) = lower(:company::text))
-                and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]), false) as meant
+                and {matching}, false) as meant
   from unnest(:contact_ids::uuid[]) as t(contact_id)
   join executions e on e.shard = :shard and e.contact_id = t.contact_id
   left join queue q on q.shard = :shard and q.id = e.id

@@ -1,9 +1,8 @@
 -- name: load_people
 -- Contacts as templates see them. Those that were deleted, too: work that was begun for one must learn that it is gone.
-select id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes,
-       consent, suppressions, deleted_at is not null as is_deleted
-  from contacts
- where shard = :shard and id = any(:ids::uuid[]);
+select {contact_fields}, c.deleted_at is not null as is_deleted
+  from contacts c
+ where c.shard = :shard and c.id = any(:ids::uuid[]);
 
 -- name: read_consents
 -- What contacts allow, read before something is marked for them (rule 14); attributes may be large, and stay out.

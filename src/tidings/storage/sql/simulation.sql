@@ -1,29 +1,15 @@
 -- name: count_audience
--- How many of one shard's contacts an audience has.
+-- How many of one shard's contacts match.
 select count(*) as people
-  from contacts c
- where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
-   and ((:filtered
-         and (:company::text is null or lower(c.company) = lower(:company::text))
-         and (:status::text is null or c.status = :status)
-         and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]))
-        or c.id = any(:contact_ids::uuid[]))
-   and not c.id = any(:exclude_contact_ids::uuid[]);
+  from {found}
+   and {matching};
 
 -- name: sample_audience
 -- Some of them, as if drawn by lot: whoever has the lowest draws of every shard together is drawn from all of them. The
 -- same seed draws the same people, whatever else is in the table. It reads them all and keeps a few.
-select c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone,
-       c.locale, c.tags, c.attributes, c.consent, c.suppressions, c.created_at, c.updated_at,
-       md5(c.id::text || :seed) as draw
-  from contacts c
- where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
-   and ((:filtered
-         and (:company::text is null or lower(c.company) = lower(:company::text))
-         and (:status::text is null or c.status = :status)
-         and (:tag::text is null or lower(c.tags::text)::text[] @> array[lower(:tag::text)]))
-        or c.id = any(:contact_ids::uuid[]))
-   and not c.id = any(:exclude_contact_ids::uuid[])
+select md5(c.id::text || :seed) as draw, {contact_columns}
+  from {found}
+   and {matching}
  order by draw
  limit :limit;
 

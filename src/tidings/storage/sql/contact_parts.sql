@@ -1,0 +1,80 @@
+-- Parts of statements about contacts, each said once: {name} in a statement stands for the part of that name.
+-- found… are ways to find contacts, each along one index; …_is and the like are what a filter asks of contact c.
+
+-- part: contact_fields
+c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale,
+c.tags, c.attributes, c.consent, c.suppressions
+
+-- part: contact_columns
+{contact_fields}, c.created_at, c.updated_at
+
+-- part: given_arrays
+-- What is given of contacts, as arrays: null leaves a field as it is, an empty string clears it.
+:external_id::text[], :name::text[], :email::text[], :phone::text[], :whatsapp::text[], :push_tokens::text[],
+:company::text[], :status::text[], :time_zone::text[], :locale::text[], :tags::text[], :attributes::jsonb[],
+:consent::jsonb[], :suppressions::jsonb[]
+
+-- part: given_columns
+external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone, locale, tags, attributes, consent,
+suppressions
+
+-- part: addresses
+-- The addresses of contact c in those of :address_fields that it has filled; null without one. A number of its own
+-- comes before the phone's.
+case when 'email' = any(:address_fields::text[]) and c.email is not null then array[c.email]
+     when 'whatsapp' = any(:address_fields::text[]) and c.whatsapp is not null then array[c.whatsapp]
+     when 'phone' = any(:address_fields::text[]) and c.phone is not null then array[c.phone]
+     when 'push_tokens' = any(:address_fields::text[]) and c.push_tokens <> '{}' then c.push_tokens end
+
+-- part: found
+-- The contacts of a workspace, in the order of their ids.
+contacts c
+ where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
+   and c.id >= :since and c.id < :before
+
+-- part: found_by_status
+contacts c
+ where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
+   and c.status = :status and c.id >= :since and c.id < :before
+
+-- part: found_by_company
+-- Who was deleted has no company.
+contacts c
+ where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace
+   and lower(c.company) = lower(:company::text) and c.id >= :since and c.id < :before
+
+-- part: found_by_tag
+-- The bounds are the tag's rows': the planner takes equality from one side of a join to the other, but no range.
+contact_tags t
+  join contacts c on c.shard = :shard and c.id = t.contact_id
+ where t.shard = :shard and t.tenant_id = :tenant and t.workspace_id = :workspace and t.tag = lower(:tag::text)
+   and t.contact_id >= :since and t.contact_id < :before
+   and c.deleted_at is null and lower(c.tags::text)::text[] @> array[lower(:tag::text)]
+
+-- part: found_by_id
+contacts c
+ where c.shard = :shard and c.id = any(:ids::uuid[]) and c.tenant_id = :tenant and c.workspace_id = :workspace
+   and c.deleted_at is null and c.id >= :since and c.id < :before
+
+-- part: matching
+-- What a filter asks beyond how contacts are found; nothing, unless storage/contact_parts.py puts it there.
+true
+
+-- part: status_is
+c.status = :value
+
+-- part: company_is
+lower(c.company) = lower(:value::text)
+
+-- part: tag_is
+lower(c.tags::text)::text[] @> array[lower(:value::text)]
+
+-- part: attributes_is
+c.attributes @> :value::jsonb
+
+-- part: text_is
+-- Somewhere in what people are known by.
+strpos(lower(concat_ws(' ', c.external_id, c.name, c.email, c.phone, c.whatsapp, c.company)), lower(:value::text)) > 0
+
+-- part: id_is
+c.id = any(:value::uuid[])

@@ -1,0 +1,15 @@
+"""Segments: audiences that have a name."""
+
+from typing import Annotated
+
+from tidings.views.view import Id, Json, Time, View, doc
+
+
+class Segment(View, frozen=True, kw_only=True):
+    """An audience under a name, looked at anew whenever it is used."""
+
+    id: Id
+    name: Annotated[str, doc(example="vips of Acme")]
+    audience: Annotated[Json, doc(example={"tag": "vip", "company": "Acme"})]
+    created_at: Time
+    updated_at: Time
