@@ -1,6 +1,6 @@
 -- name: list_functions
 -- A workspace's functions by name; that a secret is there may be known, what it is may not.
-select name, url, secret is not null as has_secret, created_at, updated_at
+select {function_columns}
   from functions
  where tenant_id = :tenant and workspace_id = :workspace
  order by name;
@@ -15,7 +15,7 @@ values (:tenant, :workspace, :name, :url, :sealed, :now, :now)
        secret = case when excluded.secret is null and functions.url = excluded.url then functions.secret
                      else excluded.secret end,
        updated_at = excluded.updated_at
-returning name, url, secret is not null as has_secret, created_at, updated_at;
+returning {function_columns};
 
 -- name: delete_function
 -- Forgets where a function is.
