@@ -17,7 +17,7 @@ from tidings.storage import statements
 from tidings.storage.statements import Statement, load
 
 STORAGE = Path(str(files("tidings.storage")))
-FILES = sorted(path.stem for path in (STORAGE / "sql").glob("*.sql"))
+FILES = sorted(path.stem for path in (STORAGE / "sql").glob("*.sql") if "-- name: " in path.read_text())
 ALL = [(file, statement) for file in FILES for statement in load(file).values()]
 EVERY = {f"{file}.{one.name}": one for file, one in ALL}
 

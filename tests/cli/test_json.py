@@ -23,21 +23,15 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
-from tidings.http.providers import Provider, Worker
-from tidings.http.shapes import (
-    CreatedKey,
-    Key,
-    Shape,
-    Version,
-    Workflow,
-)
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import Contact, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.providers import LiveWorker, ProviderDetail
 from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.segments import Segment
@@ -45,8 +39,9 @@ from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.view import View
+from tidings.views.workflows import Workflow, WorkflowVersion
 
-Like = type[Shape] | type[View]
+Like = type[View]
 PRINTS_NO_DATA = {"worker", "serve", "up"}
 ELSEWHERE = {"demo"}  # test_demo.py plays it, and looks at its keys
 WELCOME = """
@@ -153,7 +148,7 @@ def same(answer: dict[str, Any], like: Like, beside: Sequence[str]) -> bool:
 def as_answered(own: dict[str, Any], like: Like) -> object:
     """What the API would write of it: its fields, all of them, and no other."""
     if issubclass(like, View):
-        return json.loads(msgspec.json.encode(msgspec.convert(own, like, strict=False)))
+        return json.loads(msgspec.json.encode(msgspec.convert(own, like, strict=False).in_json()))
     return like.model_validate(own).model_dump(mode="json", by_alias=True)
 
 
@@ -170,7 +165,7 @@ async def look_at_workflows(tour: Tour, provider: FakeProvider) -> None:
     tour("workflows", "validate", "p.csv", status=1)
     tour.group("workflows list", "workflows deactivate welcome", "workflows activate welcome", like=Workflow)
     shown = tour("workflows", "show", "welcome", like=Workflow, beside=["versions"])
-    assert same(shown["versions"][0], Version, ())
+    assert same(shown["versions"][0], WorkflowVersion, ())
     trigger = ("trigger", "welcome", "--data", '{"email": "ann@example.com", "first_name": "Ann"}')
     ids = [tour(*trigger, like=StartedExecution)["id"] for _ in range(3)]
     for verb, id in (("pause", ids[0]), ("resume", ids[0]), ("cancel", ids[1])):
@@ -289,10 +284,10 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour.group("db migrate", "db status", "db url", "db reset --yes")
     tour("db", "stop", "--data-dir", str(tour.tidings.directory / "data"))
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
-    tour("keys", "list", like=Key)
+    tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
-    tour("providers", "list", like=Provider, beside=["restReason"])
-    tour("workers", "list", like=Worker)
+    tour("providers", "list", like=ProviderDetail)
+    tour("workers", "list", like=LiveWorker)
     tour.tidings.settings["TIDINGS_SECRET_KEY"] = "A" * 43 + "="
     tour("db", "forget-secrets", "--yes")
     tour("verify")

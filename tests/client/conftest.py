@@ -138,7 +138,15 @@ def execution(status: str = "enqueued", **more: object) -> dict[str, object]:
 def workflow(version: int = 1, **more: object) -> dict[str, object]:
     """A workflow as the API answers it."""
     definition = {"steps": [{"name": "a", "function": "f"}]}
-    return {"id": WORKFLOW, "name": "welcome", "version": version, "active": True, "definition": definition} | more
+    return {
+        "id": WORKFLOW,
+        "name": "welcome",
+        "active": True,
+        "version": version,
+        "definition": definition,
+        "createdAt": "2026-03-02T09:00:00Z",
+        "updatedAt": "2026-03-02T09:00:00Z",
+    } | more
 
 
 def problem(status: int, code: str, detail: str, *errors: Mapping[str, str]) -> Reply:

@@ -106,7 +106,8 @@ async def test_applying_what_somebody_has_just_created_changes_it(client: Client
 
 async def test_switching_versions_and_validation_have_their_paths(client: Client, script: Script) -> None:
     wrong = {"valid": False, "errors": [{"place": "steps[0].name", "message": "is missing"}]}
-    versions = {"data": [{"number": 1, "definition": DEFINITION}]}
+    version = {"id": WORKFLOW, "number": 1, "definition": DEFINITION, "createdAt": "2026-03-02T09:00:00Z"}
+    versions = {"data": [version]}
     script.answers(Reply(200, workflow()), Reply(200, workflow(active=False)), Reply(200, versions), Reply(200, wrong))
 
     assert (await client.workflows.activate(WORKFLOW)).active
@@ -177,7 +178,8 @@ async def test_dead_letters_are_listed_and_replayed(client: Client, script: Scri
 
 
 async def test_a_key_s_secret_is_in_the_answer_to_its_making_alone(client: Client, script: Script) -> None:
-    shown = {"id": WORKFLOW, "name": "app", "role": "triggerOperator", "prefix": "tid_abc"}
+    at = "2026-03-02T09:00:00Z"
+    shown = {"id": WORKFLOW, "name": "app", "role": "triggerOperator", "prefix": "tid_abc", "createdAt": at}
     script.answers(
         Reply(201, shown | {"secret": "tid_abcdef"}), Reply(200, {"data": [shown], "nextCursor": None}), Reply(204)
     )

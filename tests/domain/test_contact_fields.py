@@ -16,7 +16,7 @@ from tidings.domain.people.contact_fields import (
     camel_case,
 )
 from tidings.domain.people.contact_file import ContactFile, FileFormat
-from tidings.http.contact_shapes import GivenContact
+from tidings.http.contact_requests import GivenContact
 from tidings.storage.statements import load, load_parts
 from tidings.views.contacts import Contact
 

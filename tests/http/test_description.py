@@ -52,7 +52,9 @@ def test_every_error_is_declared_in_the_one_form(app: FastAPI) -> None:
         errors = {status: answer for status, answer in operation["responses"].items() if int(status) >= 400}
         assert {"500", "503"} <= errors.keys()
         for answer in errors.values():
-            assert answer["content"]["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+            assert answer["content"]["application/problem+json"]["schema"] == {
+                "$ref": "#/components/schemas/ProblemDetails"
+            }
         if "requestBody" in operation:
             assert {"400", "413", "422"} <= errors.keys()
 

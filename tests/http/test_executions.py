@@ -182,7 +182,7 @@ async def test_a_stream_tells_nothing_more_once_its_key_is_revoked(
     ):
         async for event in events(answer):
             seen.append(json.loads(event["data"])["status"])
-            await engine.access.revoke_key(caller(), made.key.id)
+            await engine.access.revoke_key(caller(), made.id)
             await engine.work_everything()
 
     assert seen == ["enqueued"]

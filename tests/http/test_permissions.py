@@ -167,7 +167,7 @@ def test_every_operation_is_in_the_table_of_this_test() -> None:
 
 
 async def _key(engine: Engine, by: Caller) -> UUID:
-    return (await engine.access.create_key(by, "some key", WORKER)).key.id
+    return (await engine.access.create_key(by, "some key", WORKER)).id
 
 
 async def _function(engine: Engine, by: Caller) -> UUID:

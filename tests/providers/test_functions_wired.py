@@ -36,9 +36,7 @@ async def put(engine: Engine, name: str, url: str, secret: str, workspace: Works
     sealed = engine.kernel.vault.seal(secret, place_of(workspace, name))
     now = await engine.kernel.clock.now()
     async with engine.kernel.db.autocommit() as tx:
-        await upsert_function(
-            tx, tenant=workspace.tenant, workspace=workspace.name, name=name, url=url, sealed=sealed, now=now
-        )
+        await upsert_function(tx, workspace=workspace, name=name, url=url, sealed=sealed, now=now)
 
 
 async def test_there_are_functions_that_may_be_called_again_and_functions_that_may_not(config: Config) -> None:

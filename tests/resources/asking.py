@@ -9,8 +9,8 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import LARGEST_LIMIT
 from tidings.engine import Engine
 from tidings.resources.outbox import OutboxFilter
-from tidings.storage.access import AuditLine
 from tidings.views.executions import Execution
+from tidings.views.keys import AuditLine
 from tidings.views.outbox import Item
 from tidings.views.pages import Page
 from tidings.views.runs import Run

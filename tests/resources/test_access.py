@@ -25,7 +25,7 @@ async def test_a_key_is_recognised_and_kept_only_as_its_hash(engine: Engine, sql
 
     assert made.secret.startswith("tid_")
     assert len(made.secret) == 4 + 43
-    assert identity == access.Identity(ANN.workspace, Role.TRIGGER_OPERATOR, made.key.id, "key:signup form")
+    assert identity == access.Identity(ANN.workspace, Role.TRIGGER_OPERATOR, made.id, "key:signup form")
     row = await sql.fetchrow("select * from api_keys")
     assert row is not None
     assert row["hash"] == access._digest(made.secret)
@@ -58,7 +58,7 @@ async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_after_seco
     assert await engine.access.authenticate(made.secret)
     assert await elsewhere.authenticate(made.secret)
 
-    await engine.access.revoke_key(ANN, made.key.id)
+    await engine.access.revoke_key(ANN, made.id)
 
     assert await engine.access.authenticate(made.secret) is None
     assert await elsewhere.authenticate(made.secret)
@@ -100,17 +100,17 @@ async def test_another_tenant_s_key_cannot_be_revoked(engine: Engine) -> None:
     made = await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE)
 
     with pytest.raises(NotFound):
-        await engine.access.revoke_key(Caller(Workspace("rival", "main"), "bob"), made.key.id)
+        await engine.access.revoke_key(Caller(Workspace("rival", "main"), "bob"), made.id)
 
     assert await engine.access.authenticate(made.secret)
 
 
 async def test_making_and_revoking_are_in_the_audit_log_once(engine: Engine) -> None:
     made = await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE)
-    await engine.access.revoke_key(ANN, made.key.id)
-    await engine.access.revoke_key(Caller(ANN.workspace, "bob"), made.key.id)
+    await engine.access.revoke_key(ANN, made.id)
+    await engine.access.revoke_key(Caller(ANN.workspace, "bob"), made.id)
 
-    lines = (await engine.access.audit(ANN, subject=made.key.id)).items
+    lines = (await engine.access.audit(ANN, subject=made.id)).items
 
     assert sorted((line.event, line.actor, line.subject_kind) for line in lines) == [
         ("created", "ann", "api_key"),

@@ -34,7 +34,7 @@ from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.kernel.manage.resolve import Resolution
 from tidings.providers.fake import FakeProvider
-from tidings.resources.shown import DeadLetterFilter
+from tidings.resources.executions import DeadLetterFilter
 from tidings.storage import finalize, replay
 from tidings.storage.finalize import Fact
 

@@ -17,7 +17,8 @@ from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater
 from tidings.domain.words import WORDS, ShownStatus
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
-from tidings.resources.shown import BulkTrigger, DeadLetterFilter
+from tidings.resources.bulk import BulkTrigger
+from tidings.resources.executions import DeadLetterFilter
 from tidings.views.executions import Execution
 
 SLOW = graph(email("one"), delay("rest", "PT1H"), email("two"))

@@ -61,9 +61,12 @@ async def test_a_workflow_is_made_and_activated_and_says_what_is_not_ready(witho
     [listed] = (await without_sms.workflows.list(HERE)).items
     await declare_routes(without_sms.kernel)
     ready = await without_sms.workflows.get(HERE, made.id)
+    await without_sms.providers.unroute(ANN, Channel.SMS)
+    await without_sms.providers.unroute(ANN, Channel.EMAIL)
+    unready = await without_sms.workflows.get(HERE, made.id)
 
-    assert [one.not_ready for one in (made, active, listed, ready)] == [["sms"]] * 3 + [()]
-    assert made.channels == ["email", "sms"]
+    assert [one.not_ready for one in (made, active, listed, ready)] == [["sms"]] * 3 + [[]]
+    assert unready.not_ready == ["email", "sms"]
 
 
 async def test_a_sequence_says_what_is_not_ready_and_can_be_neither_published_nor_entered(

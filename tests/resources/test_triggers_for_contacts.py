@@ -12,7 +12,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import DataMissing, NotFound, TriggersInvalid
 from tidings.domain.words import ShownStatus
 from tidings.engine import Engine, Trigger
-from tidings.resources.shown import BulkTrigger
+from tidings.resources.bulk import BulkTrigger
 
 NOBODY = uuid4()
 

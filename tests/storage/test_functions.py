@@ -43,8 +43,7 @@ async def put(
     async with db.autocommit() as tx:
         await upsert_function(
             tx,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             name=name,
             url=url,
             sealed=sealed,
@@ -66,7 +65,7 @@ async def test_functions_are_listed_by_name_without_their_secrets(db: Database, 
     await put(db, clock, "a", "https://a.example/", SECRET)
 
     async with db.autocommit() as tx:
-        listed = await list_functions(tx, tenant="default", workspace="default")
+        listed = await list_functions(tx, workspace=Workspace())
 
     assert [(one.name, one.url, one.has_secret) for one in listed] == [
         ("a", "https://a.example/", True),
@@ -87,7 +86,7 @@ async def test_setting_a_function_again_keeps_its_secret_only_for_the_same_addre
     moved = await directory_on(db).find(HERE, "f")
 
     async with db.autocommit() as tx:
-        [listed] = await list_functions(tx, tenant="default", workspace="default")
+        [listed] = await list_functions(tx, workspace=Workspace())
 
     assert same == Endpoint("https://a.example/", SECRET)
     assert moved == Endpoint("https://b.example/", None)
@@ -98,11 +97,11 @@ async def test_a_function_can_be_forgotten_once(db: Database, clock: ManualClock
     await put(db, clock, "f", "https://a.example/")
 
     async with db.autocommit() as tx:
-        first = await delete_function(tx, tenant="default", workspace="default", name="f")
-        second = await delete_function(tx, tenant="default", workspace="default", name="f")
-        found = await find_function(tx, tenant="default", workspace="default", name="f")
+        first = await delete_function(tx, workspace=Workspace(), name="f")
+        second = await delete_function(tx, workspace=Workspace(), name="f")
+        found = await find_function(tx, workspace=Workspace(), name="f")
 
-    assert (first, second, found) == (True, False, None)
+    assert (first, second, found) == ("f", None, None)
 
 
 async def test_a_function_belongs_to_one_workspace_of_one_tenant(db: Database, clock: ManualClock) -> None:

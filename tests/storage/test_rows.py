@@ -32,6 +32,10 @@ class Garage(Struct, frozen=True, kw_only=True):
     spare: Car | None
 
 
+class Palette(Struct, frozen=True):
+    colors: Sequence[Color]
+
+
 @dataclass(frozen=True, slots=True)
 class Owned:
     name: str
@@ -78,6 +82,7 @@ RED = Row(name="a", color="red", other=None)
         (Mapping[int, Car], [Row(id=1, **RED)], {1: Car(name="a", color=Color.RED)}),
         (Mapping[int, list[str]], [Row(id=1, n="a"), Row(id=1, n="b")], {1: ["a", "b"]}),
         (Owned, [Row(name="a", tenant="t", workspace="w")], Owned("a", Workspace("t", "w"))),
+        (Palette, [Row(colors=["red"])], Palette([Color.RED])),
         (type(None), [RED], None),
     ],
 )

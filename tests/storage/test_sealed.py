@@ -24,8 +24,7 @@ async def put(db: Database, clock: ManualClock, name: str, key: bytes | None, wo
     async with db.autocommit() as tx:
         await upsert_function(
             tx,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             name=name,
             url="https://a.example/",
             sealed=sealed,

@@ -42,9 +42,10 @@ async def test_a_worker_is_listed_with_what_it_serves_until_it_ends(live: Engine
         [worker] = await live.providers.workers()
 
     assert worker.id == live.kernel.shares.worker_id
-    assert worker.lanes == [Lane.TRANSACTIONAL]
-    assert worker.serves["fake"].provider_class == "blind"
-    assert set(worker.serves["fake"].channels) == set(Channel)
+    assert worker.lanes == ["transactional"]
+    [served] = worker.serves
+    assert (served.provider, served.provider_class) == ("fake", "blind")
+    assert set(served.channels) == set(Channel)
     assert await sql.fetchval("select count(*) from workers") == 0
 
 

@@ -4,20 +4,17 @@ A record is printed field by field, in camelCase; a mapping inside it is a user'
 whose answer is not its fields goes through the function that the API itself uses.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
-
-import msgspec
 
 from tidings.views.view import View
 
 if TYPE_CHECKING:
-    from tidings.http.shapes import Shape
+    pass
 
 
 class Identified(Protocol):
@@ -49,10 +46,7 @@ def answer_of(value: object) -> object:
 def fields_of(record: object) -> dict[str, object]:
     """A record as the API answers it."""
     if isinstance(record, View):
-        return {field.encode_name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
-    show = _shows().get(type(record))
-    if show:
-        return show(record).model_dump(mode="json", by_alias=True)
+        return record.in_json()
     return {camel(name): value for name, value in values_of(record).items()}
 
 
@@ -79,16 +73,3 @@ def camel(name: str) -> str:
     """A field's name as the API spells it."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
-
-
-@cache
-def _shows() -> "Mapping[type, Callable[[Any], Shape]]":
-    """The records that the API does not answer field by field."""
-    from tidings.http import shapes
-    from tidings.resources.access import ShownKey
-    from tidings.resources.shown import ShownWorkflow
-
-    return {
-        ShownKey: shapes.show_key,
-        ShownWorkflow: shapes.show_workflow,
-    }

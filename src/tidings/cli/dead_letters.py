@@ -70,7 +70,7 @@ class ChosenDeadLetters:
 @command(app, shows=_print, answers=lambda done: with_fields(done[0], dry_run=done[1]))
 async def replay(at: Acting, chosen: ChosenDeadLetters) -> "tuple[Replay, bool]":
     """Start failed executions again where they failed (audited). Name them, choose them by options, or say --all."""
-    from tidings.resources.shown import DeadLetterFilter
+    from tidings.resources.executions import DeadLetterFilter
 
     ids = tuple(chosen.ids) if chosen.ids else None
     where = DeadLetterFilter(workflow=chosen.workflow, error=chosen.error, node=chosen.node, ids=ids)

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import typer
 
-from tidings.cli.answers import with_fields
 from tidings.cli.command import command
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Listed
@@ -15,17 +14,17 @@ from tidings.domain.caller import Caller
 from tidings.domain.roles import Role
 
 if TYPE_CHECKING:
-    from tidings.resources.access import NewKey, ShownKey
+    from tidings.views.keys import ApiKey, CreatedKey
 
 app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
 
 
-def _row(key: "ShownKey") -> dict[str, object]:
+def _row(key: "ApiKey") -> dict[str, object]:
     return {
         "id": key.id,
         "name": key.name,
         "role": key.role,
-        "workspace": key.workspace.name,
+        "workspace": key.workspace,
         "prefix": key.prefix,
         "created": key.created_at,
         "expires": key.expires_at,
@@ -34,12 +33,12 @@ def _row(key: "ShownKey") -> dict[str, object]:
     }
 
 
-def _print_secret(made: "NewKey") -> None:
-    print_aside(f"key {made.key.id} may do what a {made.key.role} may; its secret is shown this once:", style="dim")
+def _print_secret(made: "CreatedKey") -> None:
+    print_aside(f"key {made.id} may do what a {made.role} may; its secret is shown this once:", style="dim")
     typer.echo(made.secret)
 
 
-@command(app, shows=_print_secret, answers=lambda made: with_fields(made.key, secret=made.secret))
+@command(app, shows=_print_secret)
 async def create(
     at: Acting,
     name: Annotated[str, typer.Argument(help="What the key is for.")],
@@ -47,14 +46,14 @@ async def create(
     expires: Annotated[
         datetime | None, typer.Option(help="When it ends, in UTC.  [default: never]", show_default=False)
     ] = None,
-) -> "NewKey":
+) -> "CreatedKey":
     """Make a key and print its secret: this once, it is not stored."""
     ends = expires.replace(tzinfo=UTC) if expires else None
     return await at.engine.access.create_key(at.by, name, role, expires_at=ends)
 
 
 @command(app, "list", shows=table("keys", _row, empty="there is no key"))
-async def list_keys(at: InWorkspace, listed: Listed) -> "list[ShownKey]":
+async def list_keys(at: InWorkspace, listed: Listed) -> "list[ApiKey]":
     """List the tenant's keys, newest first; never their secrets."""
     by = Caller(at.workspace, "cli")
     return (await at.engine.access.list_keys(by, limit=listed.limit, created=listed.created)).items

@@ -10,29 +10,29 @@ from tidings.cli.opened import Opened
 from tidings.cli.output import table
 
 if TYPE_CHECKING:
-    from tidings.resources.providers import ListedWorker
+    from tidings.views.providers import LiveWorker, Served
 
 app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
 
 
-def _row(one: "ListedWorker") -> dict[str, object]:
+def _row(one: "LiveWorker") -> dict[str, object]:
     return {
         "id": one.id,
         "host": one.host,
         "pid": one.pid,
         "version": one.version,
-        "lanes": ", ".join(lane.name.lower() for lane in one.lanes),
-        "serves": ", ".join(_served(name, service.channels) for name, service in one.serves.items()),
+        "lanes": ", ".join(one.lanes),
+        "serves": ", ".join(_served(served) for served in one.serves),
         "since": one.started_at,
         "last seen": one.last_seen_at,
     }
 
 
-def _served(provider: str, channels: Sequence[str]) -> str:
-    return f"{provider} ({', '.join(channels)})" if channels else provider
+def _served(one: "Served") -> str:
+    return f"{one.provider} ({', '.join(one.channels)})" if one.channels else one.provider
 
 
 @command(app, "list", shows=table("workers", _row, empty="no worker is running; start one: tidings worker"))
-async def list_workers(at: Opened) -> "Sequence[ListedWorker]":
+async def list_workers(at: Opened) -> "Sequence[LiveWorker]":
     """List the workers that were seen in the last half minute, on whatever host."""
     return await at.engine.providers.workers()

@@ -14,7 +14,8 @@ from tidings.cli.output import print_line, print_not_ready, print_shown, print_t
 
 if TYPE_CHECKING:
     from tidings.cli.definition_files import Document
-    from tidings.resources.shown import ShownVersion, ShownWorkflow
+    from tidings.views.workflows import Workflow as ShownWorkflow
+    from tidings.views.workflows import WorkflowVersion
 
 app = typer.Typer(help="Workflows: apply definitions from files, show and remove them.", no_args_is_help=True)
 
@@ -113,7 +114,7 @@ async def list_workflows(
     return page.items
 
 
-def _print(shown: "tuple[ShownWorkflow, Sequence[ShownVersion]]") -> None:
+def _print(shown: "tuple[ShownWorkflow, Sequence[WorkflowVersion]]") -> None:
     from tidings.cli.drawing import draw
 
     found, versions = shown
@@ -134,7 +135,7 @@ def _print(shown: "tuple[ShownWorkflow, Sequence[ShownVersion]]") -> None:
 
 
 @command(app, shows=_print, answers=lambda shown: with_fields(shown[0], versions=shown[1]))
-async def show(at: InWorkspace, workflow: Workflow) -> "tuple[ShownWorkflow, Sequence[ShownVersion]]":
+async def show(at: InWorkspace, workflow: Workflow) -> "tuple[ShownWorkflow, Sequence[WorkflowVersion]]":
     """Draw a workflow, and list its versions."""
     found = await at.find(at.engine.workflows, workflow)
     return found, await at.engine.workflows.versions(at.workspace, found.id)

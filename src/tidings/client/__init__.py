@@ -9,19 +9,8 @@
 Imports nothing else of Tidings but its views, so that it can be lifted out with them.
 """
 
-from tidings.client.answers import (
-    ApiKey,
-    Applied,
-    NewKey,
-    Provider,
-    Triggered,
-    Version,
-    Worker,
-    WorkerShare,
-    Workflow,
-)
-from tidings.client.campaign_answers import Deployed
-from tidings.client.client import Client
+from tidings.client.campaigns import Deployed
+from tidings.client.client import Client, Triggered
 from tidings.client.enrollments import Enrolled
 from tidings.client.errors import (
     ApiError,
@@ -32,21 +21,29 @@ from tidings.client.errors import (
     Unauthorized,
     WaitTimeout,
 )
+from tidings.client.keys import NewKey
 from tidings.client.transport import Retrying
+from tidings.client.workflows import Applied
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.enrollments import EnrolledCounts as BatchEnrolled
 from tidings.views.enrollments import Enrollment, StepFate, StepLog, Why
 from tidings.views.events import Decision, Event, EventItem
 from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.keys import ApiKey
 from tidings.views.lacks import Lack
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.outbox import Resolved
 from tidings.views.problems import ProblemPlace as Problem
+from tidings.views.providers import LiveWorker as Worker
+from tidings.views.providers import ProviderStatus as Provider
+from tidings.views.providers import WorkerShare
 from tidings.views.rules import Rule
 from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
 from tidings.views.segments import Segment
 from tidings.views.simulations import Simulation
+from tidings.views.workflows import Workflow
+from tidings.views.workflows import WorkflowVersion as Version
 
 __all__ = [
     "ApiError",

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from tidings.client.campaign_answers import Deployed
+from msgspec import Struct
+
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
@@ -16,6 +17,15 @@ from tidings.views.segments import Segment
 PATH = "/v1/campaigns"
 SEGMENTS = "/v1/segments"
 Fields = Mapping[str, Any]
+
+
+class Deployed(Struct, frozen=True, kw_only=True):
+    """A run that was started, or had been under the same key."""
+
+    run: Run
+    duplicate: bool
+    note: str | None = None
+    """What else is to be known: that the answer is a run that was cancelled."""
 
 
 class Campaigns:

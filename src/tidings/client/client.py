@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID, uuid4
 
-from tidings.client.answers import Triggered
+from msgspec import Struct
+
 from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.contacts import Contacts
 from tidings.client.enrollments import Enrollments
@@ -27,6 +28,14 @@ from tidings.client.workflows import Workflows
 from tidings.views.executions import Execution, StartedExecution
 
 OnProgress = Callable[[Execution], Awaitable[None] | None]
+
+
+class Triggered(Struct, frozen=True, kw_only=True):
+    """The execution of a key, and whether the key had started it before."""
+
+    execution: Execution
+    idempotency_key: str
+    duplicate: bool = False
 
 
 class Client:

@@ -2,14 +2,22 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from tidings.client.answers import ApiKey, NewKey
+from msgspec import Struct
+
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to, read
+from tidings.views.keys import ApiKey, CreatedKey
 
 PATH = "/v1/api-keys"
+
+
+class NewKey(Struct, frozen=True, kw_only=True):
+    """A new key and its secret, which is shown this once."""
+
+    key: ApiKey
+    secret: str
 
 
 class Keys:
@@ -25,7 +33,7 @@ class Keys:
         given = {"name": name, "role": role, "workspace": workspace, "expiresAt": expires_at}
         body = {key: value for key, value in given.items() if value is not None}
         answer = await self._transport.send(Request("POST", PATH, body, repeatable=False))
-        return NewKey(key=read(answer, ApiKey), secret=read(answer, dict[str, Any])["secret"])
+        return NewKey(key=read(answer, ApiKey), secret=read(answer, CreatedKey).secret)
 
     def list(
         self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50

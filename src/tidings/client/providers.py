@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 
-from tidings.client.answers import Provider, Worker
 from tidings.client.pages import pages
 from tidings.client.transport import Transport
+from tidings.views.providers import LiveWorker, ProviderStatus
 
 PATH = "/v1/providers"
 WORKERS = "/v1/workers"
@@ -16,9 +16,9 @@ class Providers:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> AsyncIterator[Provider]:
+    def list(self) -> AsyncIterator[ProviderStatus]:
         """Every provider, the same for all workspaces; only for an administrator of the system."""
-        return pages(self._transport, PATH, {}, Provider)
+        return pages(self._transport, PATH, {}, ProviderStatus)
 
 
 class Workers:
@@ -27,6 +27,6 @@ class Workers:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> AsyncIterator[Worker]:
+    def list(self) -> AsyncIterator[LiveWorker]:
         """All of them, the longest at work first; only for an administrator of the system."""
-        return pages(self._transport, WORKERS, {}, Worker)
+        return pages(self._transport, WORKERS, {}, LiveWorker)

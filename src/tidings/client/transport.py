@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 
 from tidings.client.errors import ERROR_BY_STATUS, ApiError, ServerUnreachable
-from tidings.views.problems import Problem
+from tidings.views.problems import ProblemDetails
 
 Answer = TypeVar("Answer")
 Query = Mapping[str, str | int | bool | Sequence[str] | None]
@@ -204,9 +204,9 @@ def path_to(resource: str, id: object, *verbs: str) -> str:
 def error_of(status: int, body: bytes) -> ApiError:
     """The error that an answer is, whoever gave it: a proxy's page has a status and no more."""
     try:
-        found = msgspec.json.decode(body, type=Problem)
+        found = msgspec.json.decode(body, type=ProblemDetails)
     except _UNREADABLE:
-        found = Problem(detail=body[:200].decode(errors="replace"))
+        found = ProblemDetails(detail=body[:200].decode(errors="replace"))
     kind = ERROR_BY_STATUS.get(status, ApiError)
     return kind(status, found.code or "error", found.detail or found.title or "no reason given", found.errors)
 

@@ -1,31 +1,27 @@
 """`client.workflows`: what may be triggered."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
-import msgspec
+from msgspec import Struct
 
-from tidings.client.answers import Applied, Version, Workflow
 from tidings.client.errors import Conflict
 from tidings.client.pages import Time, pages
 from tidings.client.transport import Request, Transport, path_to
+from tidings.views.pages import Everything
 from tidings.views.problems import ProblemPlace
+from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
 PATH = "/v1/workflows"
 Definition = Mapping[str, Any]
 
 
-class _Validated(msgspec.Struct, rename="camel"):
-    """What the server says of a definition that it was only asked to check."""
+class Applied(Struct, frozen=True, kw_only=True):
+    """A workflow that is now as asked for, and what had to be done."""
 
-    errors: list[ProblemPlace] = []
-
-
-class _Versions(msgspec.Struct, rename="camel"):
-    """Every version of a workflow."""
-
-    data: list[Version]
+    workflow: Workflow
+    change: Literal["created", "updated", "unchanged"]
 
 
 class Workflows:
@@ -106,11 +102,12 @@ class Workflows:
         """Let it be triggered no more; what was started goes on."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "deactivate")), Workflow)
 
-    async def versions(self, id: UUID | str) -> Sequence[Version]:
+    async def versions(self, id: UUID | str) -> Sequence[WorkflowVersion]:
         """Every version."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "versions")), _Versions)).data
+        request = Request("GET", path_to(PATH, id, "versions"))
+        return (await self._transport.ask(request, Everything[WorkflowVersion])).items
 
     async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
         """Everything wrong with a definition, each with its place; stores nothing."""
         request = Request("POST", f"{PATH}/validate", {"definition": definition})
-        return (await self._transport.ask(request, _Validated)).errors
+        return (await self._transport.ask(request, Validated)).errors

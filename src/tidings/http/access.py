@@ -12,7 +12,7 @@ from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Permission, may
 from tidings.engine import Engine
-from tidings.http.errors import Forbidden, Unauthorized
+from tidings.http.errors import Forbidden, NoValidKey
 from tidings.http.metrics import Metrics
 from tidings.http.pulse import Pulse
 from tidings.http.queries import check_query
@@ -69,10 +69,10 @@ async def let_in(request: Request, permission: Permission) -> RequestContext:
     """Check the bearer's key, its permission and its rate, in this order."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
-        raise Unauthorized("send a key: Authorization: Bearer KEY")
+        raise NoValidKey("send a key: Authorization: Bearer KEY")
     identity = await recognise(request, secret.strip())
     if identity is None:
-        raise Unauthorized("this key is unknown, revoked or expired")
+        raise NoValidKey("this key is unknown, revoked or expired")
     context = admit(request, identity, permission, secret.strip())
     check_query(request)
     return context

@@ -1,6 +1,7 @@
 """Answers on their way out: a view becomes the bytes of a response."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -11,8 +12,10 @@ JSON = "application/json"
 _ENCODER = msgspec.json.Encoder()
 
 
-def answer(view: View, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON) -> Response:
-    """A view as a response."""
+def answer(
+    view: View | Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON
+) -> Response:
+    """A view as a response, or its fields and others beside them."""
     return Response(encode(view), status, dict(headers or {}), media_type)
 
 

@@ -8,7 +8,8 @@ from fastapi import Query
 from tidings.http.access import Administrator
 from tidings.http.openapi import CreatedIn, Cursor, Limit
 from tidings.http.resource import resource_router
-from tidings.http.shapes import AuditLine, List
+from tidings.views.keys import AuditLine
+from tidings.views.pages import Page
 
 router = resource_router("Administration")
 
@@ -20,9 +21,8 @@ async def list_audit_log(
     limit: Limit = 50,
     cursor: Cursor = None,
     subject: Annotated[UUID | None, Query(description="The id of what it was done to.")] = None,
-) -> List[AuditLine]:
+) -> Page[AuditLine]:
     """Everything that people and keys did in the tenant, newest first."""
-    page = await context.engine.access.audit(
+    return await context.engine.access.audit(
         context.caller, subject=subject, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[AuditLine.model_validate(one) for one in page.items], next_cursor=page.next_cursor)

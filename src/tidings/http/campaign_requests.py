@@ -2,10 +2,10 @@
 
 from pydantic import AwareDatetime, Field
 
-from tidings.http.audience_shapes import GivenCampaignAudience
+from tidings.http.audience_requests import GivenCampaignAudience
 from tidings.http.channel_words import MessageChannel
+from tidings.http.requests import AT, ID, ContactReference, Given, Json, example
 from tidings.http.run_requests import Key
-from tidings.http.shapes import AT, ID, ContactReference, Given, Json, example
 from tidings.views.campaigns import EXAMPLE_AUDIENCE, EXAMPLE_CONTENT
 
 EXAMPLE_CAMPAIGN: Json = {

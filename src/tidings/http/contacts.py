@@ -11,7 +11,7 @@ from tidings.domain.people.contact_file import ContactFile, FileFormat, read_col
 from tidings.http.access import ContactKeeper
 from tidings.http.answers import JSON, answer
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
-from tidings.http.contact_shapes import GivenContact, GivenContacts
+from tidings.http.contact_requests import GivenContact, GivenContacts
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes

@@ -9,8 +9,8 @@ from tidings.http.bodies import body_of
 from tidings.http.executions import id_or_name
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import GivenReplay
-from tidings.resources.shown import DeadLetterFilter
+from tidings.http.trigger_requests import GivenReplay
+from tidings.resources.executions import DeadLetterFilter
 from tidings.views.executions import Execution, Replay
 from tidings.views.pages import Page
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tidings.http.audience_shapes import Contacts, GivenAudience
-from tidings.http.shapes import ID, ContactReference, Given, example
+from tidings.http.audience_requests import Contacts, GivenAudience
+from tidings.http.requests import ID, ContactReference, Given, example
 from tidings.views.enrollments import EnrollmentStatus
 
 Word = Annotated[str, Field(min_length=1, max_length=500)]

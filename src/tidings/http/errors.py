@@ -36,7 +36,7 @@ RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 """With every 503: an embedded server that was killed is back by then."""
 
 
-class Refused(TidingsError):
+class RequestRefused(TidingsError):
     """A request that is turned away before anybody looks at what it wants."""
 
     def headers(self) -> Mapping[str, str]:
@@ -44,7 +44,7 @@ class Refused(TidingsError):
         return {}
 
 
-class Unauthorized(Refused):
+class NoValidKey(RequestRefused):
     """No key, or one that opens nothing."""
 
     code = "unauthorized"
@@ -54,25 +54,25 @@ class Unauthorized(Refused):
         return {"WWW-Authenticate": "Bearer"}
 
 
-class Forbidden(Refused):
+class Forbidden(RequestRefused):
     """A key whose role may not do this."""
 
     code = "forbidden"
 
 
-class BodyMalformed(Refused):
+class BodyMalformed(RequestRefused):
     """A body that is not JSON, or nested too deeply."""
 
     code = "body_malformed"
 
 
-class BodyTooLarge(Refused):
+class BodyTooLarge(RequestRefused):
     """A body above the limit of its operation."""
 
     code = "body_too_large"
 
 
-class TooManyRequests(Refused):
+class TooManyRequests(RequestRefused):
     """A key that asks faster than its limit."""
 
     code = "too_many_requests"
@@ -88,7 +88,7 @@ class TooManyRequests(Refused):
 
 STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
     BodyMalformed: 400,
-    Unauthorized: 401,
+    NoValidKey: 401,
     Forbidden: 403,
     NotFound: 404,
     Conflict: 409,
@@ -133,7 +133,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """An answer that says what is wrong and where."""
-    view = problems.Problem(
+    view = problems.ProblemDetails(
         type=f"urn:tidings:problem:{code}",
         title=TITLES.get(status, "The request cannot be served"),
         status=status,
@@ -158,7 +158,7 @@ def places_of(error: TidingsError) -> Sequence[Problem]:
 def tidings_problem(request: Request, error: TidingsError) -> Response:
     """What the engine or the edge refused."""
     status = status_of(error)
-    headers = error.headers() if isinstance(error, Refused) else RETRY_AFTER if status == 503 else {}
+    headers = error.headers() if isinstance(error, RequestRefused) else RETRY_AFTER if status == 503 else {}
     detail = str(error)
     if status >= 500:
         # What storage says may name hosts and roles; the log has it under the request's id.

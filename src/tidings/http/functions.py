@@ -7,28 +7,29 @@ from fastapi import Depends, Path
 from tidings.domain.errors import NotFound
 from tidings.domain.storable import is_storable
 from tidings.http.access import Administrator
+from tidings.http.administration_requests import GivenFunction
 from tidings.http.bodies import body_of
 from tidings.http.openapi import takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Everything, Function, GivenFunction
+from tidings.views.functions import FunctionAddress
+from tidings.views.pages import Everything
 
 router = resource_router("Administration")
 Name = Annotated[str, Path(min_length=1, max_length=200, description="Or `*` for the base of all others.")]
 
 
 @router.get("/v1/functions")
-async def list_functions(context: Administrator) -> Everything[Function]:
+async def list_functions(context: Administrator) -> Everything[FunctionAddress]:
     """The addresses that the workspace has set; a secret is never shown."""
-    found = await context.engine.functions.list(context.workspace)
-    return Everything(data=[Function.model_validate(one) for one in found])
+    return Everything(await context.engine.functions.list(context.workspace))
 
 
 @router.put("/v1/functions/{name}", openapi_extra=takes(GivenFunction))
 async def set_function(
     context: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
-) -> Function:
+) -> FunctionAddress:
     """Say where a function is; without a new secret the old one stays as long as the address does."""
-    return Function.model_validate(await context.engine.functions.set(context.caller, name, body.url, body.secret))
+    return await context.engine.functions.set(context.caller, name, body.url, body.secret)
 
 
 @router.delete("/v1/functions/{name}", status_code=204)

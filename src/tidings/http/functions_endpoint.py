@@ -20,7 +20,7 @@ from tidings.domain.words import WORDS
 from tidings.http.access import RequestContext, admit, recognise
 from tidings.http.answers import JSON, encode
 from tidings.http.bodies import decode, read_body
-from tidings.http.errors import RETRY_AFTER, Refused, Unauthorized, request_id_of, status_of
+from tidings.http.errors import RETRY_AFTER, NoValidKey, RequestRefused, request_id_of, status_of
 from tidings.views.executions import Execution
 
 log = structlog.get_logger()
@@ -56,7 +56,7 @@ async def _answer(request: Request) -> Response:
             return _envelope(200, {"success": True, "data": await _act(request)})
     except InputInvalid as error:
         return _failure(400, str(error))
-    except Refused as error:
+    except RequestRefused as error:
         return _failure(status_of(error), str(error), error.headers())
     except StorageUnavailable as error:
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=str(error))
@@ -77,10 +77,10 @@ async def _act(request: Request) -> Mapping[str, Any]:
         return {"status": "healthy", "timestamp": datetime.now(UTC)}
     if action not in ("enqueue", "status"):
         raise InputInvalid(f"Unknown action: {action}")
-    guest = await _let_in(request, PERMISSIONS[action])
+    context = await _let_in(request, PERMISSIONS[action])
     if not isinstance(payload, dict):
         raise InputInvalid("payload is required")
-    return await (_enqueue if action == "enqueue" else _status)(guest, payload)
+    return await (_enqueue if action == "enqueue" else _status)(context, payload)
 
 
 async def _let_in(request: Request, permission: Permission) -> RequestContext:
@@ -91,10 +91,10 @@ async def _let_in(request: Request, permission: Permission) -> RequestContext:
         identity = await recognise(request, secret)
         if identity:
             return admit(request, identity, permission, secret)
-    raise Unauthorized("a valid key is needed, in apikey or Authorization")
+    raise NoValidKey("a valid key is needed, in apikey or Authorization")
 
 
-async def _enqueue(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _enqueue(context: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     workflow, data = _required(payload, "workflow"), _required(payload, "data")
     key = payload.get("correlation_id") or None
     if not isinstance(workflow, str):
@@ -104,8 +104,8 @@ async def _enqueue(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping
     if key is not None and not isinstance(key, str):
         raise InputInvalid("correlation_id must be a text")
     try:
-        execution = await guest.engine.executions.trigger(
-            guest.caller, workflow, data, key, triggered_by="frontend", correlated=True
+        execution = await context.engine.executions.trigger(
+            context.caller, workflow, data, key, triggered_by="frontend", correlated=True
         )
     except ChannelNotReady as error:
         raise InputInvalid(f"Workflow not ready: {error}") from error
@@ -117,10 +117,10 @@ async def _enqueue(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping
     return named | {"status": "queued", "total_steps": execution.total_steps}
 
 
-async def _status(guest: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _status(context: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     id = _required(payload, "execution_id")
     try:
-        return _row(*await guest.engine.executions.get_with_context(guest.workspace, UUID(id)))
+        return _row(*await context.engine.executions.get_with_context(context.workspace, UUID(id)))
     except (NotFound, ValueError, AttributeError, TypeError) as error:
         raise InputInvalid(f"Execution not found: {id}") from error
 

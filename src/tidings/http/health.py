@@ -1,20 +1,21 @@
 """/v1/health for whoever watches over the process, and /metrics for Prometheus."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fastapi import Depends, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.roles import Permission
 from tidings.http.access import allowed, api_of
+from tidings.http.answers import answer
 from tidings.http.errors import RETRY_AFTER
 from tidings.http.metrics import CONTENT_TYPE_LATEST
 from tidings.http.resource import resource_router
-from tidings.http.shapes import Health
+from tidings.http.view_schemas import reference
 from tidings.version import __version__
+from tidings.views.health import HealthReport
 
 if TYPE_CHECKING:
     from tidings.resources.providers import StoredRest
@@ -23,6 +24,7 @@ router = resource_router("Administration")
 LONGEST_LOOK_SECONDS = 2.0
 SECONDS_OLD = 2.0
 """How old what is said of the workers may be: anybody may ask, as often as they like."""
+NEVER_STORED = {"Cache-Control": "no-store"}
 METRICS_DOCUMENTED = {
     "description": "The numbers, as Prometheus reads them.",
     "content": {"text/plain": {"schema": {"type": "string"}, "example": 'tidings_queue{state="due"} 0.0\n'}},
@@ -31,10 +33,14 @@ METRICS_DOCUMENTED = {
 
 @router.get(
     "/v1/health",
-    response_model=Health,
-    responses={503: {"model": Health, "description": "The database does not answer, or nothing can be written."}},
+    responses={
+        503: {
+            "description": "The database does not answer, or nothing can be written.",
+            "content": {"application/json": {"schema": reference(HealthReport)}},
+        }
+    },
 )
-async def get_health(request: Request) -> Response:
+async def get_health(request: Request) -> HealthReport | Response:
     """Whether the database can be written to, how many workers live, and what somebody should look at; needs no key.
 
     Work that waits for a worker and a provider that cannot be used make this process no less healthy: starting it anew
@@ -46,17 +52,19 @@ async def get_health(request: Request) -> Response:
             async with asyncio.timeout(LONGEST_LOOK_SECONDS):
                 system = await api.engine.waiting.look(SECONDS_OLD)
                 problems = [_problem(rest) for rest in await api.engine.providers.unavailable()]
-            here, waiting = len(system.workers), list(system.waiting)
-            return _health(200, status="healthy", workers=here, waiting=waiting, problems=problems)
+            report = HealthReport(
+                status="healthy",
+                version=__version__,
+                workers=len(system.workers),
+                waiting=system.waiting,
+                problems=problems,
+            )
+            return answer(report, headers=NEVER_STORED)
     except (TimeoutError, StorageUnavailable):
         pass  # it was there a moment ago
-    return _health(503, RETRY_AFTER, status="unhealthy", problems=["nothing can be written to the database"])
-
-
-def _health(code: int, headers: Mapping[str, str] | None = None, **said: object) -> JSONResponse:
-    return JSONResponse(
-        {"version": __version__, **said}, code, headers={"Cache-Control": "no-store", **(headers or {})}
-    )
+    trouble = ["nothing can be written to the database"]
+    report = HealthReport(status="unhealthy", version=__version__, problems=trouble)
+    return answer(report, 503, {**NEVER_STORED, **RETRY_AFTER})
 
 
 def _problem(rest: "StoredRest") -> str:

@@ -6,10 +6,12 @@ from uuid import UUID
 from fastapi import Depends
 
 from tidings.http.access import Administrator
+from tidings.http.administration_requests import GivenKey
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import CreatedKey, GivenKey, Key, List, show_key
+from tidings.views.keys import ApiKey, CreatedKey
+from tidings.views.pages import Page
 
 router = resource_router("Administration")
 
@@ -17,17 +19,17 @@ router = resource_router("Administration")
 @router.post("/v1/api-keys", status_code=201, openapi_extra=takes(GivenKey))
 async def create_key(context: Administrator, body: Annotated[GivenKey, Depends(body_of(GivenKey))]) -> CreatedKey:
     """Make a key; its secret is in this answer and nowhere else."""
-    made = await context.engine.access.create_key(
+    return await context.engine.access.create_key(
         context.caller, body.name, body.role, workspace=body.workspace, expires_at=body.expires_at
     )
-    return CreatedKey(**show_key(made.key).model_dump(), secret=made.secret)
 
 
 @router.get("/v1/api-keys")
-async def list_keys(context: Administrator, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None) -> List[Key]:
+async def list_keys(
+    context: Administrator, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
+) -> Page[ApiKey]:
     """The keys of the tenant, newest first, revoked ones too."""
-    page = await context.engine.access.list_keys(context.caller, limit=limit, created=created, cursor=cursor)
-    return List(data=[show_key(one) for one in page.items], next_cursor=page.next_cursor)
+    return await context.engine.access.list_keys(context.caller, limit=limit, created=created, cursor=cursor)
 
 
 @router.delete("/v1/api-keys/{id:uuid}", status_code=204)

@@ -5,13 +5,16 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from tidings.domain.channels import Channel
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
+from tidings.domain.roles import Role
+from tidings.http.administration_requests import GivenFunction, GivenKey
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
-from tidings.http.contact_shapes import GivenContact, GivenContacts
+from tidings.http.contact_requests import GivenContact, GivenContacts
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
     GivenEnrollment,
@@ -24,27 +27,18 @@ from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
-from tidings.http.shapes import (
-    ChangedWorkflow,
-    GivenDefinition,
-    GivenFunction,
-    GivenKey,
-    GivenNamedTrigger,
-    GivenReplay,
-    GivenTrigger,
-    GivenTriggers,
-    GivenWorkflow,
-)
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
+from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.version import __version__
 from tidings.views.executions import StartedExecution, StartedOne
 from tidings.views.pages import Everything
-from tidings.views.problems import Problem
+from tidings.views.problems import ProblemDetails
 from tidings.views.view import View
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at most.")]
@@ -73,7 +67,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
 )
-BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], Problem)
+BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """What operations answer that are described here, not at their routes."""
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
@@ -89,6 +83,10 @@ Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextC
 `application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What
 starts work takes an `idempotencyKey`: a repeat answers 200 with the first result and `duplicate: true`.
 """
+
+
+NAMED = (Channel, Role)
+"""What views name by its component (ChannelName, RoleName) and hold as a string."""
 
 
 def created_in(
@@ -232,7 +230,7 @@ def _add_components(found: Described, views: Sequence[type[View]]) -> None:
     components = found.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas |= {name: schema for name, schema in described["$defs"].items() if name not in schemas}
-    schemas |= describe_views(views)
+    schemas |= describe_views(views) | {one.__name__: TypeAdapter(one).json_schema() for one in NAMED}
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which is never answered
         schemas.pop(name, None)
     components["securitySchemes"] = {
@@ -257,7 +255,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         statuses |= {409}
     operation["responses"].pop("422", None)
     for status in sorted(statuses):
-        answer = _answers(TITLES[status], reference(Problem), PROBLEM_JSON)
+        answer = _answers(TITLES[status], reference(ProblemDetails), PROBLEM_JSON)
         if str(status) in operation["responses"]:  # it has a form of its own beside this one
             operation["responses"][str(status)].setdefault("content", {}).update(answer["content"])
         else:

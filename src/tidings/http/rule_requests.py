@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tidings.domain.people.contact import ADDRESS_FIELDS
 from tidings.http.channel_words import ContactChannel
-from tidings.http.shapes import Given, Json, example
+from tidings.http.requests import Given, Json, example
 from tidings.views.events import EXAMPLE_DATA
 from tidings.views.rules import EXAMPLE_STEP, RuleAudience
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.http.shapes import ID, Given, example
+from tidings.http.requests import ID, Given, example
 
 Key = Annotated[str, Field(min_length=1, max_length=500)]
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from tidings.http.audience_shapes import GivenAudience
-from tidings.http.shapes import Given, example
+from tidings.http.audience_requests import GivenAudience
+from tidings.http.requests import Given, example
 
 
 class ChangedSegment(Given):

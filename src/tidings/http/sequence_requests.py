@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tidings.domain.sequences.form import InFlightChoice
 from tidings.http.channel_words import ContactChannel
-from tidings.http.shapes import Given, Json, Name, example
+from tidings.http.requests import Given, Json, Name, example
 from tidings.views.sequences import SequenceStatus
 
 EXAMPLE_STEP: Json = {

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field
 
 from tidings.domain.simulation import MOST_DATA, MOST_DAYS, MOST_SAMPLED, MOST_SHOWN
-from tidings.http.shapes import AT, EXAMPLE_DEFINITION, ID, ContactReference, Given, Json, example
+from tidings.http.requests import AT, ID, ContactReference, Given, Json, example
+from tidings.views.workflows import EXAMPLE_DEFINITION
 
 Seed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 

@@ -16,7 +16,7 @@ from tidings.http.access import RequestContext, let_in
 from tidings.http.answers import answer
 from tidings.http.bodies import LARGEST_BULK_BODY, read_object
 from tidings.http.executions import id_or_name
-from tidings.resources.shown import BulkTrigger
+from tidings.resources.bulk import BulkTrigger
 from tidings.views.pages import Everything
 
 MOST_TRIGGERS = 10_000

@@ -4,30 +4,28 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Query
+from msgspec.structs import fields
+from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.http.access import Definer, DefinitionReader
+from tidings.http.answers import answer
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
-from tidings.http.shapes import (
-    ChangedWorkflow,
-    Everything,
-    GivenDefinition,
-    GivenWorkflow,
-    List,
-    ProblemPlace,
-    Validated,
-    Version,
-    Workflow,
-    show_workflow,
-)
+from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.resources.workflows import Workflows
+from tidings.views.pages import Everything, Page
+from tidings.views.problems import ProblemPlace
+from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
 router = resource_router("Workflows")
 READ_ONLY = frozenset(
-    ["id", "version", "form", "createdAt", "updatedAt", "notReady", "created_at", "updated_at", "not_ready"]
+    name
+    for field in fields(Workflow)
+    if field.name not in ChangedWorkflow.model_fields
+    for name in (field.name, field.encode_name)
 )
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 
@@ -55,14 +53,12 @@ def problems_of_definition(raw: Mapping[str, Any]) -> Sequence[Problem]:
 async def create_workflow(
     context: Definer,
     body: Annotated[GivenWorkflow, Depends(body_of(GivenWorkflow, look=problems_of_definition))],
-    response: Response,
-) -> Workflow:
+) -> Workflow | Response:
     """Make a workflow; every problem of its definition is reported at once."""
     made = await context.engine.workflows.create(
         context.caller, body.name, definition_of(body), description=body.description, active=body.active
     )
-    response.headers["Location"] = f"/v1/workflows/{made.id}"
-    return show_workflow(made)
+    return answer(made.in_json(), 201, {"Location": f"/v1/workflows/{made.id}"})
 
 
 @router.get("/v1/workflows")
@@ -73,12 +69,12 @@ async def list_workflows(
     cursor: Cursor = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
     active: bool | None = None,
-) -> List[Workflow]:
+) -> Page[Workflow] | Response:
     """The workflows of the workspace."""
     page = await context.engine.workflows.list(
         context.workspace, name=name, active=active, limit=limit, created=created, cursor=cursor
     )
-    return List(data=[show_workflow(one) for one in page.items], next_cursor=page.next_cursor)
+    return answer(Page([one.in_json() for one in page.items], page.next_cursor))
 
 
 @router.post("/v1/workflows/validate", openapi_extra=takes(GivenDefinition))
@@ -90,13 +86,14 @@ async def validate_workflow(
     if body.definition is None:
         definition = {name: value for name, value in definition.items() if name not in {"name", "active"}}
     problems = context.engine.workflows.validate(definition)
-    return Validated(valid=not problems, errors=[ProblemPlace.model_validate(one) for one in problems])
+    errors = [ProblemPlace(place=one.place, message=one.message) for one in problems]
+    return Validated(valid=not problems, errors=errors)
 
 
 @router.get("/v1/workflows/{id:uuid}")
-async def get_workflow(context: DefinitionReader, id: UUID) -> Workflow:
+async def get_workflow(context: DefinitionReader, id: UUID) -> Workflow | Response:
     """One workflow with the definition of its newest version."""
-    return show_workflow(await context.engine.workflows.get(context.workspace, id))
+    return _answer(await context.engine.workflows.get(context.workspace, id))
 
 
 @router.put("/v1/workflows/{id:uuid}", openapi_extra=takes(ChangedWorkflow))
@@ -104,7 +101,7 @@ async def update_workflow(
     context: Definer,
     id: UUID,
     body: Annotated[ChangedWorkflow, Depends(body_of(ChangedWorkflow, look=problems_of_definition))],
-) -> Workflow:
+) -> Workflow | Response:
     """Change a workflow; another definition is a new version, and what was started goes on with its own."""
     workflows = context.engine.workflows
     changed = await workflows.update(
@@ -113,7 +110,7 @@ async def update_workflow(
     if body.active is not None and body.active != changed.active:
         switch = workflows.activate if body.active else workflows.deactivate
         changed = await switch(context.caller, id)
-    return show_workflow(changed)
+    return _answer(changed)
 
 
 @router.delete("/v1/workflows/{id:uuid}", status_code=204)
@@ -123,19 +120,22 @@ async def delete_workflow(context: Definer, id: UUID) -> None:
 
 
 @router.post("/v1/workflows/{id:uuid}/activate")
-async def activate_workflow(context: Definer, id: UUID) -> Workflow:
+async def activate_workflow(context: Definer, id: UUID) -> Workflow | Response:
     """Let it be triggered."""
-    return show_workflow(await context.engine.workflows.activate(context.caller, id))
+    return _answer(await context.engine.workflows.activate(context.caller, id))
 
 
 @router.post("/v1/workflows/{id:uuid}/deactivate")
-async def deactivate_workflow(context: Definer, id: UUID) -> Workflow:
+async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response:
     """Let it be triggered no more; what was started goes on."""
-    return show_workflow(await context.engine.workflows.deactivate(context.caller, id))
+    return _answer(await context.engine.workflows.deactivate(context.caller, id))
 
 
 @router.get("/v1/workflows/{id:uuid}/versions")
-async def list_versions(context: DefinitionReader, id: UUID) -> Everything[Version]:
+async def list_versions(context: DefinitionReader, id: UUID) -> Everything[WorkflowVersion]:
     """Every version there ever was."""
-    found = await context.engine.workflows.versions(context.workspace, id)
-    return Everything(data=[Version.model_validate(one) for one in found])
+    return Everything(await context.engine.workflows.versions(context.workspace, id))
+
+
+def _answer(workflow: Workflow) -> Response:
+    return answer(workflow.in_json())

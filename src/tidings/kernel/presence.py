@@ -8,11 +8,11 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 import structlog
+from msgspec.structs import replace
 
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import CLASS_NAMES

@@ -9,26 +9,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
-from heapq import merge
-from typing import Protocol
 from uuid import UUID
+
+from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, FieldsInvalid, NotFound, Problem
-from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
+from tidings.domain.flow.ids import Workspace, bucket_of_id, workspace_of
 from tidings.domain.names import problem_of_name
-from tidings.domain.paging import ANY_TIME, Created, Span, check_limit, newest_first, page_of
+from tidings.domain.paging import ANY_TIME, Created, newest_first
 from tidings.domain.roles import Role
 from tidings.domain.timing import problem_of_moment
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.names import name_subjects
+from tidings.resources.pages import newest, newest_in_shards
 from tidings.storage import access
-from tidings.storage.access import AuditLine, ShownKey
 from tidings.storage.database import Tx
+from tidings.views.keys import ApiKey, AuditLine, CreatedKey
 from tidings.views.pages import Page
-
-__all__ = ["Access", "AuditLine", "Identity", "NewKey", "ShownKey"]
 
 PREFIX = "tid_"
 SHOWN_CHARACTERS = 12
@@ -54,18 +53,6 @@ class Identity:
         return Caller(self.workspace, self.actor)
 
 
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key at the only moment when it can be shown."""
-
-    key: ShownKey
-    secret: str
-
-
-class _ListAudit(Protocol):
-    async def __call__(self, tx: Tx, *, shard: Shard, tenant: str, span: Span, limit: int) -> list[AuditLine]: ...
-
-
 class Access:
     """Makes, lists, revokes and recognises keys; reads the audit log."""
 
@@ -81,7 +68,7 @@ class Access:
         *,
         workspace: str | None = None,
         expires_at: datetime | None = None,
-    ) -> NewKey:
+    ) -> CreatedKey:
         """Make a key for a workspace of the caller's tenant; the answer is the only place that holds it."""
         now = await self._kernel.clock.now()
         _check_names(name, workspace)
@@ -90,18 +77,14 @@ class Access:
         secret = PREFIX + secrets.token_urlsafe(32)
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
         await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
-        return NewKey(key, secret)
+        return CreatedKey(**asdict(key), secret=secret)
 
     async def list_keys(
         self, caller: Caller, *, limit: int = 50, created: Created = ANY_TIME, cursor: str | None = None
-    ) -> Page[ShownKey]:
+    ) -> Page[ApiKey]:
         """The keys of the caller's tenant, newest first."""
-        check_limit(limit)
-        span = newest_first(cursor, created)
-        found = await self._kernel.db.persist(
-            lambda tx: access.list_keys(tx, tenant=caller.workspace.tenant, span=span, limit=limit + 1), alone=True
-        )
-        return page_of(found, limit, lambda key: key.id)
+        find = partial(access.list_keys, tenant=caller.workspace.tenant)
+        return await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
 
     async def revoke_key(self, caller: Caller, id: UUID) -> None:
         """End a key: here at once, in other processes after a few seconds."""
@@ -130,7 +113,7 @@ class Access:
         if key is None or key.revoked_at or (key.expires_at and key.expires_at <= now):
             return None
         await self._note_use(key, now)
-        identity = Identity(key.workspace, key.role, key.id, f"key:{key.name}")
+        identity = Identity(_home_of(key), Role(key.role), key.id, f"key:{key.name}")
         self._remember(digest, identity, key, now)
         return identity
 
@@ -166,18 +149,14 @@ class Access:
         cursor: str | None = None,
     ) -> Page[AuditLine]:
         """What was done in the caller's tenant, newest first."""
-        check_limit(limit)
-        list_in_shard: _ListAudit = access.list_tenant_audit
-        shards = self._kernel.every_shard()
-        if subject:
-            list_in_shard = partial(access.list_subject_audit, subject_id=subject)
-            shards = [self._kernel.shard_of(subject)]
-        find = partial(
-            list_in_shard, tenant=caller.workspace.tenant, span=newest_first(cursor, created), limit=limit + 1
-        )
-        found = [await self._kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards]
-        page = page_of(list(merge(*found, key=_id_of, reverse=True)), limit, _id_of)
-        return Page(await name_subjects(self._kernel, caller.workspace.tenant, page.items), page.next_cursor)
+        kernel, tenant, span = self._kernel, caller.workspace.tenant, newest_first(cursor, created)
+        if subject is None:
+            of_tenant = partial(access.list_tenant_audit, tenant=tenant)
+            page = await newest_in_shards(kernel, kernel.every_shard(), of_tenant, span=span, limit=limit)
+        else:
+            of_subject = partial(access.list_subject_audit, tenant=tenant, subject_id=subject)
+            page = await newest_in_shards(kernel, [kernel.shard_of(subject)], of_subject, span=span, limit=limit)
+        return Page(await name_subjects(kernel, tenant, page.items), page.next_cursor)
 
     def _new_key(
         self,
@@ -188,26 +167,25 @@ class Access:
         now: datetime,
         actor: str,
         expires_at: datetime | None,
-    ) -> ShownKey:
-        return ShownKey(
+    ) -> ApiKey:
+        return ApiKey(
             id=self._kernel.new_id(workspace.bucket_of(name), now),
-            workspace=workspace,
-            role=role,
             name=name,
+            role=role,
+            tenant=workspace.tenant,
+            workspace=workspace.name,
             prefix=secret[: min(SHOWN_CHARACTERS, len(secret) // 3)],
             created_at=now,
             created_by=actor,
             expires_at=expires_at,
-            last_used_at=None,
-            revoked_at=None,
         )
 
-    async def _insert(self, tx: Tx, *, key: ShownKey, digest: bytes, actor: str) -> None:
+    async def _insert(self, tx: Tx, *, key: ApiKey, digest: bytes, actor: str) -> None:
         await access.insert_key(
             tx,
             id=key.id,
-            workspace=key.workspace,
-            role=key.role,
+            workspace=_home_of(key),
+            role=Role(key.role),
             name=key.name,
             digest=digest,
             prefix=key.prefix,
@@ -217,24 +195,28 @@ class Access:
         )
         await self._audit(tx, key.id, key, "created", actor, key.created_at)
 
-    async def _audit(self, tx: Tx, entry: UUID, key: ShownKey, event: str, actor: str, now: datetime) -> None:
+    async def _audit(self, tx: Tx, entry: UUID, key: ApiKey, event: str, actor: str, now: datetime) -> None:
         audit_entry = AuditEntry("api_key", key.id, event, {"name": key.name, "role": key.role}, entry)
-        await write_audit(self._kernel, tx, Caller(key.workspace, actor), [audit_entry], now)
+        await write_audit(self._kernel, tx, Caller(_home_of(key), actor), [audit_entry], now)
 
-    async def _note_use(self, key: ShownKey, now: datetime) -> None:
+    async def _note_use(self, key: ApiKey, now: datetime) -> None:
         before = now - USE_NOTED_EVERY
         if key.last_used_at is None or key.last_used_at < before:
             await self._kernel.db.persist(
                 lambda tx: access.touch_key(tx, id=key.id, now=now, before=before), alone=True
             )
 
-    def _remember(self, digest: bytes, identity: Identity, key: ShownKey, now: datetime) -> None:
+    def _remember(self, digest: bytes, identity: Identity, key: ApiKey, now: datetime) -> None:
         seconds = KNOWN_SECONDS
         if key.expires_at:
             seconds = min(seconds, (key.expires_at - now).total_seconds())
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[digest] = (time.monotonic() + seconds, identity)
+
+
+def _home_of(key: ApiKey) -> Workspace:
+    return workspace_of(key.tenant, key.workspace)
 
 
 def _digest(secret: str) -> bytes:
@@ -258,10 +240,6 @@ def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
         raise FieldsInvalid([Problem("expiresAt", wrong)])
 
 
-def _require_live(key: ShownKey, now: datetime) -> None:
+def _require_live(key: ApiKey, now: datetime) -> None:
     if key.revoked_at or (key.expires_at and key.expires_at <= now):
         raise ConfigInvalid("TIDINGS_ADMIN_KEY is a key that was revoked or has expired; set another")
-
-
-def _id_of(line: AuditLine) -> UUID:
-    return line.id

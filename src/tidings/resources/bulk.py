@@ -1,23 +1,34 @@
 """Start many executions of any workflows in one call: everything is checked before anything is stored."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, InputInvalid, NotFound, Problem, TriggersInvalid
+from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
-from tidings.resources.shown import BulkTrigger
 from tidings.views.executions import StartedOne
 
 MOST_TRIGGERS = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class BulkTrigger:
+    """One of many requests to start a workflow, by id or by name."""
+
+    workflow: UUID | str
+    data: Mapping[str, object] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    contact_id: ContactReference | None = None
+
+
 async def trigger_many(
     kernel: Kernel, caller: Caller, triggers: Sequence[BulkTrigger], triggered_by: str
 ) -> list[StartedOne]:
-    """Start them in one transaction per workflow and shard; return the answers in the order of the requests."""
+    """Start them in one transaction per workflow and shard; return the answers in the order of the triggers."""
     if len(triggers) > MOST_TRIGGERS:
         raise InputInvalid(f"{len(triggers)} triggers are more than the {MOST_TRIGGERS} of one call; split them")
     groups = _by_workflow(triggers)

@@ -7,6 +7,7 @@ whose it is, and how it is shown.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -28,10 +29,10 @@ from tidings.kernel.people.references import find_contact
 from tidings.kernel.start.check import Trigger, find_workflow
 from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
 from tidings.resources import bulk
+from tidings.resources.bulk import BulkTrigger
 from tidings.resources.execution_log import log_lines
 from tidings.resources.names import name_contacts
 from tidings.resources.pages import ListInShard, newest_in_all_shards
-from tidings.resources.shown import BulkTrigger, DeadLetterFilter
 from tidings.resources.waiting import why_executions_wait
 from tidings.storage import executions, load
 from tidings.storage.database import Tx
@@ -49,6 +50,17 @@ Lines = list[LogLine]
 Shown = list[Execution]
 StartedMany = list[StartedOne]
 FindInShard = ListInShard[FoundExecution]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterFilter:
+    """Which failed executions; whatever is given must hold."""
+
+    workflow: UUID | str | None = None
+    error: str | None = None
+    """A part of the error, whatever the case of its letters."""
+    node: str | None = None
+    ids: Sequence[UUID] | None = None
 
 
 class Executions:

@@ -6,6 +6,7 @@ storage/directory.py looks them up when one is called. The name `*` is the base 
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
@@ -18,10 +19,13 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import functions, resolve
 from tidings.storage.database import Tx
 from tidings.storage.directory import place_of
-from tidings.storage.functions import ListedFunction, SealedSecret
+from tidings.storage.functions import SealedSecret
 from tidings.storage.sealed import unopened
+from tidings.views.functions import FunctionAddress
 
-__all__ = ["Functions", "ListedFunction", "SealedSecret"]
+__all__ = ["Functions", "SealedSecret"]
+
+Listed = list[FunctionAddress]
 
 
 class Functions:
@@ -30,7 +34,7 @@ class Functions:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> ListedFunction:
+    async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> FunctionAddress:
         """Say where a function is; without a new secret the old one stays as long as the address does."""
         check_name(name)
         Endpoint(url, secret)  # refuses what no call could use
@@ -39,21 +43,16 @@ class Functions:
         now = await self._kernel.clock.now()
         entry = self._entry(here, name, now)
 
-        async def write(tx: Tx) -> ListedFunction:
-            await functions.upsert_function(
-                tx, tenant=here.tenant, workspace=here.name, name=name, url=url, sealed=sealed, now=now
-            )
+        async def write(tx: Tx) -> FunctionAddress:
+            written = await functions.upsert_function(tx, workspace=here, name=name, url=url, sealed=sealed, now=now)
             await self._audit(tx, entry, caller, name, "set", {"name": name, "url": url, "secret": bool(secret)}, now)
-            listed = await functions.list_functions(tx, tenant=here.tenant, workspace=here.name)
-            return next(one for one in listed if one.name == name)
+            return written
 
         return await self._kernel.db.persist(write)
 
-    async def list(self, workspace: Workspace) -> "list[ListedFunction]":
+    async def list(self, workspace: Workspace) -> Listed:
         """Every function of a workspace, by name."""
-        return await self._kernel.db.persist(
-            lambda tx: functions.list_functions(tx, tenant=workspace.tenant, workspace=workspace.name), alone=True
-        )
+        return await self._kernel.db.persist(partial(functions.list_functions, workspace=workspace), alone=True)
 
     async def delete(self, caller: Caller, name: str) -> None:
         """Forget where a function is, and its secret."""
@@ -63,7 +62,7 @@ class Functions:
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
                 return  # done, by a commit whose answer was lost
-            if not await functions.delete_function(tx, tenant=here.tenant, workspace=here.name, name=name):
+            if not await functions.delete_function(tx, workspace=here, name=name):
                 raise NotFound(f"there is no function {name!r}")
             await self._audit(tx, entry, caller, name, "deleted", {"name": name}, now)
 
@@ -87,7 +86,9 @@ class Functions:
         async def write(tx: Tx) -> bool:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
                 return True  # done, by a commit whose answer was lost
-            if not await functions.forget_secret(tx, secret, now=now):
+            if not await functions.forget_secret(
+                tx, workspace=secret.workspace, name=name, secret=secret.sealed, now=now
+            ):
                 return False
             await self._audit(tx, entry, caller, name, "secret_forgotten", {"name": name}, now)
             return True

@@ -6,7 +6,6 @@ Read when they are shown and never stored, so a renamed campaign has its new nam
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -18,8 +17,8 @@ from tidings.domain.flow.readiness import is_printing
 from tidings.kernel.kernel import Kernel
 from tidings.resources.by_shard import read_in_their_shards
 from tidings.storage import names
-from tidings.storage.access import AuditLine
 from tidings.views.contacts import ContactName
+from tidings.views.keys import AuditLine
 from tidings.views.outbox import Item
 
 __all__ = ["name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
@@ -86,7 +85,7 @@ async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine])
         _definitions(kernel, tenant, of["definition"]),
     )
     named = {**walks, **runs, **events, **definitions, **{id: one.external_id for id, one in contacts.items()}}
-    return [replace(line, subject_name=named.get(line.subject_id)) for line in lines]
+    return [structs.replace(line, subject_name=named.get(line.subject_id)) for line in lines]
 
 
 async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) -> Names:

@@ -1,7 +1,7 @@
 """Long lists over all shards: one query in each, merged by id, newest first, and a page of what comes first."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
 from heapq import merge
 from operator import attrgetter
@@ -38,6 +38,13 @@ class ListInShard(Protocol[Listed_co]):
         """The first of the span, at most so many."""
 
 
+class ListWithinShard(Protocol[Listed_co]):
+    """The same of whichever workspace it knows of."""
+
+    def __call__(self, tx: Tx, /, *, shard: Shard, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
+        """The first of the span, at most so many."""
+
+
 class ListAll(Protocol[Listed_co]):
     """The same of what is in no shard, or in one that is known."""
 
@@ -52,34 +59,39 @@ async def newest(kernel: Kernel, list_all: ListAll[Found], *, span: Span, limit:
     return page_of(found, limit, id_of)
 
 
-class ListOfRun(Protocol[Listed_co]):
-    """The same of what belongs to one run, which is known to be the caller's, oldest first."""
-
-    def __call__(self, tx: Tx, /, *, shard: Shard, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
-        """The first of the span, at most so many."""
-
-
 async def newest_in_all_shards(
     kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
     """A page of what all shards hold of a list; one more is looked for, to know whether there is a next."""
     find = partial(list_in_shard, workspace=workspace)
-    return await _in_all_shards(kernel, find, span=span, limit=limit, reverse=True)
+    return await newest_in_shards(kernel, kernel.every_shard(), find, span=span, limit=limit)
+
+
+async def newest_in_shards(
+    kernel: Kernel, shards: Iterable[Shard], list_in_shard: ListWithinShard[Found], *, span: Span, limit: int
+) -> Page[Found]:
+    """The same of some shards, and of what is not of one workspace."""
+    return await _merged(kernel, shards, list_in_shard, span=span, limit=limit, newest_first=True)
 
 
 async def oldest_in_all_shards(
-    kernel: Kernel, list_in_shard: ListOfRun[Found], *, span: Span, limit: int
+    kernel: Kernel, list_in_shard: ListWithinShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
-    """The same of a run, in the order in which it was made."""
-    return await _in_all_shards(kernel, list_in_shard, span=span, limit=limit, reverse=False)
+    """The same of all shards, in the order in which it was made: of one run, say, which is known to be the caller's."""
+    return await _merged(kernel, kernel.every_shard(), list_in_shard, span=span, limit=limit, newest_first=False)
 
 
-async def _in_all_shards(
-    kernel: Kernel, list_in_shard: ListOfRun[Found], *, span: Span, limit: int, reverse: bool
+async def _merged(
+    kernel: Kernel,
+    shards: Iterable[Shard],
+    list_in_shard: ListWithinShard[Found],
+    *,
+    span: Span,
+    limit: int,
+    newest_first: bool,
 ) -> Page[Found]:
+    """One query in each shard, merged by id; one more is looked for, to know whether there is a next page."""
     check_limit(limit)
     find = partial(list_in_shard, span=span, limit=limit + 1)
-    shards = await asyncio.gather(
-        *(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in kernel.every_shard())
-    )
-    return page_of([*merge(*shards, key=id_of, reverse=reverse)][: limit + 1], limit, id_of)
+    found = await asyncio.gather(*(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards))
+    return page_of([*merge(*found, key=id_of, reverse=newest_first)][: limit + 1], limit, id_of)

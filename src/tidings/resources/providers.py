@@ -7,7 +7,8 @@ the workers that live, their shares, and rests. The process that asks may have n
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
+
+from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
@@ -26,47 +27,13 @@ from tidings.storage.rests import StoredRest
 from tidings.storage.routes import ChannelRoute
 from tidings.storage.shares import HeldShare
 from tidings.storage.workers import ListedWorker
+from tidings.views.providers import LiveWorker, ProviderDetail, ProviderStatus, Served, WorkerShare
 
-__all__ = ["ListedWorker", "Providers", "ShownProvider", "StoredRest", "WorkerShare"]
+__all__ = ["Providers", "StoredRest"]
 
-
-@dataclass(frozen=True, slots=True)
-class WorkerShare:
-    """What one worker holds of a provider's limit."""
-
-    worker_id: UUID
-    slots: int
-    wanted: int
-    until: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownProvider:
-    """A provider as an administrator sees it; `provider_class` is None while no worker serves it."""
-
-    name: str
-    provider_class: str | None
-    channels: Sequence[Channel]  # that are routed to it
-    routed_since: datetime | None
-    printing: bool
-    served_by: Sequence[UUID]  # the workers that live and can call it
-    concurrency: int | None  # of one process
-    limit: int | None  # of all workers together
-    workers: Sequence[WorkerShare]
-    rests_until: datetime | None
-    rest_reason: str | None
-    unavailable_since: datetime | None = None  # when it could first not be used, if no call was answered since
-    unavailable_times: int = 0  # how often it was left alone since then
-    is_refused: bool = False  # our settings are refused: a person must mend them
-
-    @property
-    def unavailable_reason(self) -> str | None:
-        """Why it cannot be used; unlike other reasons to rest, this names no message."""
-        return self.rest_reason if self.unavailable_since else None
-
-
-Shown = list[ShownProvider]
-Listed = list[ListedWorker]
+Shown = list[ProviderStatus]
+Details = list[ProviderDetail]
+Listed = list[LiveWorker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +61,11 @@ class Providers:
         self._kernel = kernel
 
     async def list(self) -> Shown:
-        """All of them, by name."""
+        """All of them, by name, as an administrator of any tenant may see them."""
+        return [_without_rest_reason(one) for one in await self.details()]
+
+    async def details(self) -> Details:
+        """All of them, by name, as who runs the system may see them."""
         now = await self._kernel.clock.now()
 
         async def read(tx: Tx) -> _Facts:
@@ -117,7 +88,7 @@ class Providers:
 
     async def workers(self) -> Listed:
         """The workers that live, the longest at work first."""
-        return await live_workers(self._kernel)
+        return [_worker(one) for one in await live_workers(self._kernel)]
 
     async def unroute(self, caller: Caller, channel: Channel) -> str:
         """Take the provider from a channel in every workspace; give its name.
@@ -166,7 +137,7 @@ class Providers:
         return known[name]
 
 
-def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:
+def _shown(name: str, facts: _Facts, now: datetime) -> ProviderDetail:
     routed = [one for one in facts.routes if one.provider == name]
     serving = {one.id: one.serves[name] for one in facts.workers if name in one.serves}
     services = list(serving.values())
@@ -174,7 +145,7 @@ def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:
     limits = [share.provider_limit for share in held] + [one.limit for one in services if one.limit]
     rest = facts.rests.get(name)
     calls = {channel for one in services for channel in one.channels if channel is Channel.FUNCTION}
-    return ShownProvider(
+    return ProviderDetail(
         name=name,
         provider_class=services[0].provider_class if services else None,
         channels=[*dict.fromkeys(one.channel for one in routed), *calls],
@@ -183,10 +154,43 @@ def _shown(name: str, facts: _Facts, now: datetime) -> ShownProvider:
         served_by=list(serving),
         concurrency=services[0].concurrency if services else None,
         limit=min(limits, default=None),
-        workers=[WorkerShare(share.worker_id, share.slots, share.wanted, share.until) for share in held],
+        workers=[_held(share) for share in held],
         rests_until=rest.until if rest and rest.until > now else None,
-        rest_reason=rest.reason if rest else None,
         unavailable_since=rest.since if rest else None,
         unavailable_times=rest.times if rest else 0,
+        # Unlike other reasons to rest, this names no message.
+        unavailable_reason=rest.reason if rest and rest.since else None,
         is_refused=rest is not None and rest.is_refused,
+        rest_reason=rest.reason if rest else None,
+    )
+
+
+def _held(share: HeldShare) -> WorkerShare:
+    return WorkerShare(worker_id=share.worker_id, slots=share.slots, wanted=share.wanted, until=share.until)
+
+
+def _without_rest_reason(detail: ProviderDetail) -> ProviderStatus:
+    fields = asdict(detail)
+    del fields["rest_reason"]
+    return ProviderStatus(**fields)
+
+
+def _worker(worker: ListedWorker) -> LiveWorker:
+    return LiveWorker(
+        id=worker.id,
+        host=worker.host,
+        pid=worker.pid,
+        version=worker.version,
+        lanes=[lane.name.lower() for lane in worker.lanes],
+        serves=[
+            Served(
+                provider=name,
+                provider_class=one.provider_class,
+                channels=one.channels,
+                concurrency=one.concurrency,
+            )
+            for name, one in worker.serves.items()
+        ],
+        started_at=worker.started_at,
+        last_seen_at=worker.last_seen_at,
     )

@@ -95,14 +95,12 @@ class Sequences:
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
         entry = self._kernel.new_id(bucket_of_id(id), now)
         drafted = self._drafted(id, steps, now)
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
         async def write(tx: Tx) -> None:
             await define.insert_workflow(
                 tx,
                 id=id,
-                tenant=tenant,
-                workspace=workspace,
+                workspace=caller.workspace,
                 kind=SEQUENCE,
                 name=name,
                 description=None,
@@ -110,7 +108,7 @@ class Sequences:
                 created_by=caller.actor,
                 now=now,
             )
-            locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=SEQUENCE, name=name)
+            locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=SEQUENCE, name=name)
             if locked is None or locked.id != id:
                 raise Conflict(f"there is a sequence {name!r} already; change that one, or choose another name")
             await sequences.insert_sequence(tx, id=id, settings=read.to_json())

@@ -1,4 +1,4 @@
-"""Say why work waits that nobody can do: no worker runs, or none that lives serves its provider (rule 18).
+"""Say why work waits that nobody can do: no worker runs, or none that lives serves its provider.
 
 Computed when it is read: one look at the workers, and for a page of executions one statement in each of their shards.
 """
@@ -23,8 +23,6 @@ from tidings.kernel.readiness import find_unrouted, live_staff, live_workers, st
 from tidings.storage import executions, load, routes
 from tidings.storage.executions import FoundExecution
 from tidings.storage.workers import ListedWorker
-
-__all__ = ["System", "Waiting", "why_executions_wait"]
 
 PATIENCE = timedelta(seconds=5)
 """How long something may be due before that is called waiting: a worker may be about to claim it."""
@@ -109,11 +107,11 @@ async def _open_providers(kernel: Kernel, ids: Iterable[UUID], now: datetime) ->
         by_shard[kernel.shard_of(id)].append(id)
     found = await asyncio.gather(
         *(
-            kernel.db.persist(partial(executions.list_open_providers, shard=shard, ids=share, now=now), alone=True)
-            for shard, share in by_shard.items()
+            kernel.db.persist(partial(executions.list_open_providers, shard=shard, ids=ids, now=now), alone=True)
+            for shard, ids in by_shard.items()
         )
     )
     providers: dict[UUID, set[str]] = defaultdict(set)
-    for id, provider in (pair for share in found for pair in share):
+    for id, provider in (pair for pairs in found for pair in pairs):
         providers[id].add(provider)
     return providers

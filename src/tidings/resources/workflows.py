@@ -4,28 +4,34 @@ A definition is checked and frozen by kernel/start/define.py; an execution names
 here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
+
+from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
+from tidings.domain.flow.item import Channel
+from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first
 from tidings.domain.workflows.definition import parse_own_workflow
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.readiness import find_unrouted
 from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
-from tidings.resources.readiness import with_readiness
-from tidings.resources.shown import ShownVersion, ShownWorkflow
+from tidings.resources.pages import newest
 from tidings.storage import resolve, workflows
 from tidings.storage.database import Tx
+from tidings.storage.workflows import StoredWorkflow
 from tidings.views.pages import Page
+from tidings.views.workflows import Workflow, WorkflowVersion
 
 __all__ = ["Change", "Workflows"]
 
 Json = Mapping[str, object]
-Versions = list[ShownVersion]
+Versions = list[WorkflowVersion]
+Shown = list[Workflow]
 Problems = list[Problem]
 
 
@@ -37,7 +43,7 @@ class Workflows:
 
     async def create(
         self, caller: Caller, name: str, definition: Json, *, description: str | None = None, active: bool = True
-    ) -> ShownWorkflow:
+    ) -> Workflow:
         """Make a workflow with its first version; a name that is taken is a Conflict."""
         defined = await define_workflow(
             self._kernel, caller, name, definition, description=description, active=active, must_be_new=True
@@ -46,26 +52,26 @@ class Workflows:
 
     async def update(
         self, caller: Caller, id: UUID, definition: Json, *, name: str | None = None, description: str | None = None
-    ) -> ShownWorkflow:
+    ) -> Workflow:
         """Change a workflow; a definition that says something new becomes a new version."""
         await redefine_workflow(self._kernel, caller, id, definition, name=name, description=description)
         return await self.get(caller.workspace, id)
 
     async def apply(
         self, caller: Caller, name: str, definition: Json, *, description: str | None = None
-    ) -> tuple[ShownWorkflow, Change]:
+    ) -> tuple[Workflow, Change]:
         """Bring the workflow of this name to this definition, whether it was there or not."""
         defined = await define_workflow(self._kernel, caller, name, definition, description=description)
         return await self.get(caller.workspace, defined.workflow_id), defined.change
 
-    async def get(self, workspace: Workspace, id: UUID) -> ShownWorkflow:
+    async def get(self, workspace: Workspace, id: UUID) -> Workflow:
         """One workflow by id, or NotFound."""
         found = await self._show(workspace, id=id)
         if found is None:
             raise NotFound(f"there is no workflow {id}")
         return found
 
-    async def find(self, workspace: Workspace, name: str) -> ShownWorkflow:
+    async def find(self, workspace: Workspace, name: str) -> Workflow:
         """One workflow by name, or NotFound."""
         found = await self._show(workspace, name=name)
         if found is None:
@@ -81,31 +87,22 @@ class Workflows:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[ShownWorkflow]:
+    ) -> Page[Workflow]:
         """Workflows, newest first."""
-        check_limit(limit)
-        find = partial(
-            workflows.list_workflows,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
-            name=name,
-            active=active,
-            span=newest_first(cursor, created),
-            limit=limit + 1,
-        )
-        found = await with_readiness(self._kernel, workspace, await self._kernel.db.persist(find, alone=True))
-        return page_of(found, limit, lambda one: one.id)
+        find = partial(workflows.list_workflows, workspace=workspace, name=name, active=active)
+        page = await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
+        return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
         """The versions of a workflow, newest first."""
         await self.get(workspace, id)
         return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
 
-    async def activate(self, caller: Caller, id: UUID) -> ShownWorkflow:
+    async def activate(self, caller: Caller, id: UUID) -> Workflow:
         """Let a workflow be triggered."""
         return await self._switch(caller, id, active=True)
 
-    async def deactivate(self, caller: Caller, id: UUID) -> ShownWorkflow:
+    async def deactivate(self, caller: Caller, id: UUID) -> Workflow:
         """Let a workflow start nothing new; what runs already goes on."""
         return await self._switch(caller, id, active=False)
 
@@ -123,12 +120,7 @@ class Workflows:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
                 return
             if not await workflows.delete_workflow(
-                tx,
-                tenant=caller.workspace.tenant,
-                workspace=caller.workspace.name,
-                id=id,
-                has_executions=has_executions,
-                now=now,
+                tx, workspace=caller.workspace, id=id, has_executions=has_executions, now=now
             ):
                 raise Conflict(f"workflow {shown.name!r} is active and was triggered; deactivate it first")
             audit_entry = AuditEntry("workflow", id, "deleted", {"name": shown.name}, entry)
@@ -145,19 +137,21 @@ class Workflows:
             return [*error.problems]
         return []
 
-    async def _show(
-        self, workspace: Workspace, id: UUID | None = None, name: str | None = None
-    ) -> ShownWorkflow | None:
-        find = partial(workflows.show_workflow, tenant=workspace.tenant, workspace=workspace.name, id=id, name=name)
+    async def _show(self, workspace: Workspace, id: UUID | None = None, name: str | None = None) -> Workflow | None:
+        find = partial(workflows.show_workflow, workspace=workspace, id=id, name=name)
         found = await self._kernel.db.persist(find, alone=True)
-        return (await with_readiness(self._kernel, workspace, [found]))[0] if found else None
+        return (await self._shown(workspace, [found]))[0] if found else None
 
-    async def _switch(self, caller: Caller, id: UUID, *, active: bool) -> ShownWorkflow:
+    async def _shown(self, workspace: Workspace, found: Sequence[StoredWorkflow]) -> Shown:
+        """Workflows, each with those of its channels that are not ready; all of them by one look at the routes."""
+        missing = await find_unrouted(self._kernel, workspace, {channel for one in found for channel in one.channels})
+        return [_shown(one, [channel for channel in one.channels if channel in missing]) for one in found]
+
+    async def _switch(self, caller: Caller, id: UUID, *, active: bool) -> Workflow:
         now = await self._kernel.clock.now()
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
 
         async def write(tx: Tx) -> None:
-            if await workflows.activate_workflow(tx, tenant=tenant, workspace=workspace, id=id, active=active, now=now):
+            if await workflows.activate_workflow(tx, workspace=caller.workspace, id=id, active=active, now=now):
                 event = "activated" if active else "deactivated"
                 await write_audit(self._kernel, tx, caller, [AuditEntry("workflow", id, event, {})], now)
 
@@ -166,13 +160,13 @@ class Workflows:
 
     async def _has_executions(self, workspace: Workspace, id: UUID) -> bool:
         for shard in self._kernel.every_shard():
-            look = partial(
-                workflows.has_executions,
-                shard=shard,
-                tenant=workspace.tenant,
-                workspace=workspace.name,
-                workflow_id=id,
-            )
+            look = partial(workflows.has_executions, shard=shard, workspace=workspace, workflow_id=id)
             if await self._kernel.db.persist(look, alone=True):
                 return True
         return False
+
+
+def _shown(found: StoredWorkflow, not_ready: Sequence[Channel]) -> Workflow:
+    fields = asdict(found)
+    del fields["channels"]
+    return Workflow(**fields | {"not_ready": not_ready})

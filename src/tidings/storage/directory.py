@@ -55,7 +55,7 @@ class FunctionDirectory:
         if self._source is not None:
             db, vault = self._source
             async with db.autocommit() as tx:
-                found = await find_function(tx, tenant=workspace.tenant, workspace=workspace.name, name=name)
+                found = await find_function(tx, workspace=workspace, name=name)
             if found is not None:
                 return _endpoint_of(found, vault, workspace, name)
         return self._base.of_function(name) if self._base else None

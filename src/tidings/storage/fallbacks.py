@@ -1,8 +1,9 @@
 """The fallbacks that host applications have. Reached from kernel/start/ruling.py, and from who lists them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from tidings.domain.flow.item import Channel
 from tidings.domain.rules.rule import RuleKey
@@ -13,8 +14,7 @@ from tidings.views.rules import RuleAudience
 _SQL = load("fallbacks")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFallback:
+class ListedFallback(Struct, frozen=True):
     """A fallback, and since when it is known."""
 
     key: RuleKey

@@ -7,16 +7,16 @@ from tidings.storage.statements import load
 _SQL = load("probe")
 
 
+@_SQL.statement
 async def limit_memory(tx: Tx) -> None:
     """Make the next large intermediate result of this transaction go to disk."""
-    await tx.fetch(_SQL["limit_memory"])
 
 
+@_SQL.statement
 async def spill(tx: Tx) -> None:
     """Write half a megabyte to a temporary file; raises TransientFailure when the disk is full."""
-    await tx.fetch(_SQL["spill"])
 
 
+@_SQL.statement
 async def lock_shard(tx: Tx, *, shard: Shard) -> None:
     """Write one row; raises TransientFailure when the database is read-only or recovers."""
-    await tx.fetch(_SQL["lock_shard"], shard=shard)

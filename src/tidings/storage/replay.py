@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import ItemStatus
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.replay import FailedExecution, Reopening, TriedItem
 from tidings.storage.database import Tx
@@ -16,17 +15,18 @@ from tidings.storage.statements import load
 _SQL = load("replay")
 
 
+@_SQL.statement
 async def lock_queue_rows(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-    """Hold the queue rows there are; give for each whether somebody works on it."""
-    rows = await tx.fetch(_SQL["lock_queue_rows"], shard=shard, ids=ids)
-    return {row["id"]: row["leased"] for row in rows}
+    """Hold the queue rows there are; return for each whether somebody works on it."""
 
 
 async def lock_failed_executions(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, ids: Sequence[UUID]
+    tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]
 ) -> Mapping[UUID, FailedExecution]:
     """Hold those that have failed."""
-    rows = await tx.fetch(_SQL["lock_failed_executions"], shard=shard, tenant=tenant, workspace=workspace, ids=ids)
+    rows = await tx.fetch(
+        _SQL["lock_failed_executions"], shard=shard, tenant=workspace.tenant, workspace=workspace.name, ids=ids
+    )
     return {
         row["id"]: FailedExecution(
             frontier_from_json(row["frontier"]),
@@ -40,15 +40,9 @@ async def lock_failed_executions(
     }
 
 
+@_SQL.statement
 async def tried_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[TriedItem]]:
     """The items of executions, by execution."""
-    found: dict[UUID, list[TriedItem]] = {}
-    for row in await tx.fetch(_SQL["tried_items"], shard=shard, ids=ids):
-        item = TriedItem(
-            row["id"], row["node"], ItemStatus(row["status"]), row["in_doubt"], row["marks"], row["is_uncertain"]
-        )
-        found.setdefault(row["execution_id"], []).append(item)
-    return found
 
 
 async def enqueue_reopened(tx: Tx, *, shard: Shard, lanes: Mapping[UUID, Lane], now: datetime) -> set[UUID]:

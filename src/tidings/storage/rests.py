@@ -29,16 +29,14 @@ class StoredRest(msgspec.Struct, frozen=True):
     tried_at: datetime | None = None
 
 
+@_SQL.statement
 async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
     """The rests in force and the outages not known to be over, by provider."""
-    rows = await tx.fetch(_SQL["load_rests"], now=now)
-    return {row["provider"]: StoredRest(*row.values()) for row in rows}
 
 
+@_SQL.statement
 async def lock_rest(tx: Tx, *, provider: str) -> StoredRest | None:
     """What is known of one provider's rest, held until the transaction ends."""
-    row = await tx.fetch_one(_SQL["lock_rest"], provider=provider)
-    return StoredRest(*row.values()) if row else None
 
 
 async def rest_unavailable(tx: Tx, *, rest: StoredRest, started_at: datetime) -> None:
@@ -61,10 +59,9 @@ async def try_unavailable(tx: Tx, *, provider: str, now: datetime, lost_before: 
     return await tx.fetch_one(_SQL["try_unavailable"], provider=provider, now=now, lost_before=lost_before) is not None
 
 
+@_SQL.statement
 async def end_outage(tx: Tx, *, provider: str, started_at: datetime) -> datetime | None:
     """Forget an outage because a call begun at `started_at` was answered; return until when it would have rested."""
-    row = await tx.fetch_one(_SQL["end_outage"], provider=provider, started_at=started_at)
-    return row["paused_until"] if row else None
 
 
 async def wake_resting(

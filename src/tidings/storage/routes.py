@@ -4,8 +4,9 @@ Reached from kernel/readiness.py, which remembers them, and from who lists them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from tidings.domain.flow.ids import Workspace, workspace_of
 from tidings.domain.flow.item import Channel
@@ -16,8 +17,7 @@ from tidings.storage.statements import load
 _SQL = load("routes")
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelRoute:
+class ChannelRoute(Struct, frozen=True):
     """Which provider serves a channel, who said so and since when; without a workspace, in every workspace."""
 
     workspace: Workspace | None
@@ -42,7 +42,7 @@ async def list_routes(tx: Tx) -> list[ChannelRoute]:
 
 
 async def put_routes(tx: Tx, *, providers: Mapping[Channel, str], source: str, now: datetime) -> Mapping[Channel, str]:
-    """Let providers serve channels in every workspace; give what is new.
+    """Let providers serve channels in every workspace; return what is new.
 
     What would only print does not take the place of what sends.
     """
@@ -57,7 +57,6 @@ async def put_routes(tx: Tx, *, providers: Mapping[Channel, str], source: str, n
     return {Channel(row["channel"]): row["provider"] for row in rows}
 
 
+@_SQL.statement
 async def remove_route(tx: Tx, *, channel: Channel) -> str | None:
-    """Take the provider from a channel in every workspace; give its name, or None if there was none."""
-    row = await tx.fetch_one(_SQL["remove_route"], channel=channel)
-    return row["provider"] if row else None
+    """Take the provider from a channel in every workspace; return its name, or None if there was none."""

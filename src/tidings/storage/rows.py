@@ -1,8 +1,8 @@
 """Turns rows into records, by the names of their columns; statements.py asks for it.
 
 A record is a msgspec Struct (a view, or one of storage's own; the fastest to make) or a dataclass, a tuple of columns,
-or the value of an only column. A field that is a StrEnum becomes one, one that is a Struct is read from JSON, and
-`workspace: Workspace` is made of the columns `tenant` and `workspace`.
+or the value of an only column. A field that is a StrEnum, or a list of them, becomes one, one that is a Struct is read
+from JSON, and `workspace: Workspace` is made of the columns `tenant` and `workspace`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,6 +74,8 @@ def _record(kind: Any, first: int = 0) -> Callable[["Row"], Any]:
 def _change(kind: Any) -> Change | None:
     """What a value of a column needs to become one of this type; most need nothing."""
     named = _named(kind)
+    if get_origin(named) in {list, Sequence} and (each := _change(get_args(named)[0])):
+        return lambda values: [each(value) for value in values]
     if not (isinstance(named, type) and issubclass(named, Enum | msgspec.Struct)):
         return None
     change = named if issubclass(named, Enum) else partial(msgspec.convert, type=named)

@@ -3,9 +3,10 @@
 Reached from kernel/process/shares.py and who lists them.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+from msgspec import Struct
 
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -13,8 +14,7 @@ from tidings.storage.statements import load
 _SQL = load("shares")
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(Struct, frozen=True):
     """A worker's slots, how many would be fair, and until when it holds them."""
 
     slots: int
@@ -22,8 +22,7 @@ class Granted:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class HeldShare:
+class HeldShare(Struct, frozen=True):
     """What one worker holds of a provider, and the limit that it was told."""
 
     provider: str
@@ -34,6 +33,7 @@ class HeldShare:
     until: datetime
 
 
+@_SQL.statement
 async def beat_share(
     tx: Tx,
     *,
@@ -47,31 +47,13 @@ async def beat_share(
     lease_until: datetime,
 ) -> Granted:
     """Renew a worker's share; it keeps what it says that it keeps, and gets more as far as is fair and free."""
-    row = await tx.fetch_one(
-        _SQL["beat_share"],
-        provider=provider,
-        worker_id=worker_id,
-        provider_limit=provider_limit,
-        kept=kept,
-        wanted=wanted,
-        turn=turn,
-        now=now,
-        lease_until=lease_until,
-    )
-    if row is None:
-        raise AssertionError("beat_share() has one row")
-    return Granted(row["slots"], row["fair"], row["until"])
 
 
+@_SQL.statement
 async def drop_shares(tx: Tx, *, worker_id: UUID) -> None:
     """Give back everything that a worker holds."""
-    await tx.fetch(_SQL["drop_shares"], worker_id=worker_id)
 
 
+@_SQL.statement
 async def list_shares(tx: Tx, *, now: datetime) -> list[HeldShare]:
     """Who holds what, by provider and worker."""
-    rows = await tx.fetch(_SQL["list_shares"], now=now)
-    return [
-        HeldShare(row["provider"], row["worker_id"], row["slots"], row["wanted"], row["provider_limit"], row["until"])
-        for row in rows
-    ]

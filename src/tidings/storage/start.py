@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -18,8 +18,7 @@ async def insert_executions(
     tx: Tx,
     *,
     shard: Shard,
-    tenant: str,
-    workspace: str,
+    workspace: Workspace,
     workflow_id: UUID,
     version_id: UUID,
     frontier: Json,
@@ -32,12 +31,12 @@ async def insert_executions(
     correlated: bool,
     now: datetime,
 ) -> Mapping[str, UUID]:
-    """Insert those whose key is free; give their ids by key."""
+    """Insert those whose key is free; return their ids by key."""
     rows = await tx.fetch(
         _SQL["insert_executions"],
         shard=shard,
-        tenant=tenant,
-        workspace=workspace,
+        tenant=workspace.tenant,
+        workspace=workspace.name,
         workflow_id=workflow_id,
         version_id=version_id,
         frontier=frontier,
@@ -53,34 +52,23 @@ async def insert_executions(
     return {row["idempotency_key"]: row["id"] for row in rows}
 
 
+@_SQL.statement
 async def find_executions_by_key(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, workflow_id: UUID, keys: Sequence[str]
+    tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
-    """The ids of executions that took these keys."""
-    rows = await tx.fetch(
-        _SQL["find_executions_by_key"],
-        shard=shard,
-        tenant=tenant,
-        workspace=workspace,
-        workflow_id=workflow_id,
-        keys=keys,
-    )
-    return {row["idempotency_key"]: row["id"] for row in rows}
+    """The ids of executions that took these keys, by key."""
 
 
+@_SQL.statement
 async def find_correlated_executions(
-    tx: Tx, *, shard: Shard, tenant: str, workspace: str, keys: Sequence[str]
+    tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
-    """The ids of those that took these keys for the whole workspace."""
-    rows = await tx.fetch(
-        _SQL["find_correlated_executions"], shard=shard, tenant=tenant, workspace=workspace, keys=keys
-    )
-    return {row["idempotency_key"]: row["id"] for row in rows}
+    """The ids of those that took these keys for the whole workspace, by key."""
 
 
+@_SQL.statement
 async def enqueue_executions(tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, ids: Sequence[UUID]) -> None:
     """Make new executions due."""
-    await tx.fetch(_SQL["enqueue_executions"], shard=shard, lane=lane, due_at=due_at, ids=ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +108,9 @@ async def find_run_by_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str, 
     return row["id"] if row else None
 
 
+@_SQL.statement
 async def last_retry(tx: Tx, *, shard: Shard, id: UUID) -> UUID | None:
     """The last run that tried a run's failed items again, if any."""
-    row = await tx.fetch_one(_SQL["last_retry"], shard=shard, id=id)
-    return row["retried_by"] if row else None
 
 
 async def take_retry(tx: Tx, *, shard: Shard, id: UUID, after: UUID | None, retry_id: UUID) -> bool:
@@ -131,6 +118,7 @@ async def take_retry(tx: Tx, *, shard: Shard, id: UUID, after: UUID | None, retr
     return await tx.fetch_one(_SQL["take_retry"], shard=shard, id=id, after=after, retry_id=retry_id) is not None
 
 
+@_SQL.statement
 async def insert_audience(
     tx: Tx,
     *,
@@ -140,22 +128,19 @@ async def insert_audience(
     recipients: Sequence[str],
     data: Sequence[Json],
 ) -> None:
-    """Add people to one shard's share of a run."""
-    await tx.fetch(
-        _SQL["insert_audience"], shard=shard, run_id=run_id, ordinals=ordinals, recipients=recipients, data=data
-    )
+    """Add people to one shard's part of a run."""
 
 
+@_SQL.statement
 async def delete_audience(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
-    """Remove one shard's share of a run that never came to be."""
-    await tx.fetch(_SQL["delete_audience"], shard=shard, run_id=run_id)
+    """Remove one shard's part of a run that never came to be."""
 
 
+@_SQL.statement
 async def insert_run_part(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
-    """Open one shard's share of a run."""
-    await tx.fetch(_SQL["insert_run_part"], shard=shard, run_id=run_id)
+    """Open one shard's part of a run."""
 
 
+@_SQL.statement
 async def enqueue_run(tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, id: UUID) -> None:
     """Make a new run due."""
-    await tx.fetch(_SQL["enqueue_run"], shard=shard, lane=lane, due_at=due_at, id=id)

@@ -36,7 +36,7 @@ _HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
 # A colon that is not part of a cast, and not inside a quoted text or a comment; a part's name in braces, likewise.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 _PLACE = re.compile(r"'[^']*'|--[^\n]*|\{([a-z_]+)\}")
-_FILES_OF_PARTS = ("contact_parts",)
+_FILES_OF_PARTS = ("contact_parts", "record_parts")
 _SEVERAL: Mapping[object, Mapping[str, str]] = {
     Workspace: {"tenant": "tenant", "workspace": "name"},
     Span: {"since": "since", "before": "before"},

@@ -1,9 +1,10 @@
 """The workers that live, and what each can call. Reached from kernel/presence.py and from who lists them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+from msgspec import Struct
 
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.queue import Lane
@@ -14,8 +15,7 @@ from tidings.storage.statements import load
 _SQL = load("workers")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedWorker:
+class ListedWorker(Struct, frozen=True):
     """A worker: where it runs, what it works on, and what it can call, by provider."""
 
     id: UUID
@@ -52,14 +52,14 @@ async def beat_worker(tx: Tx, *, worker: ListedWorker) -> None:
     )
 
 
+@_SQL.statement
 async def remove_worker(tx: Tx, *, id: UUID) -> None:
     """Forget a worker that ends."""
-    await tx.fetch(_SQL["remove_worker"], id=id)
 
 
+@_SQL.statement
 async def forget_workers(tx: Tx, *, before: datetime) -> None:
     """Forget those that were not seen since then."""
-    await tx.fetch(_SQL["forget_workers"], before=before)
 
 
 async def list_workers(tx: Tx, *, since: datetime) -> list[ListedWorker]:

@@ -1,114 +1,62 @@
 """Workflows as people list, show and change them. Reached from resources/workflows.py."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 
 from tidings.domain.errors import Conflict
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
-from tidings.storage.database import Row, Tx
+from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.workflows import Workflow, WorkflowVersion
 
 _SQL = load("workflows")
-Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownWorkflow:
-    """A workflow with its newest version, as a person sees it."""
+class StoredWorkflow(Workflow, frozen=True, kw_only=True):
+    """A workflow with its newest version, and what its nodes send over: each channel needs a provider."""
 
-    id: UUID
-    name: str
-    description: str | None
-    active: bool
-    version: int
-    form: str
-    definition: Json
     channels: Sequence[Channel]
-    """What its nodes send over; each needs a provider."""
-    created_at: datetime
-    updated_at: datetime
-    not_ready: Sequence[Channel] = ()
-    """Those of them that no provider is set up for: nothing can be triggered before there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVersion:
-    """A frozen definition and its number."""
-
-    id: UUID
-    number: int
-    definition: Json
-    created_at: datetime
-
-
+@_SQL.statement
 async def show_workflow(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID | None, name: str | None
-) -> ShownWorkflow | None:
+    tx: Tx, *, workspace: Workspace, id: UUID | None = None, name: str | None = None
+) -> StoredWorkflow | None:
     """A workflow by id or by name, if there is one."""
-    row = await tx.fetch_one(_SQL["show_workflow"], tenant=tenant, workspace=workspace, id=id, name=name)
-    return _workflow(row) if row else None
 
 
+@_SQL.statement
 async def list_workflows(
-    tx: Tx,
-    *,
-    tenant: str,
-    workspace: str,
-    name: str | None,
-    active: bool | None,
-    span: Span,
-    limit: int,
-) -> list[ShownWorkflow]:
+    tx: Tx, *, workspace: Workspace, name: str | None, active: bool | None, span: Span, limit: int
+) -> list[StoredWorkflow]:
     """Workflows, newest first."""
-    rows = await tx.fetch(
-        _SQL["list_workflows"],
-        tenant=tenant,
-        workspace=workspace,
-        name=name,
-        active=active,
-        since=span.since,
-        before=span.before,
-        limit=limit,
-    )
-    return [_workflow(row) for row in rows]
 
 
-async def list_versions(tx: Tx, *, workflow_id: UUID) -> list[ShownVersion]:
+@_SQL.statement
+async def list_versions(tx: Tx, *, workflow_id: UUID) -> list[WorkflowVersion]:
     """The versions of a workflow, newest first."""
-    rows = await tx.fetch(_SQL["list_versions"], workflow_id=workflow_id)
-    return [ShownVersion(row["id"], row["number"], row["definition"], row["created_at"]) for row in rows]
 
 
-async def activate_workflow(tx: Tx, *, tenant: str, workspace: str, id: UUID, active: bool, now: datetime) -> bool:
-    """Switch a workflow on or off; False when it is so already, or not there."""
-    row = await tx.fetch_one(
-        _SQL["activate_workflow"], tenant=tenant, workspace=workspace, id=id, active=active, now=now
-    )
-    return row is not None
+@_SQL.statement
+async def activate_workflow(tx: Tx, *, workspace: Workspace, id: UUID, active: bool, now: datetime) -> UUID | None:
+    """Switch a workflow on or off; None when it is so already, or not there."""
 
 
-async def has_executions(tx: Tx, *, shard: Shard, tenant: str, workspace: str, workflow_id: UUID) -> bool:
+@_SQL.statement
+async def has_executions(tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID) -> bool:
     """Whether one shard holds an execution of a workflow."""
-    row = await tx.fetch_one(
-        _SQL["has_executions"], shard=shard, tenant=tenant, workspace=workspace, workflow_id=workflow_id
-    )
-    return row is not None
 
 
+@_SQL.statement
 async def delete_workflow(
-    tx: Tx, *, tenant: str, workspace: str, id: UUID, has_executions: bool, now: datetime
-) -> bool:
-    """Hide a workflow and free its name; False when it is not there, or active with executions."""
-    row = await tx.fetch_one(
-        _SQL["delete_workflow"], tenant=tenant, workspace=workspace, id=id, has_executions=has_executions, now=now
-    )
-    return row is not None
+    tx: Tx, *, workspace: Workspace, id: UUID, has_executions: bool, now: datetime
+) -> UUID | None:
+    """Hide a workflow and free its name; None when it is not there, or active with executions."""
 
 
 async def rename_workflow(tx: Tx, *, id: UUID, name: str, now: datetime) -> None:
@@ -119,21 +67,6 @@ async def rename_workflow(tx: Tx, *, id: UUID, name: str, now: datetime) -> None
         raise Conflict(f"there is a workflow {name!r} already; choose another name") from error
 
 
-async def describe_workflow(tx: Tx, *, id: UUID, description: str, now: datetime) -> bool:
-    """Write what a workflow is for; False when that stands there already."""
-    return await tx.fetch_one(_SQL["describe_workflow"], id=id, description=description, now=now) is not None
-
-
-def _workflow(row: Row) -> ShownWorkflow:
-    return ShownWorkflow(
-        id=row["id"],
-        name=row["name"],
-        description=row["description"],
-        active=row["active"],
-        version=row["number"],
-        form=row["form"],
-        definition=row["definition"],
-        channels=[Channel(one) for one in row["channels"]],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+@_SQL.statement
+async def describe_workflow(tx: Tx, *, id: UUID, description: str, now: datetime) -> UUID | None:
+    """Write what a workflow is for; None when that stands there already."""

@@ -16,7 +16,7 @@ class ProblemPlace(View, frozen=True, kw_only=True):
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
-class Problem(View, frozen=True, kw_only=True):
+class ProblemDetails(View, frozen=True, kw_only=True):
     """What is wrong with a request (RFC 9457)."""
 
     type: Annotated[str, doc(example="urn:tidings:problem:definition_invalid")] = ""

@@ -11,6 +11,11 @@ from msgspec import Meta, Struct
 class View(Struct, frozen=True, rename="camel"):
     """A part of an answer: snake_case in Python, camelCase in JSON. Its own fields are `kw_only`."""
 
+    def in_json(self) -> dict[str, Any]:
+        """Its fields by their names in JSON."""
+        named = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
+        return {in_json: getattr(self, name) for in_json, name in named}
+
 
 def doc(description: str | None = None, example: object = None) -> Meta:
     """What the API's description says of a field: what it means, and a value it may have."""
@@ -24,4 +29,4 @@ Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
 Duration = Annotated[str, Meta(extra_json_schema={"format": "duration"}, examples=["PT12H"])]
 """A span of time in ISO 8601."""
 ChannelName = Annotated[str, Meta(extra_json_schema={"$ref": "#/components/schemas/Channel"}, examples=["email"])]
-"""One of domain/flow/item.py's channels. A string, so that a client reads what a newer server sends over."""
+"""One of domain/channels.py's. A string, so that a client reads what a newer server sends over."""

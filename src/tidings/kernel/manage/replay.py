@@ -45,9 +45,7 @@ async def replay_executions(
 
     async def write(tx: Tx) -> Replayed:
         leased = await replay.lock_queue_rows(tx, shard=shard, ids=ids)
-        failed = await replay.lock_failed_executions(
-            tx, shard=shard, tenant=caller.workspace.tenant, workspace=caller.workspace.name, ids=ids
-        )
+        failed = await replay.lock_failed_executions(tx, shard=shard, workspace=caller.workspace, ids=ids)
         decisions = await _decide(kernel, tx, shard, failed, leased, now)
         reopenings = {id: one for id, one in decisions.items() if isinstance(one, Reopening)}
         if not dry_run:

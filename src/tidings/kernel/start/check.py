@@ -71,8 +71,8 @@ async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | s
 
     async def find(tx: Tx) -> FoundWorkflow | None:
         if isinstance(workflow, UUID):
-            return await define.find_workflow_by_id(tx, tenant=workspace.tenant, workspace=workspace.name, id=workflow)
-        return await define.find_workflow(tx, tenant=workspace.tenant, workspace=workspace.name, name=workflow)
+            return await define.find_workflow_by_id(tx, workspace=workspace, id=workflow)
+        return await define.find_workflow(tx, workspace=workspace, name=workflow)
 
     found = await kernel.db.persist(find, alone=True)
     if found is None:
@@ -181,14 +181,11 @@ async def existing(
     """The executions that took these keys: of the workflow itself, or else, where they are correlated, of another."""
     if not keys:
         return {}
-    tenant, name = workspace.tenant, workspace.name
-    own = await start.find_executions_by_key(
-        tx, shard=shard, tenant=tenant, workspace=name, workflow_id=workflow.id, keys=keys
-    )
+    own = await start.find_executions_by_key(tx, shard=shard, workspace=workspace, workflow_id=workflow.id, keys=keys)
     others = [key for key in keys if key not in own] if correlated else []
     if not others:
         return own
-    found = await start.find_correlated_executions(tx, shard=shard, tenant=tenant, workspace=name, keys=others)
+    found = await start.find_correlated_executions(tx, shard=shard, workspace=workspace, keys=others)
     return {**found, **own}
 
 

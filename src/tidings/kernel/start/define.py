@@ -69,15 +69,13 @@ async def define_workflow(
     check_name(name)
     check_description(description)
     draft = await draft_of(kernel, caller, name, definition, parse_own_workflow)
-    tenant, workspace = caller.workspace.tenant, caller.workspace.name
     new_id = kernel.new_id(caller.workspace.bucket_of(name), draft.now)  # made once: a repeat knows its own by it
 
     async def write(tx: Tx) -> Defined:
         await define.insert_workflow(
             tx,
             id=new_id,
-            tenant=tenant,
-            workspace=workspace,
+            workspace=caller.workspace,
             kind=WORKFLOW,
             name=name,
             description=description,
@@ -85,7 +83,7 @@ async def define_workflow(
             created_by=caller.actor,
             now=draft.now,
         )
-        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=WORKFLOW, name=name)
+        locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=WORKFLOW, name=name)
         if locked is None:
             raise AssertionError("the workflow was inserted or there in this very transaction")
         if must_be_new and locked.id != new_id:
@@ -105,8 +103,7 @@ async def redefine_workflow(
     draft = await draft_of(kernel, caller, str(id), definition, parse_own_workflow)
 
     async def write(tx: Tx) -> Defined:
-        tenant, workspace = caller.workspace.tenant, caller.workspace.name
-        locked = await define.lock_workflow(tx, tenant=tenant, workspace=workspace, kind=WORKFLOW, id=id)
+        locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=WORKFLOW, id=id)
         if locked is None:
             raise NotFound(f"there is no workflow {id}")
         return await _change(kernel, tx, caller, locked, draft, description, name=name)
@@ -142,8 +139,8 @@ async def _change(
     renamed = name is not None and name != locked.name
     if name is not None and renamed:
         await workflows.rename_workflow(tx, id=locked.id, name=name, now=draft.now)
-    described = description is not None and await workflows.describe_workflow(
-        tx, id=locked.id, description=description, now=draft.now
+    described = description is not None and bool(
+        await workflows.describe_workflow(tx, id=locked.id, description=description, now=draft.now)
     )
     if is_fresh or renamed or described:
         await define.touch_workflow(tx, workflow_id=locked.id, now=draft.now)

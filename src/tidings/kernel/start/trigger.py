@@ -120,8 +120,7 @@ async def _store_shard(
         new = await start.insert_executions(
             tx,
             shard=shard,
-            tenant=workspace.tenant,
-            workspace=workspace.name,
+            workspace=workspace,
             workflow_id=workflow.id,
             version_id=version.id,
             frontier=frontier_to_json(frontier),

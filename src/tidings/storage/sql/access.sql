@@ -14,13 +14,13 @@ values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created
 
 -- name: find_key
 -- Whose key this is, whatever became of it.
-select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+select {key_columns}
   from api_keys
  where hash = :digest;
 
 -- name: list_keys
 -- A tenant's keys, newest first.
-select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+select {key_columns}
   from api_keys
  where tenant_id = :tenant and id >= :since and id < :before
  order by id desc
@@ -28,7 +28,7 @@ select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, 
 
 -- name: read_key
 -- One key of a tenant.
-select id, tenant_id, workspace_id, role, name, prefix, created_at, created_by, expires_at, last_used_at, revoked_at
+select {key_columns}
   from api_keys
  where tenant_id = :tenant and id = :id;
 
@@ -42,7 +42,7 @@ update api_keys set last_used_at = :now where id = :id and (last_used_at is null
 
 -- name: list_tenant_audit
 -- One shard's history of a tenant, newest first; without that of jobs, which is read with their run.
-select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
+select {audit_columns}
   from audit_log
  where shard = :shard and tenant_id = :tenant and subject_kind <> 'job'
    and id >= :since and id < :before
@@ -51,7 +51,7 @@ select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
 
 -- name: list_subject_audit
 -- The same of one thing, a job too.
-select id, workspace_id, subject_kind, subject_id, event, actor, detail, at
+select {audit_columns}
   from audit_log
  where shard = :shard and subject_id = :subject_id and tenant_id = :tenant
    and id >= :since and id < :before

@@ -1,11 +1,7 @@
 -- name: show_executions
 -- Executions of a workspace by id, as a person sees them; one that is tried again shows what went wrong the last time.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
-       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
-       coalesce(e.error, f.error) as error, coalesce(e.error_node, f.node) as error_node, e.triggered_by,
-       e.idempotency_key, e.contact_id, e.created_at, coalesce(e.started_at, q.started_at) as started_at,
-       e.ended_at, q.due_at,
-       coalesce(q.leased, false) as leased, q.stop
+select {execution_columns}, {execution_columns_in_queue}, coalesce(e.error, f.error) as error,
+       coalesce(e.error_node, f.node) as error_node
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -21,11 +17,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as v
 
 -- name: list_executions
 -- One shard's executions, newest first; reads one index from its end.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
-       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
-       coalesce(q.leased, false) as leased, q.stop
+select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -39,11 +31,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as v
 
 -- name: list_live_executions
 -- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
-       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
-       coalesce(q.leased, false) as leased, q.stop
+select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from queue q
   join executions e on e.shard = :shard and e.id = q.id
   join workflow_versions v on v.id = e.version_id
@@ -59,11 +47,7 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as v
 
 -- name: list_executions_of_contact
 -- One shard's executions for a contact, newest first; reads the index of contacts.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps,
-       shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status, e.cursor, e.input, e.vars, e.attempts,
-       e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at,
-       coalesce(e.started_at, q.started_at) as started_at, e.ended_at, q.due_at,
-       coalesce(q.leased, false) as leased, q.stop
+select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id
@@ -77,9 +61,8 @@ select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as v
 
 -- name: list_failed_executions
 -- One shard's dead letters, newest first; reads the index of those that failed.
-select e.id, e.workflow_id, w.name as workflow_name, e.version_id, v.number as version, v.total_steps, e.status, e.cursor, e.input,
-       e.vars, e.attempts, e.error, e.error_node, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.started_at,
-       e.ended_at, null::timestamptz as due_at, false as leased, null::text as stop
+select {execution_columns}, e.status, e.started_at, e.error, e.error_node, null::timestamptz as due_at, false as leased,
+       null::text as stop
   from executions e
   join workflow_versions v on v.id = e.version_id
   join workflows w on w.id = e.workflow_id

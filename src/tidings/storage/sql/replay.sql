@@ -17,7 +17,7 @@ select e.id, e.version_id, e.frontier, e.vars, e.error, e.error_node, v.lane
 
 -- name: tried_items
 -- The items of executions, and whether the last call for each has an answer that can be relied on.
-select o.id, o.execution_id, o.node, o.status, o.in_doubt, o.marked_attempt as marks,
+select o.execution_id, o.id, o.node, o.status, o.in_doubt, o.marked_attempt as marks,
        coalesce((select a.outcome in ('unknown', 'crashed')
                    from attempts a
                   where a.shard = :shard and a.item_id = o.id

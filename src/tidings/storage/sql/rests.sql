@@ -1,13 +1,13 @@
 -- name: load_rests
 -- The providers that rest just now, and those that were out of use when they were last called.
-select provider, paused_until, reason, since, times, refused, rested_at, tried_at
+select provider as name, {rest_columns}
   from provider_pauses
  where paused_until > :now or since is not null
  order by provider;
 
 -- name: lock_rest
 -- What is known of one provider's rest, held until its next is written: workers meet the same trouble at once.
-select provider, paused_until, reason, since, times, refused, rested_at, tried_at
+select {rest_columns}
   from provider_pauses
  where provider = :provider
    for update;

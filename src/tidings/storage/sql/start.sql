@@ -12,18 +12,18 @@ select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempote
        as t(id, idempotency_key, input, contact_id)
  where s.shard = :shard
     on conflict do nothing
-returning id, idempotency_key;
+returning idempotency_key, id;
 
 -- name: find_executions_by_key
 -- The second half of get-or-create: what the insert did not return.
-select id, idempotency_key
+select idempotency_key, id
   from executions
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
    and idempotency_key = any(:keys::text[]);
 
 -- name: find_correlated_executions
 -- The same of executions that share their keys with the whole workspace.
-select id, idempotency_key
+select idempotency_key, id
   from executions
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and correlated
    and idempotency_key = any(:keys::text[]);

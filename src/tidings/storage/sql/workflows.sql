@@ -1,7 +1,6 @@
 -- name: show_workflow
 -- A workflow with its newest version, by id or by name.
-select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number, v.form, v.definition,
-       v.channels
+select {workflow_columns}
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
  where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.deleted_at is null
@@ -11,8 +10,7 @@ select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.numb
 
 -- name: list_workflows
 -- The workflows of a workspace with their newest versions, newest workflow first.
-select w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number, v.form, v.definition,
-       v.channels
+select {workflow_columns}
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
    and v.number = (select max(n.number) from workflow_versions n where n.workflow_id = w.id)
@@ -38,9 +36,10 @@ returning id;
 
 -- name: has_executions
 -- Whether one shard holds an execution of a workflow; reads one entry of the unique index.
-select 1 as found from executions
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
- limit 1;
+select exists (
+    select from executions
+     where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
+) as found;
 
 -- name: delete_workflow
 -- Hides a workflow for ever; its versions stay, because executions name them. Active ones that were used are refused.

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, create_model
 
 from tidings.domain.people.contact_fields import FIELDS, ContactField, camel_case
-from tidings.http.shapes import Given, Json, example
+from tidings.http.requests import Given, Json, example
 from tidings.http.view_schemas import describe_views
 from tidings.resources.contacts import MOST_CONTACTS
 from tidings.views.contacts import Contact

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tidings.http.shapes import ContactReference, Given, Json
+from tidings.http.requests import ContactReference, Given, Json
 
 Label = Annotated[str, Field(min_length=1, max_length=100)]
 Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]

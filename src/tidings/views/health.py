@@ -1,0 +1,23 @@
+"""How a process stands."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from tidings.views.view import View, doc
+
+
+class HealthReport(View, frozen=True, kw_only=True):
+    """Whether this process can do its work."""
+
+    status: Annotated[Literal["healthy", "unhealthy"], Meta(extra_json_schema={"type": "string"})]
+    version: Annotated[str, doc(example="0.1.0")]
+    workers: Annotated[int | None, doc("How many workers live; null while the database does not answer.", 2)] = None
+    waiting: Annotated[
+        Sequence[str] | None, doc("What no worker that lives could do: `no worker serves smtp`.", [])
+    ] = None
+    problems: Annotated[
+        Sequence[str],
+        doc("What somebody should look at; a provider that cannot be used leaves this process healthy.", []),
+    ] = ()
