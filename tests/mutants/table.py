@@ -51,8 +51,8 @@ RULE_5 = kernel(
     "rule_5_draining_unmarks_what_has_not_started_and_leaves_nothing_in_doubt",
     "rule_5_a_worker_does_not_start_what_it_had_marked_once_that_lease_is_lost",
 )
-WHOSE = "tenant_id = :tenant and workspace_id = :workspace"
-OF_TENANT = "tenant_id = :tenant and :workspace::text is not null"
+OURS = "c.workspace_id = :workspace"
+ANYBODYS = ":workspace::text is not null"
 
 TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 1: the lease", "storage/sql/claim.sql", MODEL): [
@@ -335,36 +335,26 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("erased-item-keeps-what-was-said", "case when o.recipient <> '' then f.error end", "f.error"),
         ("erased-attempt-keeps-what-was-said", "case when o.recipient <> '' then t.error else '' end", "t.error"),
     ],
-    ("isolation: audiences", "storage/sql/audience.sql", REACHES): [
+    ("isolation: audiences", "storage/sql/contact_parts.sql", (*REACHES, *ENROLLS)): [
         (
             "audience-all",
-            f"{WHOSE} and deleted_at is null\n   and created_at",
-            f"{OF_TENANT} and deleted_at is null\n   and created_at",
+            f"{OURS} and c.deleted_at is null\n   and c.id",
+            f"{ANYBODYS} and c.deleted_at is null\n   and c.id",
         ),
         (
             "audience-status",
-            f"{WHOSE} and deleted_at is null\n   and status",
-            f"{OF_TENANT} and deleted_at is null\n   and status",
+            f"{OURS} and c.deleted_at is null\n   and c.status",
+            f"{ANYBODYS} and c.deleted_at is null\n   and c.status",
         ),
-        ("audience-company", f"{WHOSE} and lower(company)", f"{OF_TENANT} and lower(company)"),
+        ("audience-company", f"{OURS}\n   and lower(c.company)", f"{ANYBODYS}\n   and lower(c.company)"),
         ("audience-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
-    ("isolation: audiences", "storage/sql/audience.sql", ISOLATION): [
+    ("isolation: audiences", "storage/sql/contact_parts.sql", ISOLATION): [
         (
             "audience-named",
-            f"{WHOSE}\n   and deleted_at is null and created_at",
-            f"{OF_TENANT}\n   and deleted_at is null and created_at",
+            f"{OURS}\n   and c.deleted_at is null and c.id",
+            f"{ANYBODYS}\n   and c.deleted_at is null and c.id",
         ),
-    ],
-    ("isolation: enrolling", "storage/sql/enroll.sql", ENROLLS): [
-        ("enroll-all", f"'all' and shard = :shard and {WHOSE}", f"'all' and shard = :shard and {OF_TENANT}"),
-        ("enroll-status", f"'status' and shard = :shard and {WHOSE}", f"'status' and shard = :shard and {OF_TENANT}"),
-        (
-            "enroll-company",
-            f"'company' and shard = :shard and {WHOSE}",
-            f"'company' and shard = :shard and {OF_TENANT}",
-        ),
-        ("enroll-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
     ("hours", "domain/campaigns/campaign.py", domain("campaign")): [
         ("second-of-two-hours", "        return earlier\n", "        return later\n"),
