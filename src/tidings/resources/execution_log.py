@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.flow.graph import Graph
+from tidings.domain.flow.graph import Graph, NodeType
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.flow.node_result import PARTIAL
 from tidings.domain.flow.readiness import is_printing
@@ -65,7 +65,7 @@ def _with_contexts(
 
 def _with_context(line: LogLine, given: Json, results: Json) -> LogLine:
     """A branch saw everything there was; what is stored with it is the contact as it was, or all as a copy once was."""
-    if line.kind != "branch":
+    if line.kind != NodeType.BRANCH:
         return replace(line, context=bounded_context(given, results))
     saw = line.saw or {}
     copied = saw if saw.keys() == {"data", "vars"} else {"data": {**given, **saw}, "vars": results}
