@@ -39,8 +39,7 @@ class Statistics:
         self._look_at: datetime | None = None
 
     async def correct(self, shard: Shard, lane: Lane) -> None:
-        """After a full claim, at most once a second: correct what the planner believes if it is wrong about this
-        shard."""
+        """After a full claim, at most once a second: correct what the planner believes of this shard if it is wrong."""
         now = await self._clock.now()
         if not self._is_time(now):
             return

@@ -51,8 +51,7 @@ class Slots:
         self._rested_at = datetime.min.replace(tzinfo=UTC)
 
     def room(self, lane: Lane) -> int:
-        """Return how many more calls would start within a fraction of a second; only a batch that wants to call
-        asks."""
+        """How many more calls would start within a fraction of a second; only a batch that wants to call asks."""
         room = self._room(_IS_BULK[lane])
         if room > 0:
             return room

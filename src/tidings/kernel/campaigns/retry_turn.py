@@ -36,8 +36,7 @@ async def find_last_retry(kernel: Kernel, run_id: UUID) -> UUID | None:
 
 
 async def take_turn(kernel: Kernel, run_id: UUID, after: UUID | None, retry_id: UUID) -> bool:
-    """Make a run the last retry of another, if that still names the retry that was read; False when another was
-    faster."""
+    """Make a run the last retry of another, if that still names the retry that was read; else return False."""
     take = partial(start.take_retry, shard=kernel.shard_of(run_id), id=run_id, after=after, retry_id=retry_id)
     return await kernel.db.persist(take, alone=True)
 

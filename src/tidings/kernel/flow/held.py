@@ -35,8 +35,7 @@ class Held:
             self.open[item.id] = item.open
 
     def due(self, now: datetime) -> list[Reserved]:
-        """The open items whose time has come. One that still looks marked is another worker's: it is read again
-        first."""
+        """The open items that are due. One that still looks marked is another worker's: it is read again first."""
         return [
             item
             for item in self.open.values()

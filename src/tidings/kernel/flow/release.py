@@ -1,7 +1,6 @@
 """Move executions on and end their leases.
 
-Reached from executions.py after the calls. The queue row is due again, or gone; where the lease was lost, nothing
-moves.
+Reached from executions.py after the calls. The row is due again, or gone; where the lease was lost, nothing moves.
 """
 
 from collections.abc import Collection

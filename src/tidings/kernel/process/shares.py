@@ -29,7 +29,7 @@ BEATS_OF_GRACE = 15
 BEATS_OF_A_TURN = 10
 """How long one worker keeps the odd slot that cannot be divided."""
 QUICK, OWED, IDLE = 0.1, 0.25, 3.0
-"""Parts of a beat until the next: with slots to release or request; while others still hold ours; without work."""
+"""Beats until the next one: with slots to release or request; while others still hold ours; without work."""
 LONGEST_FAREWELL_SECONDS = 5.0
 
 

@@ -27,8 +27,7 @@ class Stops:
         return bool(self._owners)
 
     def note(self, owners: Iterable[UUID]) -> None:
-        """Note owners that are to stop: what is marked of them must be marked anew, which decides whether it is
-        called."""
+        """Note owners that are to stop: their marks must be made anew, which decides whether they are called for."""
         heard_at = monotonic()
         for owner, since in list(self._owners.items()):
             if heard_at - since > KEPT_SECONDS:
