@@ -96,7 +96,7 @@ def both(*parts: AudienceFilter) -> AudienceFilter:
 
 
 def either(*parts: AudienceFilter) -> AudienceFilter:
-    """The filter that one of these must hold for, likewise."""
+    """The filter that one of these must hold for, without a level that says nothing."""
     flat = [one for part in parts for one in (part.parts if isinstance(part, AnyOf) else (part,))]
     return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
 

@@ -68,7 +68,7 @@ class WrongParts(Exception):
 
 
 def _text(value: object, longest: int = LONGEST_TEXT) -> str:
-    """A text without what could not be shown or stored; empty for none."""
+    """Read a string, refusing what could not be shown or stored; empty for none."""
     if value is None:
         return ""
     if not isinstance(value, str):

@@ -5,7 +5,7 @@ select count(*) as people
    and {matching};
 
 -- name: sample_audience
--- Some of them, as if drawn by lot: whoever has the lowest draws of every shard together is drawn from all of them. The
+-- Some of them, as if drawn by lot: those with the lowest draws of all shards together are a sample of all. The
 -- same seed draws the same people, whatever else is in the table. It reads them all and keeps a few.
 select md5(c.id::text || :seed) as draw, {contact_columns}
   from {found}
