@@ -51,7 +51,7 @@ async def beat_share(
 
 @_SQL.statement
 async def drop_shares(tx: Tx, *, worker_id: UUID) -> None:
-    """Give back everything that a worker holds."""
+    """Release everything that a worker holds."""
 
 
 @_SQL.statement

@@ -150,7 +150,7 @@ class Graph:
     required_fields: tuple[str, ...] = ()
     timeout: timedelta | None = field(default=None)  # of a whole execution
     form: Form = Form.GRAPH
-    visibility: timedelta | None = None  # after which a step whose worker died is somebody else's, if not a lease
+    visibility: timedelta | None = None  # after which another worker takes a dead worker's step, if not a lease
     on_error: Doer | None = None
 
     @cached_property

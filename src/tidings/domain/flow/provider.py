@@ -20,7 +20,7 @@ class Keyed:
 class Resolvable:
     """The provider can be asked what became of a call.
 
-    "Absent" permits a new call only when the answer is `authoritative` and `settle` has passed since the mark.
+    "Absent" permits a new call only when the answer is `authoritative` and `settle` has passed since the doubt began.
     """
 
     authoritative: bool

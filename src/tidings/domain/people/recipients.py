@@ -1,4 +1,4 @@
-"""Whom a step is for: people of the event and addresses of its own, each once, in order.
+"""The recipients of a step: people of the event and addresses of its own, each once, in order.
 
 Pure: takes an event's people as they were read, and returns those who cannot be reached with the reason.
 """
@@ -75,7 +75,7 @@ class EventPerson:
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Somebody a step reaches, and where the address comes from; with a refusal, somebody it must not reach."""
+    """A person a step reaches, and where the address comes from; with a refusal, one it must not reach."""
 
     source: str
     address: str
@@ -85,7 +85,7 @@ class Addressee:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Somebody a step was to reach and cannot; `place` is what is malformed, if that is why."""
+    """A person a step was to reach and cannot; `place` is what is malformed, if that is why."""
 
     source: str
     reason: str
@@ -221,6 +221,6 @@ def _reader(field: ContactField) -> Callable[[object], tuple[str, ...]]:
 _READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
     camel_case(name): _reader(FIELDS[name]) for channel in CONTACT_CHANNELS for name in channel.traits.address_fields
 }
-"""How the addresses of somebody in an event are read."""
+"""How the addresses of an event's people are read."""
 PERSON_FIELDS = tuple(name for name in (*_READERS, CONTACT_ID) if snake_case(name) != name)
 """What is read of a person and can be written in two spellings."""

@@ -23,7 +23,7 @@ select id, coalesce(execution_id, run_id) as owner, contact_id, coalesce(node, '
  limit :limit;
 
 -- name: list_walks
--- Every execution of one shard, and every run, likewise. What failed of a run is told by its items.
+-- Every execution and run of one shard, in the order of ids. What failed of a run is in its items.
 select id, contact_id, status, error, error_node, ended_at
   from executions
  where shard = :shard and id > :after
