@@ -168,13 +168,14 @@ class Worker:
             self._stirred.set()
 
     async def _until_others_end(self) -> None:
-        """Wait until the other batches end; a slow call in one of them must not cost this work its lease."""
+        """Wait for the other batches, but not too long: a slow call in one of them must not cost this work its
+        lease."""
         others = {task for tasks in self._running.values() for task in tasks} - {self._suspect}
         if others:
             await asyncio.wait(others, timeout=self._engine.kernel.limits.lease.total_seconds() / 4)
 
     def _limit(self, lane: Lane) -> int:
-        """How many rows to claim: a job is a batch already and deploying a run is long, so one for each slot."""
+        """How many rows to claim: of jobs (each is a batch already) and runs (deploying one is long) only one."""
         return 1 if lane in {Lane.CAMPAIGNS, Lane.RUNS} else self._batch
 
     def _heard(self, places: set[Place] | None) -> None:

@@ -85,8 +85,8 @@ class Outages:
             await _tell(self._kernel, provider, trouble)
 
     def wait_after(self, call: Delivered, outcome: Unavailable) -> datetime:
-        """When an item that could not be called for is due again: when the provider's rest is over, or after a wait
-        that grows with each refusal."""
+        """When an item that could not be called for is due again: at the end of the provider's rest, or later by a wait
+        of its own that grows with each attempt."""
         own = call.ended_at + rests_for(outcome).after(call.item.attempt)
         return max(own, self._kernel.rests.until(call.item.provider, call.ended_at) or own)
 

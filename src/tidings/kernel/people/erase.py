@@ -98,7 +98,7 @@ async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Seq
 async def _erase_events(
     kernel: Kernel, shard: Shard, now: datetime, audience: RuleAudience, ids: Sequence[UUID]
 ) -> None:
-    """Erase events: one whose lead is deleted as a whole; the other people are taken out of it, and it goes on.
+    """Erase a deleted lead's events as a whole; take anybody else out of them, and let them go on.
 
     Items for the other people stay; but the payload of a fallback names everybody.
     """
