@@ -2,8 +2,8 @@
 
 define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
 
-`trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, arrow
-by arrow. The rest of the kernel is one file per arrow. What people manage, list and control is in `workflows`,
+`trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, step
+by step. The rest of the kernel is one file per step. What people manage, list and control is in `workflows`,
 `executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `outbox`, `rules` and `events` (resources/):
 each call is for one workspace, and never sees or touches what is another's.
 """
@@ -82,7 +82,7 @@ class Engine:
     async def trigger(
         self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
     ) -> Started:
-        """Start one execution; the same key again gives the same execution."""
+        """Start one execution; the same key again returns the same execution."""
         key = BatchKey(workspace, workflow, Lane.TRANSACTIONAL, None)
         return await self.trigger_batches.start(key, Trigger(idempotency_key, data))
 
@@ -93,7 +93,7 @@ class Engine:
         return await trigger.trigger(self.kernel, workspace, workflow, triggers)
 
     async def deploy(self, deployment: Deployment, workspace: Workspace = DEFAULT) -> Started:
-        """Start a run of a campaign; the same key again gives the same run."""
+        """Start a run of a campaign; the same key again returns the same run."""
         return await start_run.deploy(self.kernel, Caller(workspace, "engine"), deployment)
 
     async def claim(self, shard: Shard, lane: Lane, limit: int = 100) -> list[Claimed]:
@@ -101,7 +101,7 @@ class Engine:
         return await claim_due(self.kernel, shard, lane, limit)
 
     async def next_due(self, shard: Shard) -> Mapping[Lane, datetime]:
-        """When each lane of a shard has work next."""
+        """Return when each lane of a shard has work next."""
         return await next_due(self.kernel, shard)
 
     async def move(self, shard: Shard, lane: Lane, claimed: Sequence[Claimed]) -> None:
@@ -121,7 +121,7 @@ class Engine:
             raise
 
     async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:
-        """Move what is due in one shard and lane; give how many rows were claimed."""
+        """Move what is due in one shard and lane; return how many rows were claimed."""
         claimed = await self.claim(shard, lane, limit)
         await self.move(shard, lane, claimed)
         return len(claimed)
@@ -142,7 +142,7 @@ class Engine:
         return await observe.verify_promises(self.kernel)
 
     async def close(self) -> None:
-        """Let go of slots, connections, providers and the rendering process."""
+        """Release slots, connections, providers and the rendering process."""
         await self.kernel.shares.give_back()
         await self.kernel.notifier.close()
         for provider in self.kernel.providers.values():

@@ -190,7 +190,7 @@ async def open_engine(
     directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
     kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks))
-    if may_migrate:  # whoever only looks changes nothing, whatever it was started with
+    if may_migrate:  # a command that only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
     return Engine(kernel)
 
@@ -209,7 +209,7 @@ async def _prepare(db: Database, config: Config, *, may_migrate: bool) -> int:
 async def _declare(kernel: Kernel, *, is_service: bool) -> None:
     new = await declare_routes(kernel)
     known = await declare_fallbacks(kernel)
-    if new and is_service:  # on record for whoever runs the system
+    if new and is_service:  # on record for the operators
         log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
     if known and is_service:
         log.info("fallbacks_set", fallbacks=sorted(map(str, known)))
@@ -232,7 +232,7 @@ def _limits(config: Config, providers: Mapping[str, Provider], *, for_worker: bo
 
 
 def _require_limited_providers(config: Config, providers: Mapping[str, Provider]) -> None:
-    """Refuse a limit for a provider that a worker does not have: a slip of the pen would limit nothing.
+    """Refuse a limit for a provider that a worker does not have: a misspelt name would limit nothing.
 
     Only workers are asked: other commands may share their environment without having the application's providers.
     """
@@ -263,7 +263,7 @@ async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker
 def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
     """What this process can call, and which of it serves which channel: the app's first, then what the settings name.
 
-    Functions are always at hand, and need no route. A node says itself whether its function may be called again.
+    Functions are always available, and need no route. A node says itself whether its function may be called again.
     """
     own: dict[Channel, Provider] = {}
     if config.print:
@@ -284,7 +284,7 @@ def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[
 
 
 def _require_honest_names(app: App) -> None:
-    """Whatever goes through a provider of such a name is shown as printed, not as sent."""
+    """Refuse a real provider with a printing provider's name: its messages would be shown as printed, not as sent."""
     for provider in app.providers:
         if is_printing(provider.name) and not isinstance(provider, ConsoleProvider):
             raise ConfigInvalid(
@@ -294,7 +294,7 @@ def _require_honest_names(app: App) -> None:
 
 
 def _smtp(url: str, config: Config) -> Provider:
-    from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only who sends mail pays for it
+    from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only processes that send mail pay for it
 
     return SmtpProvider.from_url(
         url, call_deadline=timedelta(seconds=config.call_seconds), allow_private=config.allow_private_addresses
@@ -364,7 +364,7 @@ class DatabaseStatus:
 
 
 async def migrate_database(config: Config) -> Sequence[str]:
-    """Bring the tables up to date; give what was applied."""
+    """Bring the tables up to date; return what was applied."""
     async with _database(config) as db:
         return await migrate(db, shards=config.shards)
 

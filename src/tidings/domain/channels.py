@@ -1,6 +1,6 @@
 """The one table of channels: what a message over each is made of, where it goes, and what its success is called.
 
-Whatever depends on the channel is said here and asked of the channel: content and address fields, the words of a
+Everything that depends on the channel is defined here: content and address fields, the words of a
 campaign's jobs, which products may use it. Only the CHECKs of storage/schema.sql repeat the names, and a test compares
 them. To add a channel: an entry here, its name in those CHECKs, and a provider.
 """

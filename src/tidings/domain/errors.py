@@ -1,4 +1,4 @@
-"""What can go wrong that a caller must know of.
+"""The errors that a caller must know of.
 
     TidingsError
     ├── InputInvalid            the caller must fix what was given
@@ -125,7 +125,7 @@ class EventInvalid(ProblemsFound):
 
 
 class TriggerUnknown(EventInvalid):
-    """An event that no rule and no fallback knows, sent by somebody who wanted it to do something."""
+    """An event that no rule and no fallback knows, sent by a caller that expected an effect."""
 
 
 class EnrollmentInvalid(ProblemsFound):

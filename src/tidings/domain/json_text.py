@@ -1,6 +1,6 @@
-"""JSON as it was written: a name that stands twice in one object, and words that are no JSON, are refused.
+"""Strict JSON: a name that occurs twice in one object, and words that are not JSON, are refused.
 
-Readers of JSON take the last of two and are silent about it; whoever wrote both meant something else.
+Most parsers silently take the last of two; an author who wrote both meant something else.
 """
 
 import json
@@ -16,12 +16,12 @@ Pairs = list[tuple[str, Any]]
 
 
 def parse_json(text: str) -> object:
-    """What a text says; ValueError when it is no JSON, or has a name twice in one object."""
+    """Parse a string; raise ValueError when it is not JSON, or has a name twice in one object."""
     return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
 
 
 def names_given_twice(encoded: bytes) -> list[str]:
-    """The names that stand twice in the outermost object of valid JSON."""
+    """The names that occur twice in the outermost object of valid JSON."""
     outermost: list[str] = []
 
     def note(pairs: Pairs) -> None:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 LONGEST_QUOTED = 80
 LONGEST_COMPARED = 100
-"""Characters of a name that are compared with the known ones: nobody misspells a longer one."""
+"""Characters of a name that are compared with the known ones: longer ones are not worth it."""
 
 
 def quoted(value: object) -> str:

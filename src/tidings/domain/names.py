@@ -28,11 +28,11 @@ def problem_of_name(given: object, longest: int = LONGEST_NAME) -> str | None:
 
 
 def problem_of_characters(given: str) -> str | None:
-    """Why a text cannot be shown on one line as it is; None when it can."""
+    """Why a string cannot be shown on one line as it is; None when it can."""
     found = NOT_SHOWN.search(given)
     return f"holds {found[0]!a} ({_WHY_NOT_SHOWN}); leave it out" if found else None
 
 
 def is_visible(text: str) -> bool:
-    """Whether anything of a text can be seen: blanks and characters without a shape cannot."""
+    """Whether anything of a string is visible: blanks and characters without a shape are not."""
     return any(unicodedata.category(one)[0] not in "CZ" for one in text)

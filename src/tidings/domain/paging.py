@@ -97,7 +97,7 @@ def _made_in(created: Created) -> Span:
 
 
 def write_cursor(last: UUID) -> str:
-    """The cursor of the page after this one; opaque to whoever is given it."""
+    """The cursor of the page after this one; opaque to callers."""
     return urlsafe_b64encode(last.bytes).rstrip(b"=").decode()
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a key was made for."""
+    """The role of an API key."""
 
     WORKFLOW_MANAGER = "workflowManager"
     TRIGGER_OPERATOR = "triggerOperator"

@@ -1,4 +1,4 @@
-"""What a simulation is asked, and what it tells: a calendar of sends, what is skipped and why, what fails.
+"""The input and the result of a simulation: a calendar of sends, what is skipped and why, what fails.
 
 simulation/ runs the real kernel on a scratch database and hands what it finds there to `simulation_of`.
 """
@@ -31,7 +31,7 @@ from tidings.views.simulations import (
 MOST_DAYS = 3_660
 MOST_SAMPLED = 100_000
 MOST_SHOWN = 100
-"""Of how many contacts the messages are shown."""
+"""The number of contacts whose messages are shown."""
 MOST_MESSAGES = 1_000
 MOST_DATA = 10_000
 

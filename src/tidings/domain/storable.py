@@ -1,4 +1,4 @@
-"""What PostgreSQL can hold and a worker can read again: texts without NUL and without halves of surrogate pairs, and
+"""What PostgreSQL can store and a worker can read again: strings without NUL and without halves of surrogate pairs, and
 data that is not nested without end."""
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,14 +10,14 @@ TOO_DEEP = f"is nested too deeply: use at most {DEEPEST_DATA} levels"
 
 
 def storable(words: str | None) -> str | None:
-    """A provider's words as they can be kept: whatever they hold, they must not cost us the fact."""
+    """A provider's words in a form that can be stored: whatever they contain, the fact must not be lost."""
     if words is None:
         return None
     return words[:LONGEST_WORDS].replace("\x00", "\ufffd").encode(errors="replace").decode()
 
 
 def storable_json(value: object) -> object:
-    """A function's answer as it can be kept, for the same reason."""
+    """A function's answer in a form that can be stored: whatever it contains, the fact must not be lost."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd").encode(errors="replace").decode()
     if isinstance(value, Mapping):
@@ -28,12 +28,12 @@ def storable_json(value: object) -> object:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a text can be kept as it is."""
+    """Whether a string can be stored as it is."""
     return "\x00" not in text and (text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text))
 
 
 def unstorable_places(raw: object, place: str = "") -> Iterator[str]:
-    """The places in given data whose texts cannot be kept as they are."""
+    """The places in given data whose strings cannot be stored as they are."""
     for steps in _unstorable_steps(raw, []):
         yield place_of([place, *steps] if place else steps)
 

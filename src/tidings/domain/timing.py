@@ -70,7 +70,7 @@ def parse_time(text: str) -> datetime:
 
 
 def problem_of_moment(at: datetime) -> str | None:
-    """Why a time cannot be reckoned with, or None: it needs a zone, and room before and after it in the calendar."""
+    """Why a time cannot be calculated with, or None: it needs a zone, and room before and after it in the calendar."""
     if at.tzinfo is None:
         return f"has no time zone; write it like {at.isoformat()}Z"
     if FIRST_YEAR <= at.year <= LAST_YEAR:
@@ -80,5 +80,5 @@ def problem_of_moment(at: datetime) -> str | None:
 
 @lru_cache(maxsize=16)
 def shown_time(at: datetime) -> str:
-    """A time of the database's clock, which is UTC, as ISO 8601; what is moved together shares it, so it is kept."""
+    """A time of the database's clock, which is UTC, as ISO 8601; cached, since work moved together shares it."""
     return at.isoformat()

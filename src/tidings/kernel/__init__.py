@@ -1,1 +1,1 @@
-"""One file per arrow of the flow."""
+"""The flow from request to answer: one file for each of its steps."""

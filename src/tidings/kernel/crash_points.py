@@ -45,7 +45,7 @@ _reached = 0
 
 
 def is_armed(point: str) -> bool:
-    """Whether a test wants the process to end here; then a lone statement gets a transaction to end in."""
+    """Whether a test wants the process to end here; a lone statement is then given a transaction to end in."""
     return _target is not None and _target[0] == point
 
 

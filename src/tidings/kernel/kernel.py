@@ -1,4 +1,4 @@
-"""What every arrow is handed: the database, the time, the providers, and the limits they work under."""
+"""What every step of the flow gets: the database, the time, the providers, and the limits."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ from tidings.storage.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is taken at once and for how long."""
+    """How much work is claimed at once, and for how long."""
 
     lease: timedelta = timedelta(seconds=300)
     lease_margin: timedelta = timedelta(seconds=1)
@@ -46,12 +46,12 @@ class Limits:
     job_size: int = 500
     crashes: int = 5
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
-    provider_concurrency: Mapping[str, int] = field(default_factory=dict)  # calls in the air over all workers
+    provider_concurrency: Mapping[str, int] = field(default_factory=dict)  # calls under way, over all workers
     outage_patience: Mapping[Lane, timedelta] = field(default_factory=lambda: OUTAGE_PATIENCE)
     share_beat: timedelta = timedelta(seconds=1)
 
     def require_lease_for(self, providers: Iterable[Provider]) -> None:
-        """Refuse a provider whose calls may outlast a lease: its zombies could not be told from its calls."""
+        """Refuse a provider whose calls may outlast a lease: a live call could not be told from a dead worker's."""
         for provider in providers:
             needed = provider.call_deadline + self.lease_margin
             if needed >= self.lease:
@@ -64,16 +64,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The means of the flow; it keeps no state that matters after a crash."""
+    """Everything the flow works with; it keeps no state that matters after a crash."""
 
     db: Database
     clock: Clock
     shards: int
     providers: Mapping[str, Provider]
-    routes: Mapping[Channel, str]  # what it was started with; what holds stands in the database, see readiness.py
+    routes: Mapping[Channel, str]  # what it was started with; the routes in force are in the database, see readiness.py
     renderer: Renderer
     limits: Limits = field(default_factory=Limits)
-    vault: Vault = field(default_factory=Vault)  # without a key: it seals nothing
+    vault: Vault = field(default_factory=Vault)  # without a key it seals nothing
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     rests: Rests = field(default_factory=Rests)
@@ -86,7 +86,7 @@ class Kernel:
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
     requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions
-    runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # for their content, which never changes
+    runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # kept for their content, which never changes
     slots: Mapping[str, Slots] = field(init=False)
     shares: Shares = field(init=False)
     _random: random.Random = field(default_factory=random.Random)
@@ -113,11 +113,11 @@ class Kernel:
         return Shares(self.db, self.clock, self.draining, shares, beat=beat, margin=margin)
 
     def new_id(self, bucket: Bucket, now: datetime) -> UUID:
-        """An id in the given bucket."""
+        """Return a new id in the given bucket."""
         return driver_uuid(id_bits(bucket, now, self._random.getrandbits(62)))
 
     def spread(self) -> float:
-        """A number in [0, 1) that keeps things from happening all at once."""
+        """A random number in [0, 1) that keeps things from happening all at once."""
         return self._random.random()
 
     def shard_of(self, id: UUID) -> Shard:
@@ -131,7 +131,7 @@ class Kernel:
     def provider_for(self, workspace: Workspace, node: Doer) -> str | None:
         """The name of the provider that a node acts through, if one is set up for its channel.
 
-        A function that must not be called again has its own.
+        Functions that must not be called again have a provider of their own.
         """
         may_repeat = not isinstance(node, Function) or node.idempotent
         return self.route_table.find(workspace, node.channel) if may_repeat else self.route_once(workspace)
@@ -141,7 +141,7 @@ class Kernel:
         return self.once(self.route(workspace, Channel.FUNCTION))
 
     def once(self, name: str) -> str:
-        """What a provider of functions is called where they must not be called again, if it tells the two apart."""
+        """The name of a function provider's variant for calls that must not be repeated, if it has one."""
         return f"{name}_once" if name == FUNCTIONS or f"{name}_once" in self.providers else name
 
     def route(self, workspace: Workspace, channel: Channel) -> str:

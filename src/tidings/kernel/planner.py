@@ -1,9 +1,9 @@
-"""Keep the planner from taking a full queue for an empty one: the fourth measure of storage/planner.py.
+"""Keep the query planner from taking a full queue for an empty one: the fourth measure of storage/planner.py.
 
-Reached from claim.py, when a claim came back full. A queue runs empty and fills again; whoever vacuums it then notes
-that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more. To
-read a shard of one row looks cheaper than to find a hundred by their keys, so every statement of a batch compares each
-of its rows with the whole shard: with ten thousand due in each of four, an item took the server 13 ms and not 0.1.
+Reached from claim.py, when a claim came back full. A queue runs empty and fills again; a vacuum in between notes
+that its pages hold next to nothing, and the planner believes so until autovacuum comes by, a minute later or more.
+Reading a shard of one row looks cheaper than finding a hundred by their keys, so every statement of a batch compares
+each of its rows with the whole shard: with ten thousand due in each of four, an item took the server 13 ms and not 0.1.
 """
 
 from datetime import datetime, timedelta
@@ -20,26 +20,26 @@ from tidings.storage.database import Database, TransientFailure, Tx
 log = structlog.get_logger()
 
 ENOUGH = 1_000
-"""Whoever believes in so many rows of a shard finds those of a batch by their keys."""
+"""A planner that believes in so many rows of a shard finds those of a batch by their keys."""
 FEW = 250
-"""So many may be compared with every row of a batch: it costs less than to analyze."""
+"""So many rows may be compared with every row of a batch: it costs less than an analyze."""
 WRONG_BY = 4
 LOOK_EVERY = timedelta(seconds=1)
 REST = timedelta(seconds=5)
-"""After a correction, which reads up to thirty thousand pages."""
+"""The wait after a correction, which reads up to thirty thousand pages."""
 LONG_REST = timedelta(minutes=1)
-"""After one that changed nothing."""
+"""The wait after a correction that changed nothing."""
 
 
 class Statistics:
-    """Looks at what the planner believes of the queue, and has it look again where it is wrong."""
+    """Checks what the planner believes of the queue, and has the queue analyzed where that is wrong."""
 
     def __init__(self, db: Database, clock: Clock, claim_floor: ClaimFloor, shards: int) -> None:
         self._db, self._clock, self._claim_floor, self._shards = db, clock, claim_floor, shards
         self._look_at: datetime | None = None
 
     async def correct(self, shard: Shard, lane: Lane) -> None:
-        """After a full claim, at most once a second: correct what is believed if it is wrong about this shard."""
+        """After a full claim, at most once a second: correct what the planner believes of this shard if it is wrong."""
         now = await self._clock.now()
         if not self._is_time(now):
             return
@@ -49,11 +49,11 @@ class Statistics:
                 if believed is not None and await self._is_wrong(tx, believed, shard, lane, now):
                     await self._correct(tx, believed, now)
         except TransientFailure as failure:
-            log.warning("queue_not_analyzed", reason=str(failure))  # what was claimed is done all the same
+            log.warning("queue_not_analyzed", reason=str(failure))  # the claimed work is done all the same
             self._look_at = now + LONG_REST
 
     def _is_time(self, now: datetime) -> bool:
-        """Whether somebody should look now, who then is the only one for a while."""
+        """Whether the caller should check now; no other caller does for a while after that."""
         if self._look_at and now < self._look_at <= now + LONG_REST:
             return False
         self._look_at = now + LOOK_EVERY
@@ -69,7 +69,7 @@ class Statistics:
     async def _correct(self, tx: Tx, believed: float, now: datetime) -> None:
         await statistics.analyze_queue(tx)
         after = await statistics.believed_rows(tx)
-        if after == believed:  # the role may not, or somebody else is at it
+        if after == believed:  # the role may not, or another process is analyzing
             log.warning("queue_not_analyzed", believed=round(believed), reason="PostgreSQL skipped it")
         else:
             log.info("queue_analyzed", believed=round(believed), rows=round(after or 0))

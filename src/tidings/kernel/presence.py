@@ -1,7 +1,7 @@
-"""Say that this worker lives and what it can call: a row in the database, renewed every few seconds.
+"""Publish that this worker is alive and what it can call: a row in the database, renewed every few seconds.
 
-Started and ended by worker/loop.py. Others read it to tell what waits for a worker that is not there; nothing is
-decided by it that could send twice or lose anything.
+Started and ended by worker/loop.py. Others read it to report work that waits for an absent worker; nothing that could
+send twice or lose anything depends on it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from tidings.version import __version__
 log = structlog.get_logger()
 
 BEAT_SECONDS = 5.0
-"""Six beats may be lost, or come late from a busy process, before anybody says that this worker is gone."""
+"""Six beats may be lost, or come late from a busy process, before this worker counts as gone."""
 FORGET_AFTER = timedelta(hours=1)
 BEATS_BETWEEN_CLEANINGS = 12
 LONGEST_FAREWELL_SECONDS = 5.0
@@ -42,11 +42,11 @@ class Presence:
         self._beating: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Beat by itself from now on."""
+        """Start a task that renews the row."""
         self._beating = asyncio.create_task(self._beat_for_ever())
 
     async def end(self) -> None:
-        """Remove the row. A beat under way is cancelled first: it must not come after the farewell."""
+        """Remove the row. A beat under way is cancelled first: it must not write the row again."""
         if self._beating:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
@@ -63,7 +63,7 @@ class Presence:
             try:
                 me = replace(me, last_seen_at=await self._kernel.clock.now())
                 await self._beat(me, is_cleaning=beats % BEATS_BETWEEN_CLEANINGS == 0)
-            except Exception as error:  # whatever it is, the next beat may do better
+            except Exception as error:  # whatever it is, the next beat may succeed
                 log.warning("heartbeat_lost", reason=str(error) or type(error).__name__)
             beats += 1
             await asyncio.sleep(BEAT_SECONDS)
@@ -89,7 +89,7 @@ class Presence:
 
 
 def services_of(kernel: Kernel) -> dict[str, Service]:
-    """What this process can call, by provider, and for which channels its own settings would."""
+    """What this process can call, by provider, and the channels that its own settings route there."""
     limits = kernel.limits.provider_concurrency
     return {
         name: Service(

@@ -1,7 +1,8 @@
-"""Read and write which provider serves a channel, and read who could do its work (rule 18).
+"""Read and write which provider serves a channel, and read which workers could do its work (rule 18).
 
-Whoever starts with settings writes them down; everybody plans by what stands in the database, so nothing depends on the
-process that asked. Reached from wherever work is started or planned, and from deliver.py for what others must do.
+A process that starts with settings writes them to the database; every process plans by what is stored there, so
+nothing depends on the one that asked. Reached from wherever work is started or planned, and from gate/rests.py for what
+others must do.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ log = structlog.get_logger()
 
 
 async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Channel, str]:
-    """Write down what this process was started with; give what of it is new. What is not set removes nothing."""
+    """Store the routes this process was started with; return those that are new. What is not set removes nothing."""
     if not kernel.routes:
         return {}
     now = await kernel.clock.now()
@@ -34,14 +35,14 @@ async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Ch
 
 
 async def know_routes(kernel: Kernel, wanted: Collection[tuple[Workspace, Channel]], now: datetime) -> None:
-    """Know the routes as they were a moment ago; read anew where one is missing, before anybody is refused or waits."""
+    """Refresh the routes if they are stale, and also where one is missing, before anything is refused or waits."""
     if kernel.route_table.is_stale(now) or any(kernel.route_table.find(*one) is None for one in wanted):
         found = await kernel.db.persist(routes.list_routes, alone=True)
         kernel.route_table.update({(one.workspace, one.channel): one.provider for one in found}, now)
 
 
 async def find_providers(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime) -> list[str | None]:
-    """The provider that each node acts through in its workspace; None where its route was removed since the start."""
+    """Return the provider of each node in its workspace; None where its route was removed since the start."""
     await know_routes(kernel, {(workspace, node.channel) for workspace, node in wanted}, now)
     found = [kernel.provider_for(workspace, node) for workspace, node in wanted]
     for channel in {node.channel for (_, node), provider in zip(wanted, found, strict=True) if provider is None}:
@@ -50,7 +51,7 @@ async def find_providers(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]
 
 
 async def find_unrouted(kernel: Kernel, workspace: Workspace, channels: Iterable[Channel]) -> list[Channel]:
-    """Those of some channels that no provider is set up for."""
+    """Return those of the channels that no provider is set up for."""
     wanted = channels_needing_routes(channels)
     await know_routes(kernel, [(workspace, channel) for channel in wanted], await kernel.clock.now())
     return [channel for channel in wanted if kernel.route_table.find(workspace, channel) is None]
@@ -63,24 +64,24 @@ async def require_ready(kernel: Kernel, workspace: Workspace, channels: Iterable
 
 
 async def live_workers(kernel: Kernel) -> list[ListedWorker]:
-    """The workers that were seen a moment ago."""
+    """Return the workers that were seen a moment ago."""
     now = await kernel.clock.now()
     return await kernel.db.persist(partial(workers.list_workers, since=now - LIVE_FOR), alone=True)
 
 
 async def live_staff(kernel: Kernel) -> Staff:
-    """What they can do between them."""
+    """Return what the live workers together can do."""
     return staff_of(await live_workers(kernel))
 
 
 async def know_others(kernel: Kernel, providers: Iterable[str], now: datetime) -> None:
-    """Know what others can do as it was a moment ago, if one of these providers is not ours."""
+    """Refresh what other workers can do, if this process lacks one of these providers."""
     if any(name not in kernel.providers for name in providers) and kernel.roster.is_stale(now):
         kernel.roster.update(await live_staff(kernel), now)
 
 
 def staff_of(found: Iterable[ListedWorker]) -> Staff:
-    """What workers can do between them."""
+    """What some workers together can do."""
     live = list(found)
     lanes = frozenset(lane for one in live for lane in one.lanes)
     return Staff(lanes, frozenset((lane, name) for one in live for lane in one.lanes for name in one.serves))

@@ -1,7 +1,7 @@
 """Tell workers of work that is due now: after the commit, the first at once, then at most every 10 ms (rule 11).
 
-They are also told what was asked to stop (stops.py), before whoever asked is answered. Nothing depends on either but
-speed: workers also look by themselves.
+They are also told what was asked to stop (stops.py), before the caller gets its answer. Only speed depends on either:
+workers also look by themselves.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MOST_NAMED = 200
 
 
 class Notifier:
-    """Gathers what has work and sends it in few notifications."""
+    """Collects the lanes that have work and sends them in few notifications."""
 
     def __init__(self, db: Database, stops: Stops) -> None:
         self._db, self._stops = db, stops
@@ -40,18 +40,18 @@ class Notifier:
             self._sending = asyncio.create_task(self._send())
 
     async def tell_stopped(self, owners: Sequence[UUID]) -> None:
-        """Have what is marked of these owners taken back where its call has not begun; returns when it is told."""
+        """Have the marks of these owners taken back where the call has not begun; returns once workers are notified."""
         self._stops.note(owners)
         for first in range(0, len(owners), MOST_NAMED):
             await self._notify(STOP + ",".join(map(str, owners[first : first + MOST_NAMED])))
 
     async def tell_sequences_stopped(self) -> None:
-        """The same of every enrollment; marking them anew tells who is meant."""
+        """Have the marks of all enrollments taken back where no call has begun; a new mark decides which go on."""
         self._stops.note_sequences()
         await self._notify(STOP + SEQUENCES)
 
     async def close(self) -> None:
-        """Send what is left."""
+        """Wait until everything is sent."""
         if self._sending:
             await self._sending
 
@@ -70,9 +70,9 @@ class Notifier:
 
 
 async def listen(db: Database, stops: Stops, heard: Callable[[set[tuple[Shard, Lane]] | None], None]) -> None:
-    """Call `heard` with what has work, for ever; with None when something may have been missed.
+    """Call `heard` for ever with what has work, or with None when something may have been missed.
 
-    What is to stop is noted at once.
+    Requests to stop are noted at once.
     """
 
     def hear(payload: str) -> None:
@@ -85,7 +85,7 @@ async def listen(db: Database, stops: Stops, heard: Callable[[set[tuple[Shard, L
 
 
 def note_stopped(stops: Stops, payload: str) -> None:
-    """Note what a notification asks to stop; whatever cannot be read means nothing."""
+    """Note what a notification asks to stop; ignore one that cannot be read."""
     named = payload.removeprefix(STOP)
     if named == SEQUENCES:
         stops.note_sequences()
@@ -95,12 +95,12 @@ def note_stopped(stops: Stops, payload: str) -> None:
 
 
 def as_payload(due: set[tuple[Shard, Lane]]) -> str:
-    """What a notification says."""
+    """Encode a notification."""
     return ",".join(f"{shard}:{lane.value}" for shard, lane in sorted(due))
 
 
 def from_payload(payload: str) -> set[tuple[Shard, Lane]]:
-    """What a notification means; whatever cannot be read means nothing."""
+    """Decode a notification; ignore parts that cannot be read."""
     found = set()
     for part in payload.split(","):
         shard, _, lane = part.partition(":")

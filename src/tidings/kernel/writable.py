@@ -1,4 +1,4 @@
-"""Whether the database takes writes, and how long whoever asks waits for one that does not. Reached from the edges."""
+"""Whether the database accepts writes, and how long a caller waits for one that does not. Reached from the edges."""
 
 from tidings.domain.flow.ids import Shard
 from tidings.kernel.kernel import Kernel
@@ -10,12 +10,12 @@ __all__ = ["Hurry", "hurried", "require_writable", "require_writable_anew"]
 
 
 async def require_writable(kernel: Kernel) -> None:
-    """Raise StorageUnavailable unless the database takes writes and its disk has room; leaves nothing behind."""
+    """Raise StorageUnavailable unless the database accepts writes and its disk has room; leaves nothing behind."""
     await _write(kernel.db)
 
 
 async def require_writable_anew(kernel: Kernel) -> None:
-    """Do the same over a connection of its own, whatever became of the others."""
+    """Raise StorageUnavailable unless the database accepts writes over a new connection, whatever the others do."""
     db = await Database.open(kernel.db.dsn, connections=1)
     try:
         await _write(db)

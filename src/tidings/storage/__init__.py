@@ -1,1 +1,1 @@
-"""The only folder with SQL: named statements in sql/*.sql, one function for each in the module of the same name."""
+"""The only folder with SQL: named statements in sql/*.sql, and one function for each in the module of the same name."""

@@ -57,7 +57,7 @@ async def read_key(tx: Tx, *, tenant: str, id: UUID) -> ApiKey | None:
 
 @_SQL.statement
 async def revoke_key(tx: Tx, *, id: UUID, now: datetime) -> UUID | None:
-    """End a key; None when it had ended before."""
+    """Revoke a key; None when it was revoked before."""
 
 
 @_SQL.statement
@@ -67,11 +67,11 @@ async def touch_key(tx: Tx, *, id: UUID, now: datetime, before: datetime) -> Non
 
 @_SQL.statement
 async def list_tenant_audit(tx: Tx, *, shard: Shard, tenant: str, span: Span, limit: int) -> list[AuditLine]:
-    """What one shard holds of a tenant's history, newest first; names nobody."""
+    """One shard's audit entries of a tenant, newest first; without the names of subjects."""
 
 
 @_SQL.statement
 async def list_subject_audit(
     tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, span: Span, limit: int
 ) -> list[AuditLine]:
-    """The history of one thing, newest first; names nobody."""
+    """One shard's audit entries about one subject, newest first; without its name."""

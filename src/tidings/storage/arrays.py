@@ -1,8 +1,8 @@
-"""Flat arrays in PostgreSQL's binary format: how a batch travels as columns.
+"""Flat arrays in PostgreSQL's binary format: a batch is sent as columns.
 
-The driver asks of every element, through two abstract classes, whether it is an array itself, and then encodes it by
-itself: 0.3 to 1.2 µs for each of some forty elements of an item on its way. A column has one type, so here it is
-encoded as a whole.
+The driver checks of every element, through two abstract classes, whether it is an array, and then encodes it alone: 0.3
+to 1.2 µs for each of some forty elements of an item on its way. A column has one type, so here it is encoded as a
+whole.
 """
 
 import struct
@@ -32,24 +32,24 @@ _from_text = msgspec.json.Decoder().decode
 
 
 class ArrayType(NamedTuple):
-    """How one type of array is written and read; `encode_values` gives each value with its size before it."""
+    """How one type of array is written and read; `encode_values` returns each value with its size before it."""
 
     name: str
     oid: int
     element_oid: int
     encode_values: Callable[[list[Any]], list[bytes]]
     decode_element: Callable[[bytes], object]
-    equal_is_same: Callable[[Any], bool] = lambda _: True  # whether whatever is equal to a value has the same bytes
+    equal_is_same: Callable[[Any], bool] = lambda _: True  # whether equal values have the same bytes
 
     def encode(self, values: Sequence[object]) -> bytes:
-        """A column as PostgreSQL takes it."""
+        """Encode a column for PostgreSQL."""
         column = values if type(values) is list else _listed(values)
         if not column:
             return _EMPTY.pack(0, 0, self.element_oid)
         return _HEADER.pack(1, 0, self.element_oid, len(column), 1) + self._elements(column)
 
     def decode(self, data: bytes) -> list[object]:
-        """A column as PostgreSQL gave it."""
+        """Decode a column from PostgreSQL."""
         dimensions, _flags, _oid = _EMPTY.unpack_from(data)
         if not dimensions:
             return []
@@ -59,7 +59,7 @@ class ArrayType(NamedTuple):
 
     def _elements(self, column: list[Any]) -> bytes:
         first = column[0]
-        # Many columns of a batch are one value over and over.
+        # Many columns of a batch repeat one value.
         if first is column[-1] and (first is None or self.equal_is_same(first)) and column.count(first) == len(column):
             return self._with_nulls([first]) * len(column)
         try:
@@ -125,7 +125,7 @@ def _bigints(values: list[int]) -> list[bytes]:
 
 
 def _times(values: list[datetime]) -> list[bytes]:
-    # One without a zone is local, as it is to the driver where it stands alone.
+    # A time without a zone is local, as the driver takes it outside an array.
     zoned = [value if value.tzinfo else value.astimezone() for value in values]
     return [_bigint(8, (value - _EPOCH) // _MICROSECOND) for value in zoned]
 
@@ -137,12 +137,12 @@ def _jsons(values: list[object]) -> list[bytes]:
 
 
 def encode_json(value: object) -> bytes:
-    """One value of jsonb: the version of the format, and the text."""
+    """Encode one jsonb value: the version of the format, and the JSON."""
     return b"\x01" + _to_text(value)
 
 
 def decode_json(data: bytes) -> Any:
-    """The same as a value."""
+    """Decode one jsonb value."""
     return _from_text(data[1:])
 
 
@@ -162,9 +162,9 @@ ARRAY_TYPES = (
     ArrayType("smallint[]", 1005, 21, _smallints, _decode_integer),
     ArrayType("integer[]", 1007, 23, _integers, _decode_integer),
     ArrayType("bigint[]", 1016, 20, _bigints, _decode_integer),
-    # Where the clocks are put back, 2:30 of one zone is equal to Python to 2:30 an hour later.
+    # Where the clocks are put back, Python takes 2:30 in a zone as equal to 2:30 an hour later.
     ArrayType("timestamptz[]", 1185, 1184, _times, _decode_time, lambda time: time.tzinfo is UTC),
-    # {"a": 1} and {"a": true} are equal to Python.
+    # Python takes {"a": 1} and {"a": true} as equal.
     ArrayType("jsonb[]", 3807, 3802, _jsons, decode_json, lambda _: False),
 )
 
@@ -172,8 +172,8 @@ ARRAY_TYPES = (
 def set_array_codecs(connection: Any) -> None:
     """Have this connection write and read arrays as above.
 
-    `set_type_codec` takes no array, so this is where we reach into the driver, whose version is pinned; a test sees
-    that it has the effect.
+    `set_type_codec` takes no array, so this reaches into the driver, whose version is pinned; a test checks that it has
+    the effect.
     """
     settings = connection._protocol.get_settings()
     for one in ARRAY_TYPES:

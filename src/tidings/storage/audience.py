@@ -49,14 +49,14 @@ async def pick_contacts(
 
 
 async def count_reachable(tx: Tx, *, shard: Shard, channel: Channel, ids: Sequence[UUID]) -> Reach:
-    """How many of these can be written to over a channel."""
+    """How many of these contacts can be written to over a channel."""
     fields = address_fields(channel)
     row = await tx.fetch_one(_SQL["count_reachable"], shard=shard, channel=channel, address_fields=fields, ids=ids)
     return Reach(row["reachable"], row["refused"]) if row else Reach(0, 0)
 
 
 async def count_lacking(tx: Tx, *, shard: Shard, ids: Sequence[UUID], paths: Collection[str]) -> Mapping[str, int]:
-    """How many of these contacts lack each of the attributes; what nobody lacks is not in the answer."""
+    """How many of these contacts lack each of the attributes; an attribute that none lacks is not in the answer."""
     below = {path.removeprefix(ATTRIBUTES): path for path in paths}
     rows = await tx.fetch(_SQL["count_lacking"], shard=shard, ids=ids, paths=list(below))
     return {below[row["path"]]: row["contacts"] for row in rows}

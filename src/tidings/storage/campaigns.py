@@ -40,7 +40,7 @@ class FoundCampaign(Struct, frozen=True, kw_only=True):
 
     @property
     def definition(self) -> CampaignDefinition:
-        """What was decided about it."""
+        """The campaign's definition."""
         return CampaignDefinition(
             name=self.name,
             channel=self.channel,
@@ -72,7 +72,7 @@ async def change_campaign(
     read_version: int,
     now: datetime,
 ) -> bool:
-    """Write a campaign over the version that was read; False when it is another by now."""
+    """Replace a campaign at the version that was read; False when it has changed since."""
     row = await tx.fetch_one(
         _SQL["change_campaign"],
         id=id,
@@ -100,7 +100,7 @@ async def list_campaigns(
 
 @_SQL.statement
 async def delete_campaign(tx: Tx, *, id: UUID, workspace: Workspace, now: datetime) -> UUID | None:
-    """Hide a campaign; None when it is not there."""
+    """Hide a campaign; None when it does not exist."""
 
 
 async def insert_segment(
@@ -113,7 +113,7 @@ async def insert_segment(
 async def change_segment(
     tx: Tx, *, id: UUID, workspace: Workspace, name: str, audience: Audience, now: datetime
 ) -> bool:
-    """Write a segment; False when it is not there."""
+    """Write a segment; False when it does not exist."""
     return bool(await _write_segment(tx, _SQL["change_segment"], id, workspace, name, audience, now))
 
 
@@ -144,7 +144,7 @@ async def find_segment_users(tx: Tx, *, workspace: Workspace, segment_id: str, l
 
 @_SQL.statement
 async def delete_segment(tx: Tx, *, id: UUID, workspace: Workspace, now: datetime) -> UUID | None:
-    """Hide a segment; None when it is not there."""
+    """Hide a segment; None when it does not exist."""
 
 
 def _columns(campaign: CampaignDefinition) -> Mapping[str, object]:

@@ -19,7 +19,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 class Claim(msgspec.Struct, frozen=True):
     """What a claim took, and up to which due time it has taken everything; None where it had to leave some.
 
-    Where there are suspects, it has taken the first of them and says when that was due.
+    Where there are suspects (rows that were worked on in a crash), it has taken the first and says when that was due.
     """
 
     leases: list[Claimed]
@@ -38,7 +38,7 @@ async def claim_due(
     limit: int,
     without: Mapping[UUID, int] | None = None,
 ) -> Claim:
-    """Lease up to `limit` rows that are due, but for `without` while they have these fences."""
+    """Lease up to `limit` rows that are due, except those of `without` while they have these fences."""
     rows = await tx.fetch(
         _SQL["claim_due"],
         shard=shard,
@@ -55,12 +55,12 @@ async def claim_due(
         return Claim(leases, None, rows[0]["suspect_due_at"])
     if len(rows) < limit:
         return Claim(leases, now)
-    # One row has it: reading a time costs the driver as much as the rest of a row.
+    # Only one row carries it: reading a time costs the driver as much as the rest of a row.
     return Claim(leases, next(row["reached"] for row in rows if row["reached"]))
 
 
 async def reread_claim(tx: Tx, *, shard: Shard, lane: Lane, lease_until: datetime) -> list[Claimed]:
-    """What an earlier claim took, when its answer was lost."""
+    """Read back what an earlier claim took, when its answer was lost."""
     rows = await tx.fetch(_SQL["reread_claim"], shard=shard, lane=lane, lease_until=lease_until)
     return [_claimed(row, lease_until) for row in rows]
 
@@ -76,7 +76,7 @@ async def next_due(tx: Tx, *, shard: Shard, since: Mapping[Lane, datetime]) -> M
 async def give_back_leases(
     tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], due_at: datetime
 ) -> set[UUID]:
-    """End leases that still hold, with nothing done; the rows are due again then."""
+    """End leases that still hold, with nothing done; the rows are due again at the given time."""
     rows = await tx.fetch(_SQL["give_back_leases"], shard=shard, ids=ids, fences=fences, due_at=due_at)
     return {row["id"] for row in rows}
 
@@ -84,7 +84,7 @@ async def give_back_leases(
 async def renew_leases(
     tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], lease_until: datetime
 ) -> Mapping[UUID, Stop | None]:
-    """Extend the leases that still hold; give what was asked of each meanwhile."""
+    """Extend the leases that still hold; return what was asked of each meanwhile."""
     rows = await tx.fetch(_SQL["renew_leases"], shard=shard, ids=ids, fences=fences, lease_until=lease_until)
     return {row["id"]: Stop(row["stop"]) if row["stop"] else None for row in rows}
 

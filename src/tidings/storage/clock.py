@@ -19,7 +19,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
-    """Where the engine gets the time from."""
+    """The engine's source of time."""
 
     async def now(self) -> datetime:
         """The time to store and compare with."""
@@ -34,10 +34,10 @@ class DatabaseClock:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._read_at = -_LONGEST_CARRY_SECONDS
-        self._ahead = 0.0  # of the machine's own count of seconds
+        self._ahead = 0.0  # on the machine's monotonic clock
 
     async def now(self) -> datetime:
-        """The time, asked anew when the last answer is old."""
+        """Return the time; ask the database again when the last answer is old."""
         if time.clock_gettime(_CLOCK) - self._read_at >= _LONGEST_CARRY_SECONDS:
             await self._db.persist(self._read, alone=True)
         return self.carried()
@@ -48,7 +48,7 @@ class DatabaseClock:
         return datetime.fromtimestamp(time.clock_gettime(_CLOCK) + self._ahead, UTC)
 
     async def _read(self, tx: Tx) -> None:
-        # Taken before the question: an answer that was long on its way makes our time late, never early.
+        # Taken before the query: a slow answer makes our time late, never early.
         asked_at = time.clock_gettime(_CLOCK)
         self._ahead = (await database_time(tx)).timestamp() - asked_at
         self._read_at = asked_at

@@ -1,6 +1,6 @@
 """Statements about the contacts of a filter: how they are found, and what else is asked of each.
 
-One leaf of the filter is what they are found by, along its index; the rest is a condition on each contact, put together
+Contacts are found by one leaf of the filter, along its index; the rest is a condition on each contact, put together
 from the parts of sql/contact_parts.sql. Every value is a parameter, so one shape of filter is one statement, planned
 once. Rejected, without measuring it: a function that walks the filter as JSON for each contact, which no index helps.
 """
@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def everything_after(id: UUID | None) -> Span:
-    """Everything that comes after an id."""
+    """The span of everything after an id."""
     return Span(UUID(int=id.int + 1)) if id else EVERYTHING
 
 
@@ -36,7 +36,7 @@ def address_fields(channel: Channel) -> Sequence[str]:
 def for_filter(
     statement: Statement, wanted: AudienceFilter, workspace: Workspace, span: Span
 ) -> tuple[Statement, Mapping[str, object]]:
-    """A statement that finds contacts, with what a filter asks of them, and the values that takes."""
+    """A statement that finds the contacts of a filter, and its values."""
     leaf = found_by(wanted)
     values: dict[str, object] = {
         "tenant": workspace.tenant,
@@ -55,13 +55,13 @@ def for_filter(
 
 
 def for_condition(statement: Statement, wanted: AudienceFilter) -> tuple[Statement, Mapping[str, object]]:
-    """A statement that comes to contacts another way, with what a filter asks of them."""
+    """A statement that finds contacts in another way, with a filter as a condition on them."""
     values: dict[str, object] = {}
     return statement.with_parts(matching=_condition(wanted, values, count(1))), values
 
 
 def _condition(wanted: AudienceFilter, values: dict[str, object], numbers: Iterator[int]) -> str:
-    """The condition on contact c, and its values under names of their own."""
+    """The SQL condition on contact c, and its values under names of their own."""
     match wanted:
         case Where(leaf, value):
             return _leaf(leaf, value, values, numbers)
@@ -78,7 +78,7 @@ def _condition(wanted: AudienceFilter, values: dict[str, object], numbers: Itera
 
 
 def _leaf(name: str, value: object, values: dict[str, object], numbers: Iterator[int]) -> str:
-    """What one leaf asks; what a contact lacks is no answer, and so no match."""
+    """The SQL condition of one leaf; a field that a contact lacks never matches."""
     parameter = f"{name}_{next(numbers)}"
     values[parameter] = value
     text = _COMMENT.sub("", load_parts()[f"{name}_is"])

@@ -28,13 +28,13 @@ Json = Mapping[str, object]
 
 
 class Erased(Contact, frozen=True, kw_only=True):
-    """What a contact was before it was erased: something remains to be done about its tags and its refusals."""
+    """What a contact was before it was erased, since its tags and its suppressions are still to be dealt with."""
 
     was_deleted: bool
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    """A contact that was there: whether something is new about it, and the tags it had before."""
+    """A contact that existed: whether anything about it is new, and the tags it had before."""
 
     id: UUID
     external_id: str
@@ -52,7 +52,7 @@ async def insert_contacts(
     changes: Sequence[ContactChange],
     now: datetime,
 ) -> Mapping[str, UUID]:
-    """Insert those whose external id is free; give their ids by it."""
+    """Insert the contacts whose external id is free; return their ids by external id."""
     rows = await tx.fetch(
         _SQL["insert_contacts"],
         shard=shard,
@@ -75,8 +75,8 @@ async def change_contacts(
     changes: Sequence[ContactChange],
     now: datetime,
 ) -> list[Changed]:
-    """Change those that are there; the others are not in the answer."""
-    # Each is in the answer as it was, and once more if it was changed.
+    """Change the contacts that exist; the others are not in the answer."""
+    # Each contact is in the answer as it was, and once more if it was changed.
     rows = await tx.fetch(
         _SQL["change_contacts"],
         shard=shard,
@@ -95,19 +95,19 @@ async def change_contacts(
 async def add_contact_tags(
     tx: Tx, *, shard: Shard, workspace: Workspace, tags: Sequence[str], contact_ids: Sequence[UUID]
 ) -> None:
-    """Let contacts be found by these tags, pair by pair."""
+    """Make contacts findable by these tags, pair by pair."""
 
 
 @_SQL.statement
 async def remove_contact_tags(
     tx: Tx, *, shard: Shard, workspace: Workspace, tags: Sequence[str], contact_ids: Sequence[UUID]
 ) -> None:
-    """Let contacts be found no more by these tags, pair by pair."""
+    """Make contacts no longer findable by these tags, pair by pair."""
 
 
 @_SQL.statement
 async def show_contacts(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[Contact]:
-    """Those of one shard and workspace that are there."""
+    """The contacts of one shard and workspace with these ids, as far as they exist."""
 
 
 @_SQL.statement
@@ -118,18 +118,18 @@ async def find_contact(tx: Tx, *, shard: Shard, workspace: Workspace, external_i
 async def list_contacts(
     tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, span: Span, limit: int
 ) -> list[Contact]:
-    """One shard's contacts of a filter, newest first."""
+    """One shard's contacts that match a filter, newest first."""
     statement, values = for_filter(_SQL["list_contacts"], wanted, workspace, span)
     return [Contact(**row) for row in await tx.fetch(statement, shard=shard, limit=limit, **values)]
 
 
 @_SQL.statement
 async def erase_contact(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID, now: datetime) -> Erased | None:
-    """Remove everything about a person, and return what it was; None when it was never there."""
+    """Remove everything about a contact, and return what it was; None when it never existed."""
 
 
 def _columns(changes: Sequence[ContactChange]) -> Mapping[str, object]:
-    """The arrays of a batch. The separator is one that no tag, token or name may hold."""
+    """The arrays of a batch. The separator is one that no tag, token or name may contain."""
     given = {name: [*map(take, changes)] for name, take in _TAKERS.items()}
     for name in LIST_FIELDS:
         given[name] = [*map(_joined, given[name])]

@@ -1,4 +1,4 @@
-"""The way to PostgreSQL: a pool, transactions, and errors sorted into "try again" and "never"."""
+"""Access to PostgreSQL: a pool, transactions, and errors sorted into "try again" and "never"."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 Result = TypeVar("Result")
 Row = asyncpg.Record
 
-# Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left lying, and
+# Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left idle, and
 # what a cluster reports as internal.
 _TRANSIENT_CLASSES = ("08", "25P03", "25P04", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
@@ -33,13 +33,13 @@ _in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
 
 
 class TransientFailure(StorageUnavailable):
-    """The statement did not happen, or nobody knows; safe-to-repeat work is tried again."""
+    """The statement had no effect, or that is unknown; work that is safe to repeat is tried again."""
 
     code = "storage_transient"
 
 
 class OutOfReach(TransientFailure):
-    """The database is known to be out of reach, and whoever asks is in a hurry."""
+    """The database is known to be out of reach, and the caller is in a hurry."""
 
     code = "storage_unavailable"
 
@@ -66,17 +66,17 @@ class Tx:
         return await self.fetch_ordered(statement, statement.arguments(values))
 
     async def fetch_ordered(self, statement: Statement, arguments: Sequence[object]) -> Sequence[Row]:
-        """The same with the values of $1, $2, … in their order."""
+        """Run one statement with the values of $1, $2, … in their order, and return its rows."""
         with _sorted_errors():
             try:
                 return await self._connection.fetch(statement.text, *arguments)
             except (TypeError, AttributeError) as error:
-                # The driver loses its place when the server's farewell meets a query; wrong values are DataError.
+                # The driver loses its state when the server ends a session in a query; wrong values are DataError.
                 self._connection.terminate()
                 raise TransientFailure(f"the driver lost its place: {_one_line(error)}") from error
 
     async def fetch_one(self, statement: Statement, **values: object) -> Row | None:
-        """Run one named statement and give its only row."""
+        """Run one named statement and return its only row."""
         rows = await self.fetch(statement, **values)
         return rows[0] if rows else None
 
@@ -87,7 +87,7 @@ class Tx:
 
 
 class Database:
-    """One PostgreSQL, however many connections."""
+    """One PostgreSQL database and its pool of connections."""
 
     def __init__(self, pool: "asyncpg.Pool[Row]", dsn: str) -> None:
         self._pool = pool
@@ -96,7 +96,7 @@ class Database:
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = 10, statement_timeout_seconds: float = 30) -> "Database":
-        """Connect, or say why not in one line."""
+        """Connect, or raise an error that says why not in one line."""
         dsn = checked_address(dsn)
         try:
             pool = await asyncpg.create_pool(
@@ -116,7 +116,7 @@ class Database:
                 "check DATABASE_URL and that the server runs"
             ) from error
         except (ValueError, LookupError):
-            # What the driver cannot read it quotes, so its error is not passed on.
+            # The driver's error quotes what it cannot read, so it is not passed on.
             raise malformed("cannot be read") from None
         return cls(pool, dsn)
 
@@ -143,7 +143,7 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self) -> "AsyncIterator[asyncpg.pool.PoolConnectionProxy[Row]]":
-        """Lend a connection; while none can be made, whoever is in a hurry is refused at once."""
+        """Lend a connection; while none can be made, a caller in a hurry is refused at once."""
         if is_hurried() and await self._outage.is_known():
             raise OutOfReach("the database cannot be reached")
         try:
@@ -159,8 +159,8 @@ class Database:
     async def persist(self, work: Callable[[Tx], Awaitable[Result]], *, alone: bool = False) -> Result:
         """Run `work` in a transaction (or `alone`, one statement) until its commit is known.
 
-        The work must be safe to repeat: after an unknown commit it runs again with the same values. In a hurry it is
-        repeated for a moment only.
+        The work must be safe to repeat: after an unknown commit it runs again with the same values. For a caller in a
+        hurry it is repeated only for a moment.
         """
         delay, started = 0.01, time.monotonic()
         while True:
@@ -173,7 +173,7 @@ class Database:
                 if self._pool.is_closing() or (is_hurried() and time.monotonic() - started >= BRIEF_SECONDS):
                     raise
                 if isinstance(failure.__cause__, TimeoutError):
-                    # The way to the server may be gone without a word: the other connections would each time out, too.
+                    # The network path may be gone silently: the other connections would each time out, too.
                     await self._pool.expire_connections()
                     self._outage.begin()
                 log.warning("storage_retry", reason=str(failure), delay_seconds=delay)
@@ -197,13 +197,13 @@ SESSION_SETTINGS = {
     # A process frozen inside a transaction would keep its rows locked, and every claim would skip them, until it wakes.
     "idle_in_transaction_session_timeout": "10s",
     **PLANNER_SETTINGS,
-    # Without it the driver's look at array types is slow on a Citus cluster; elsewhere a name nobody reads.
+    # Without it the driver's query for array types is slow on a Citus cluster; elsewhere nothing reads this name.
     "citus.override_table_visibility": "off",
 }
 
 
 async def _can_connect(dsn: str) -> bool:
-    """Whether the server lets anybody in; one that refuses us for a reason of its own is there all the same."""
+    """Whether the server can be reached; one that refuses us for a reason of its own can."""
     try:
         connection = await asyncpg.connect(dsn)
     except asyncpg.CannotConnectNowError:
@@ -231,7 +231,7 @@ def _bounds_transactions(connection: Any) -> bool:
 
 
 async def set_codecs(connection: Any) -> None:
-    """Speak jsonb in binary through msgspec, and arrays a column at a time."""
+    """Use binary jsonb through msgspec, and arrays a column at a time."""
     set_array_codecs(connection)
     await connection.set_type_codec(
         "jsonb", schema="pg_catalog", format="binary", encoder=encode_json, decoder=decode_json
@@ -256,7 +256,7 @@ class _sorted_errors:  # noqa: N801 – reads as what it does
                     f"the database refuses: {_one_line(error)}; give its role the right, or use the owner's"
                 ) from error
         elif isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError | asyncpg.InternalClientError):
-            # The last is what the driver says when the server's farewell has come but the connection is not yet closed.
+            # The driver raises the last one when the server has ended the session but the connection is not yet closed.
             raise TransientFailure(_one_line(error)) from error
 
 

@@ -24,7 +24,7 @@ class Version(Struct, frozen=True):
 
 
 class LockedWorkflow(Struct, frozen=True):
-    """A workflow that nobody else can change just now."""
+    """A workflow locked against changes by others."""
 
     id: UUID
     name: str

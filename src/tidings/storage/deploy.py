@@ -24,7 +24,7 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How far one shard's share of a run has come."""
+    """The progress of one shard's share of a run."""
 
     cursor: int
     cursor_id: UUID | None
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ListedRecipient:
-    """One of a run's plain list."""
+    """One recipient of a run's plain list."""
 
     ordinal: int
     recipient: str
@@ -55,7 +55,7 @@ class FailedItem:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to be written; with an error it is skipped."""
+    """An item to write; with an error it is written as skipped."""
 
     id: UUID
     job_id: UUID
@@ -69,7 +69,7 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to be written, and how many of its items are over before it begins."""
+    """A job to write, and how many of its items are settled before it begins."""
 
     id: UUID
     planned: int
@@ -105,17 +105,17 @@ async def read_failed_items(
 
 @_SQL.statement
 async def find_retried(tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[bytes]) -> list[bytes]:
-    """The keys of retries that are taken."""
+    """Those of the retry keys that are taken."""
 
 
 async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_id: UUID | None) -> bool:
-    """Hold a share that is still where it was; False when somebody else has moved it."""
+    """Lock a share whose cursor is still where it was read; False when another process has moved it."""
     row = await tx.fetch_one(_SQL["lock_part"], shard=shard, run_id=run_id, cursor=cursor, cursor_id=cursor_id)
     return row is not None
 
 
 async def hold_part(tx: Tx, *, shard: Shard, run_id: UUID) -> None:
-    """Let nobody write jobs of a run's share until this transaction ends."""
+    """Lock a share, so that no other process writes jobs of it until this transaction ends."""
     await tx.fetch(_SQL["hold_part"], shard=shard, run_id=run_id)
 
 
@@ -130,7 +130,7 @@ async def advance_part(
     finished: bool,
     paced_until: datetime | None,
 ) -> None:
-    """Move the cursor of a share that is held."""
+    """Move the cursor of a locked share."""
     await tx.fetch(
         _SQL["advance_part"],
         shard=shard,
@@ -156,7 +156,7 @@ async def insert_jobs(
     entries: Sequence[UUID],
     now: datetime,
 ) -> None:
-    """Write jobs, each with the first line of its history."""
+    """Write jobs, each with the first entry of its history."""
     await tx.fetch(
         _SQL["insert_jobs"],
         shard=shard,
@@ -185,7 +185,7 @@ async def insert_job_items(
     items: Sequence[NewItem],
     now: datetime,
 ) -> set[UUID]:
-    """Write items; give those whose key was free."""
+    """Write items; return those whose key was free."""
     rows = await tx.fetch(
         _SQL["insert_job_items"],
         shard=shard,
@@ -209,7 +209,7 @@ async def insert_job_items(
 
 @dataclass(frozen=True, slots=True)
 class ContactItems:
-    """A chunk of contacts to be turned into items: who, when, and what all of them share."""
+    """A chunk of contacts to turn into items: the contacts, their times, and what all of them share."""
 
     run_id: UUID
     tenant: str
@@ -221,7 +221,7 @@ class ContactItems:
     no_address: str
     ids: Sequence[UUID]
     due_at: Sequence[datetime | None]
-    begins_at: datetime | None  # None where contacts have times of their own, or nobody has one
+    begins_at: datetime | None  # None where contacts have times of their own, or none has one
     place_seconds: float
     first_place_seconds: float
     before: int
@@ -231,7 +231,7 @@ class ContactItems:
 async def insert_contact_items(
     tx: Tx, *, shard: Shard, items: ContactItems, first_item: UUID, job_ids: Sequence[UUID], now: datetime
 ) -> list[NewJob]:
-    """Write the items of contacts; give the jobs that they make, which are as many of the ids as are needed."""
+    """Write the items of contacts; return the jobs they make, which take as many of the ids as are needed."""
     given = {each.name: getattr(items, each.name) for each in fields(items)}
     id_head, item_tail = counted_from(first_item)
     rows = await tx.fetch(
@@ -249,7 +249,7 @@ async def insert_contact_items(
 
 
 async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[ListedRecipient]) -> None:
-    """Write what is known of people under another run."""
+    """Copy the data of people to another run."""
     await tx.fetch(
         _SQL["copy_audience"],
         shard=shard,
@@ -290,13 +290,13 @@ async def sum_jobs(tx: Tx, *, shard: Shard, run_id: UUID) -> Mapping[JobStatus, 
 
 
 async def lock_pace(tx: Tx, *, shard: Shard, run_id: UUID) -> datetime | None:
-    """Hold the rate of a run in one shard; give how far it is taken."""
+    """Lock the rate of a run in one shard; return up to when its places are taken."""
     row = await tx.fetch_one(_SQL["lock_pace"], shard=shard, run_id=run_id)
     return row["paced_until"] if row else None
 
 
 async def take_pace(tx: Tx, *, shard: Shard, run_id: UUID, until: datetime) -> None:
-    """Take the rate that is held up to a moment."""
+    """Move the locked rate up to a moment: all places before it are taken."""
     await tx.fetch(_SQL["take_pace"], shard=shard, run_id=run_id, until=until)
 
 
@@ -309,6 +309,6 @@ async def pace_items(
     fences: Sequence[Fence],
     retry_at: Sequence[datetime],
 ) -> set[UUID]:
-    """Give items another time; tell which."""
+    """Set another time for items; return those that took it."""
     rows = await tx.fetch(_SQL["pace_items"], shard=shard, ids=ids, owners=owners, fences=fences, retry_at=retry_at)
     return {row["id"] for row in rows}

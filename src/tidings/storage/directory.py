@@ -1,4 +1,4 @@
-"""Says where a function is: its own address, its workspace's base, or the base that the settings give to all.
+"""Finds the address of a function: its own, its workspace's base, or the base that the settings define for all.
 
 Each has its own secret, and a secret goes nowhere else: a function with an address of its own is never sent the token
 of a base.
@@ -34,11 +34,11 @@ class FunctionDirectory:
         self._kept: dict[tuple[Workspace, str], tuple[float, Endpoint | None]] = {}
 
     def connect(self, db: Database, vault: Vault) -> None:
-        """Say where the workspaces' own addresses are kept, once the database is open."""
+        """Set the database that holds the workspaces' own addresses, once it is open."""
         self._source = (db, vault)
 
     async def find(self, workspace: Workspace, name: str) -> Endpoint | None:
-        """Where to call a function; raises ConfigInvalid when its secret cannot be opened."""
+        """Return where to call a function; raise ConfigInvalid when its secret cannot be opened."""
         if name in self._own:
             return self._own[name]
         now = self._monotonic()
@@ -68,5 +68,5 @@ def _endpoint_of(found: FoundFunction, vault: Vault, workspace: Workspace, name:
 
 
 def place_of(workspace: Workspace, name: str) -> tuple[str, ...]:
-    """What a function's secret is sealed for."""
+    """The place that a function's secret is sealed for."""
     return ("function", workspace.tenant, workspace.name, name)

@@ -34,7 +34,7 @@ class FoundEnrollment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Which enrollments of a sequence; whatever is given must hold."""
+    """Which enrollments of a sequence; every filter that is set must match."""
 
     contact_ids: Sequence[UUID] | None = None
     paused: bool | None = None
@@ -43,7 +43,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class EnrolledChunk(msgspec.Struct, frozen=True):
-    """How many contacts were looked at, where that ended, and how many of them are newly enrolled."""
+    """How many contacts were looked at, the last of them, and how many are newly enrolled."""
 
     picked: int
     last: UUID | None
@@ -98,14 +98,14 @@ async def insert_enrollments(
     plans: Sequence[int],
     now: datetime,
 ) -> set[UUID]:
-    """Insert those whose key is free; return their ids. `plans` says which of the frontiers is whose, from 1 on."""
+    """Insert the enrollments whose key is free; return their ids. `plans` numbers the frontier of each, from 1 on."""
 
 
 @_SQL.statement
 async def enqueue_enrollments(
     tx: Tx, *, shard: Shard, lane: Lane, due_at: Sequence[datetime], ids: Sequence[UUID], plans: Sequence[int]
 ) -> None:
-    """Make new enrollments due; `plans` says which of the times is whose, from 1 on."""
+    """Make new enrollments due; `plans` numbers the time of each, from 1 on."""
 
 
 @_SQL.statement
@@ -117,7 +117,7 @@ async def find_enrollments(
 
 @_SQL.statement
 async def paused_versions(tx: Tx, *, ids: Sequence[UUID]) -> set[UUID]:
-    """Those whose sequence is paused."""
+    """Those of these versions whose sequence is paused."""
 
 
 @_SQL.statement
@@ -128,14 +128,14 @@ async def find_parked_enrollments(
 
 
 async def wake_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> int:
-    """Make these due; return how many are live."""
+    """Make these enrollments due; return how many are live."""
     return len(await tx.fetch(_SQL["wake_enrollments"], shard=shard, ids=ids, now=now))
 
 
 async def choose_enrollments(
     tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, after: UUID, limit: int
 ) -> dict[UUID, bool]:
-    """The next enrollments of a sequence, in order, and whether each is meant; whose they are does not count."""
+    """The next enrollments of a sequence, in order, and whether each is chosen, whichever contact it is of."""
     statement, values = for_condition(_SQL["choose_enrollments"], choice.contacts)
     rows = await tx.fetch(
         statement,
@@ -153,7 +153,7 @@ async def choose_enrollments(
 async def choose_enrollments_of_contacts(
     tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, contact_ids: Sequence[UUID]
 ) -> dict[UUID, bool]:
-    """The enrollments of these contacts in a sequence, and whether each is meant."""
+    """The enrollments of these contacts in a sequence, and whether each is chosen."""
     statement, values = for_condition(_SQL["choose_enrollments_of_contacts"], choice.contacts)
     rows = await tx.fetch(
         statement,
@@ -169,4 +169,4 @@ async def choose_enrollments_of_contacts(
 
 @_SQL.statement
 async def stop_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], stop: Stop | None, now: datetime) -> set[UUID]:
-    """Ask these to pause, stop or go on; return those for whom that is new."""
+    """Ask enrollments to pause, stop or go on; return those for which that is new."""

@@ -29,7 +29,7 @@ class StoredEnrollment(Struct, frozen=True, kw_only=True):
     version: int
     status: ShownStatus
     next_node: str | None
-    """A step's, or of the wait for it; None at the end."""
+    """The node of a step, or of the wait for it; None at the end."""
     next_at: datetime | None
     error: str | None
     error_node: str | None
@@ -74,7 +74,7 @@ class StepTally(Struct, frozen=True, kw_only=True):
 async def show_enrollments(
     tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]
 ) -> list[StoredEnrollment]:
-    """Those of one shard and workspace that are there."""
+    """The enrollments of one shard and workspace with these ids, as far as they exist."""
 
 
 @_SQL.statement
@@ -114,7 +114,7 @@ async def list_step_items(tx: Tx, *, shard: Shard, execution_id: UUID) -> list[S
 
 @_SQL.statement
 async def tally_messages(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, list[StepTally]]:
-    """What the messages of these enrollments have come to; one without any is not in the answer."""
+    """The messages of these enrollments by status; an enrollment without any is not in the answer."""
 
 
 @_SQL.statement

@@ -1,4 +1,4 @@
-"""Take a person out of the work that was done for it. Reached from kernel/people/erase.py; safe to repeat."""
+"""Remove a contact from the work that was done for it. Reached from kernel/people/erase.py; safe to repeat."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ class ErasedEvent(NamedTuple):
 async def list_executions_to_erase(
     tx: Tx, *, shard: Shard, contact_id: UUID, after: UUID | None, limit: int
 ) -> list[UUID]:
-    """The next of a contact's executions in one shard."""
+    """A page of a contact's executions in one shard."""
     rows = await tx.fetch(
         _SQL["list_executions_to_erase"], shard=shard, contact_id=contact_id, after=after, limit=limit
     )
@@ -32,7 +32,7 @@ async def list_executions_to_erase(
 
 
 async def list_items_to_erase(tx: Tx, *, shard: Shard, contact_id: UUID, after: UUID | None, limit: int) -> list[UUID]:
-    """The next of a contact's items in one shard."""
+    """A page of a contact's items in one shard."""
     rows = await tx.fetch(_SQL["list_items_to_erase"], shard=shard, contact_id=contact_id, after=after, limit=limit)
     return [row["id"] for row in rows]
 
@@ -53,7 +53,7 @@ async def list_events_to_erase(
 
 
 async def find_events_to_erase(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[ErasedEvent]:
-    """Those events, as they stand."""
+    """The events with these ids, as they are stored."""
     rows = await tx.fetch(_SQL["find_events_to_erase"], shard=shard, ids=ids)
     return [ErasedEvent(row["id"], row["job_id"], row["decisions"]) for row in rows]
 
@@ -71,18 +71,18 @@ async def erase_events(tx: Tx, *, shard: Shard, events: Sequence[ErasedEvent], a
         shard=shard,
         ids=[one.id for one in events],
         audiences=[audience] * len(events),
-        # In an object each: the driver takes a list of lists for an array of two dimensions.
+        # Each in an object: the driver takes a list of lists for an array of two dimensions.
         kept=[None if one.decisions is None else {"decisions": one.decisions} for one in events],
     )
 
 
 async def stop_work(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> None:
-    """Ask those executions and jobs that go on to end."""
+    """Ask executions and jobs under way to end."""
     await tx.fetch(_SQL["stop_work"], shard=shard, ids=ids, now=now)
 
 
 async def wake_owners(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: datetime) -> None:
-    """Let the owners of items look again."""
+    """Make the owners of items due."""
     await tx.fetch(_SQL["wake_owners"], shard=shard, ids=ids, now=now)
 
 

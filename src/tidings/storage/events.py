@@ -1,4 +1,4 @@
-"""Store events with their items, route what SQL stored, and show both.
+"""Store events with their items, route the events that SQL stored, and read both.
 
 Reached from kernel/start/event.py and resources/.
 """
@@ -26,7 +26,7 @@ Json = Mapping[str, object]
 
 
 class ItemsRefused(StorageUnavailable):
-    """The database refused an event's items, and the transaction with them: nothing of the event is there."""
+    """The database refused an event's items, and the transaction with them: nothing of the event is stored."""
 
     code = "items_refused"
 
@@ -43,7 +43,7 @@ class LoadedEvents:
 
 
 class NewEventItem(msgspec.Struct, frozen=True):
-    """An item to be written with its event; one that cannot be sent says why in `error`."""
+    """An item to write with its event; one that cannot be sent says why in `error`."""
 
     id: UUID
     ordinal: int
@@ -60,7 +60,7 @@ class NewEventItem(msgspec.Struct, frozen=True):
 
 
 class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as its row has it; `decisions` is None until it is routed."""
+    """An event as it is stored; `decisions` is None until it is routed."""
 
     id: UUID
     workspace: Workspace
@@ -133,13 +133,13 @@ async def insert_event(
 async def find_event_by_key(
     tx: Tx, *, shard: Shard, workspace: Workspace, trigger: str, key: str
 ) -> StoredEvent | None:
-    """The event that took the key, if any."""
+    """The event that has the key, if any."""
 
 
 async def insert_event_contacts(
     tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[RuleAudience, UUID]]
 ) -> None:
-    """Note which of an event's people are contacts."""
+    """Store which of an event's people are contacts."""
     await tx.fetch(
         _SQL["insert_event_contacts"],
         shard=shard,
@@ -168,7 +168,7 @@ async def insert_event_job(
 async def insert_event_items(
     tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[NewEventItem], now: datetime
 ) -> None:
-    """Write an event's items; ItemsRefused when the database will not have them, whoever asks."""
+    """Write an event's items; raise ItemsRefused when the database will never accept them."""
     try:
         await tx.fetch(
             _SQL["insert_event_items"],
@@ -189,25 +189,25 @@ async def insert_event_items(
             now=now,
         )
     except (asyncpg.PostgresError, asyncpg.DataError) as error:
-        raise ItemsRefused(_refusal(error)) from None  # what else it says names the row, and so the person
+        raise ItemsRefused(_refusal(error)) from None  # the rest of the error names the row, and so the person
 
 
 @_SQL.statement
 async def load_unrouted_events(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[StoredEvent]:
-    """Those of these events that nobody has routed yet."""
+    """Those of these events that are not routed yet."""
 
 
 async def route_event(
     tx: Tx, *, shard: Shard, id: UUID, fence: Fence, decisions: Sequence[Json], now: datetime
 ) -> bool:
-    """Write down what was decided; False when that was done before, or the lease is lost."""
+    """Store the decisions about an event; False when that was done before, or the lease is lost."""
     row = await tx.fetch_one(_SQL["route_event"], shard=shard, id=id, fence=fence, decisions=decisions, now=now)
     return row is not None
 
 
 @_SQL.statement
 async def plan_event_job(tx: Tx, *, shard: Shard, id: UUID, planned: int, failed: int, skipped: int) -> None:
-    """Give the job of an event that was just routed its counts."""
+    """Set the counts of the job of an event that was just routed."""
 
 
 async def load_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> LoadedEvents:
@@ -242,10 +242,10 @@ async def list_events_of_contact(
 
 @_SQL.statement
 async def list_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[FoundEventItem]:
-    """The items of these events, whatever became of them."""
+    """The items of these events, in every status."""
 
 
 def _refusal(error: Exception) -> str:
-    """What the database says without what it says of the row; the driver's own words name the value."""
+    """The database's error without its details, which name the row and the value."""
     said = str(error.args[0]) if isinstance(error, asyncpg.PostgresError) else type(error).__name__
     return " ".join(said.split())

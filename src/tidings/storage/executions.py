@@ -54,7 +54,7 @@ class LoggedNode(Struct, frozen=True, kw_only=True):
     started_at: datetime | None
     at: datetime
     seen: Sequence[str] | None
-    """Of the results it saw, those of nodes that do not lead to it."""
+    """The results it saw of nodes that do not lead to it."""
 
 
 class LoggedItem(Struct, frozen=True, kw_only=True):
@@ -77,12 +77,12 @@ class LoggedItem(Struct, frozen=True, kw_only=True):
     first_marked_at: datetime | None
     finalized_at: datetime | None
     seen: Sequence[str] | None
-    """As of LoggedNode."""
+    """The results it saw of nodes that do not lead to it."""
 
 
 @_SQL.statement
 async def show_executions(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[FoundExecution]:
-    """Those of one shard and workspace that are there."""
+    """The executions of one shard and workspace with these ids, as far as they exist."""
 
 
 @_SQL.statement
@@ -96,14 +96,14 @@ async def list_executions(
     span: Span,
     limit: int,
 ) -> list[FoundExecution]:
-    """One shard's executions, newest first; `status` is a stored one that has ended."""
+    """One shard's executions, newest first; `status` is a stored final one."""
 
 
 @_SQL.statement
 async def list_live_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, status: str, workflow_id: UUID | None, span: Span, limit: int
 ) -> list[FoundExecution]:
-    """One shard's executions that have not ended and are shown with this status, newest first."""
+    """One shard's executions that have not ended and have this shown status, newest first."""
 
 
 @_SQL.statement
@@ -118,7 +118,7 @@ async def list_executions_of_contact(
     span: Span,
     limit: int,
 ) -> list[FoundExecution]:
-    """One shard's executions for a contact, newest first; `status` is one that is shown."""
+    """One shard's executions for a contact, newest first; `status` is a shown one."""
 
 
 @_SQL.statement

@@ -1,4 +1,4 @@
-"""The fallbacks that host applications have. Reached from kernel/start/ruling.py, and from who lists them."""
+"""The fallbacks that host applications have. Reached from kernel/start/ruling.py and resources/."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -22,7 +22,7 @@ class ListedFallback(Struct, frozen=True):
 
 
 async def put_fallbacks(tx: Tx, *, keys: Collection[RuleKey], now: datetime) -> list[RuleKey]:
-    """Write down what an application has; return what is new."""
+    """Store the fallbacks of an application; return the new ones."""
     rows = await tx.fetch(
         _SQL["put_fallbacks"],
         triggers=[key.trigger for key in keys],
@@ -34,12 +34,12 @@ async def put_fallbacks(tx: Tx, *, keys: Collection[RuleKey], now: datetime) -> 
 
 
 async def list_fallbacks(tx: Tx, *, trigger: str | None = None) -> list[ListedFallback]:
-    """All of them, or those of one trigger."""
+    """All fallbacks, or those of one trigger."""
     return [ListedFallback(_key(row), row["since"]) for row in await tx.fetch(_SQL["list_fallbacks"], trigger=trigger)]
 
 
 async def remove_fallback(tx: Tx, *, key: RuleKey) -> bool:
-    """Forget a fallback; False when it is not known."""
+    """Delete a fallback; False when it does not exist."""
     row = await tx.fetch_one(_SQL["remove_fallback"], trigger=key.trigger, channel=key.channel, audience=key.audience)
     return row is not None
 

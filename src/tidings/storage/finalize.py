@@ -18,7 +18,7 @@ _SQL = load("finalize")
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """What one attempt came to, as it is stored."""
+    """The result of one attempt, as it is stored."""
 
     id: ItemId
     fence: Fence
@@ -44,7 +44,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: datetime) -> int:
-    """Record facts whose mark still stands; give how many items took one."""
+    """Record facts whose mark is unchanged; return how many items took one."""
     (row,) = await tx.fetch(
         _SQL["finalize_items"],
         shard=shard,
@@ -63,7 +63,7 @@ async def finalize_items(tx: Tx, *, shard: Shard, facts: Sequence[Fact], now: da
 
 
 async def keep_results(tx: Tx, *, shard: Shard, facts: Sequence[Fact]) -> None:
-    """Write what functions gave, before the facts that end their items."""
+    """Write the results of functions, before the facts that end their items."""
     await tx.fetch(
         _SQL["keep_results"],
         shard=shard,
@@ -74,7 +74,7 @@ async def keep_results(tx: Tx, *, shard: Shard, facts: Sequence[Fact]) -> None:
 
 
 async def insert_attempts(tx: Tx, *, shard: Shard, attempts: Sequence[FailedAttempt]) -> None:
-    """Keep what went wrong."""
+    """Store the rows of failed attempts."""
     await tx.fetch(
         _SQL["insert_attempts"],
         shard=shard,

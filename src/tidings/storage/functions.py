@@ -1,4 +1,4 @@
-"""Where a workspace's functions are. Reached from directory.py when one is called, and from whoever sets them."""
+"""Where a workspace's functions are. Reached from directory.py when one is called, and from resources/."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,7 +46,7 @@ async def upsert_function(
 
 @_SQL.statement
 async def delete_function(tx: Tx, *, workspace: Workspace, name: str) -> str | None:
-    """Forget where a function is; None when nobody knew."""
+    """Delete where a function is; None when that was not set."""
 
 
 @_SQL.statement

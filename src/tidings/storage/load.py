@@ -16,7 +16,7 @@ from tidings.storage.statements import load
 
 _SQL = load("load")
 Json = Mapping[str, object]
-# Calling an enumeration costs fifteen times what looking into a dictionary does, and rows come by the hundred.
+# Calling an enum costs fifteen times as much as a dictionary lookup, and rows come by the hundred.
 _EXECUTION_STATUSES = {status.value: status for status in ExecutionStatus}
 _ITEM_STATUSES = {status.value: status for status in ItemStatus}
 _CHANNELS = {channel.value: channel for channel in Channel}
@@ -28,9 +28,9 @@ class LoadedExecution(msgspec.Struct, frozen=True):
     execution: Execution
     workspace: Workspace
     version_id: UUID
-    begun_at: datetime  # since when its time runs: a replay gives it all of it again
+    begun_at: datetime  # since when its time limit runs: a replay restarts it
     ended_at: datetime | None
-    contact_id: UUID | None = None  # whom it walks for
+    contact_id: UUID | None = None  # the contact it walks for
 
 
 class LoadedItem(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class LoadedItem(msgspec.Struct, frozen=True):
 
 
 class LoadedJob(msgspec.Struct, frozen=True):
-    """A job just locked: a run's or an event's; an event's is `unrouted` until somebody has decided what it sends."""
+    """A job just locked: a run's or an event's; an event's is `unrouted` until a worker has decided what it sends."""
 
     id: UUID
     run_id: UUID | None
@@ -96,7 +96,7 @@ async def load_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mappi
 
 
 async def load_execution_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], nodes: Sequence[str]) -> list[LoadedItem]:
-    """The items that matter to where these executions stand."""
+    """The items of the nodes that these executions stand at, and all other open ones."""
     rows = await tx.fetch(_SQL["load_execution_items"], shard=shard, ids=ids, nodes=nodes)
     return [loaded_item(row, None) for row in rows]
 
@@ -104,7 +104,7 @@ async def load_execution_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], nod
 async def take_jobs(
     tx: Tx, *, shard: Shard, ids: Sequence[UUID], fences: Sequence[Fence], entries: Sequence[UUID], now: datetime
 ) -> list[LoadedJob]:
-    """Lock the jobs whose lease still holds; `entries` are ids for the lines of their history."""
+    """Lock the jobs whose lease still holds; `entries` are ids for their history entries."""
     rows = await tx.fetch(
         _SQL["take_jobs"],
         shard=shard,
@@ -145,7 +145,7 @@ async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
 
 
 def frontier_to_json(frontier: Frontier) -> Json:
-    """A frontier as it is stored; a plan that items have since taken the place of stands beside."""
+    """A frontier as it is stored; the planned time is kept beside once the items' own times have replaced it."""
     stored: dict[str, object] = {
         "ready": [[one.node, one.due_at.isoformat()] for one in frontier.ready],
         "arrived": sorted(frontier.arrived),
@@ -159,7 +159,7 @@ def frontier_to_json(frontier: Frontier) -> Json:
 
 
 def frontier_from_json(stored: Any) -> Frontier:
-    """A frontier as it was stored."""
+    """Read a stored frontier."""
     planned = stored.get("planned")
     return Frontier(
         tuple([_ready(node, at, planned) for node, at in stored["ready"]]),

@@ -33,7 +33,7 @@ class Migration:
 
     @property
     def checksum(self) -> bytes:
-        """What proves that an applied migration is this one."""
+        """The checksum that proves that an applied migration is this one."""
         return sha256(self.text.encode()).digest()
 
 
@@ -48,7 +48,7 @@ class SchemaState:
 def migrations() -> Sequence[Migration]:
     """Every migration of this code, in order.
 
-    Until 0.1.0 freezes the first as a file of its own, it is schema.sql: the same tables are said once.
+    Until 0.1.0 freezes the first as a file of its own, it is schema.sql, so that the tables are written only once.
     """
     storage = files("tidings.storage")
     numbered = {file.name: file for file in storage.joinpath("migrations").iterdir() if file.name.endswith(".sql")}
@@ -57,13 +57,13 @@ def migrations() -> Sequence[Migration]:
 
 
 async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str]:
-    """Apply what is missing; give the names of what was applied."""
+    """Apply the missing migrations; return the names of those applied."""
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
     if not (await schema_state(db)).pending:
-        return []  # every process asks when it starts, and would hold up others by locks for nothing
+        return []  # every process asks when it starts, and would block others with locks for nothing
     for _ in range(MOST_TRIES - 1):
-        with suppress(TransientFailure):  # workers at their work may be in the way of its locks; nothing was changed
+        with suppress(TransientFailure):  # running workers may hold locks that it needs; nothing was changed
             return await _migrate(db, shards)
     return await _migrate(db, shards)
 
@@ -166,7 +166,7 @@ async def _compare(tx: Tx) -> SchemaState:
     rows = {row["number"]: row for row in await tx.fetch(_SQL["applied_migrations"])}
     known = {migration.number: migration for migration in migrations()}
     if 1 in rows and rows[1]["checksum"] != known[1].checksum:
-        # The first migration never changes from 0.1.0 on, so whoever made this database had an older one.
+        # The first migration never changes from 0.1.0 on, so an older version made this database.
         raise SchemaMismatch(
             "the database was made by a Tidings before 0.1.0, and its tables cannot be brought up to date; use a new "
             "database, or remove everything in this one with 'tidings db reset', and import your data anew"

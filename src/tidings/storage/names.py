@@ -14,7 +14,7 @@ Names = Mapping[UUID, str]
 
 @_SQL.statement
 async def name_contacts(tx: Tx, *, shard: Shard, tenant: str, ids: Sequence[UUID]) -> Mapping[UUID, ContactName]:
-    """What contacts of one shard are called, without those that were deleted."""
+    """The names of one shard's contacts, without those that were deleted."""
 
 
 @_SQL.statement

@@ -1,4 +1,4 @@
-"""Read what a person wants to see; the only module that views, metrics and commands read through. Never writes."""
+"""Read attempts, audit entries and counts, for metrics and commands. Never writes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -56,4 +56,4 @@ async def count_executions(tx: Tx, *, shard: Shard) -> Mapping[ShownStatus, int]
     sums = Counter[ShownStatus]()
     for row in rows:
         sums[ShownStatus(row["status"])] += row["executions"]
-    return +sums  # without those that nothing is in
+    return +sums  # without states that no execution is in

@@ -1,4 +1,4 @@
-"""What is known of the way to PostgreSQL while it is closed, so that whoever cannot wait is told at once.
+"""Whether PostgreSQL is known to be out of reach, so that a caller that cannot wait is told at once.
 
 Begun by the first connection that cannot be made; ended by a task that tries until one can. Reached from database.py.
 """
@@ -13,18 +13,18 @@ import structlog
 
 log = structlog.get_logger()
 BRIEF_SECONDS = 1.0
-"""How long somebody in a hurry waits for what may be over in a moment: a lost connection, a restart."""
+"""How long a caller in a hurry waits for what may be over in a moment: a lost connection, a restart."""
 LOOK_SECONDS = 0.2
 LONGEST_TRY_SECONDS = 2.0
 
 
 class Hurry:
-    """A piece of work that fails rather than waits for the database; until its end is called, by its owner."""
+    """Work that fails rather than waits for the database, until its owner calls `end`."""
 
     is_on = True
 
     def end(self) -> None:
-        """Wait like anybody else from now on."""
+        """From now on wait like any other work."""
         self.is_on = False
 
 
@@ -33,7 +33,7 @@ _hurry: ContextVar[Hurry | None] = ContextVar("hurry", default=None)
 
 @contextmanager
 def hurried() -> Iterator[Hurry]:
-    """Do what is inside, and what tasks begun inside do, in a hurry."""
+    """Run the block, and the tasks that begin in it, in a hurry."""
     hurry = Hurry()
     token = _hurry.set(hurry)
     try:
@@ -57,7 +57,7 @@ class Outage:
         self._looking: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Note that a connection could not be made, and look for the end of that."""
+        """Note that a connection could not be made, and start watching for one that can."""
         if self._looking is None:
             self._since = time.monotonic()
             self._looking = asyncio.create_task(self._look())
@@ -75,7 +75,7 @@ class Outage:
             await asyncio.wait({self._looking}, timeout=seconds)
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         if self._looking:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)

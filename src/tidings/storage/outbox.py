@@ -19,7 +19,7 @@ _SQL = load("outbox")
 async def reserve_items(
     tx: Tx, *, shard: Shard, items: Sequence[Planned], marks: Sequence[bool], now: datetime
 ) -> Mapping[UUID, bool]:
-    """Write items whose owner's lease holds; give the ids of those that were new, and whether they are marked."""
+    """Write items whose owner's lease holds; return the ids of the new ones, and whether they are marked."""
     rows = await tx.fetch(
         _SQL["reserve_items"],
         shard=shard,
@@ -45,7 +45,7 @@ async def reserve_items(
 
 
 async def reread_reserved(tx: Tx, *, shard: Shard, items: Sequence[Planned]) -> Mapping[UUID, bool]:
-    """Find what an earlier try has written; give the ids, and whether they are marked."""
+    """Find what an earlier try has written; return the ids, and whether they are marked."""
     rows = await tx.fetch(
         _SQL["reread_reserved"],
         shard=shard,
@@ -97,7 +97,7 @@ async def settle_unmarked_items(
     errors: Sequence[str],
     now: datetime,
 ) -> set[UUID]:
-    """Skip or fail items that were never called; give the ids of those it still could."""
+    """Skip or fail items that were never called for; return the ids of those that still could be."""
     rows = await tx.fetch(
         _SQL["settle_unmarked_items"], shard=shard, ids=ids, statuses=statuses, errors=errors, now=now
     )

@@ -1,4 +1,4 @@
-"""Contacts as the kernel reads them: for templates, and for what they allow. Reached from kernel/people/contacts.py."""
+"""Contacts as the kernel reads them: for templates and for consent. Reached from kernel/people/contacts.py."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -22,7 +22,7 @@ async def load_people(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
 
 
 async def read_consents(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> People:
-    """The same with nothing but what they allow."""
+    """What contacts of one shard allow, by id, without what templates see."""
     rows = await tx.fetch(_SQL["read_consents"], shard=shard, ids=ids)
     return {row["id"]: _person(row, {}) for row in rows}
 
@@ -39,7 +39,7 @@ class NamedContact(Struct, frozen=True):
 async def find_named_contacts(
     tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID], external_ids: Sequence[str]
 ) -> list[NamedContact]:
-    """Those of one shard that the workspace has or had."""
+    """The contacts of one shard with these ids or external ids that the workspace has or had."""
 
 
 def _person(row: Row, data: Mapping[str, object]) -> LoadedContact:

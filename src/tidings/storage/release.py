@@ -47,13 +47,13 @@ class MovedJob(msgspec.Struct, frozen=True):
 
     lease: Claimed
     due_at: datetime
-    entry: UUID  # for the line of its history, if it is done
+    entry: UUID  # the id of its history entry, if it is done
     dead: bool = False
     error: str | None = None
 
 
 class ReleasedJob(msgspec.Struct, frozen=True):
-    """A job that was let go, and whether it is done."""
+    """A released job, and whether it is done."""
 
     id: UUID
     run_id: UUID | None
@@ -61,7 +61,7 @@ class ReleasedJob(msgspec.Struct, frozen=True):
 
 
 class MovedRun(msgspec.Struct, frozen=True):
-    """What a run has come to."""
+    """The new status and counts of a run."""
 
     lease: Claimed
     status: RunStatus
@@ -71,7 +71,7 @@ class MovedRun(msgspec.Struct, frozen=True):
 
 
 async def release_executions(tx: Tx, *, shard: Shard, moves: Sequence[MovedExecution], now: datetime) -> set[UUID]:
-    """Move executions; give the ids of those whose lease was lost."""
+    """Move executions; return the ids of those whose lease was lost."""
     rows = await tx.fetch(
         _SQL["release_executions"],
         shard=shard,
@@ -108,7 +108,7 @@ async def insert_execution_log(tx: Tx, *, shard: Shard, entries: Sequence[LogEnt
 
 
 async def release_jobs(tx: Tx, *, shard: Shard, moves: Sequence[MovedJob], now: datetime) -> list[ReleasedJob]:
-    """Let jobs go; those without open items are done."""
+    """Release jobs; those without open items are done."""
     rows = await tx.fetch(
         _SQL["release_jobs"],
         shard=shard,
@@ -124,7 +124,7 @@ async def release_jobs(tx: Tx, *, shard: Shard, moves: Sequence[MovedJob], now: 
 
 
 async def release_runs(tx: Tx, *, shard: Shard, moves: Sequence[MovedRun], now: datetime) -> set[UUID]:
-    """Write what runs have come to; give the ids of those whose lease still held."""
+    """Write the status and counts of runs; return the ids of those whose lease still held."""
     rows = await tx.fetch(
         _SQL["release_runs"],
         shard=shard,
@@ -139,7 +139,7 @@ async def release_runs(tx: Tx, *, shard: Shard, moves: Sequence[MovedRun], now: 
 
 
 async def wake_owner(tx: Tx, *, shard: Shard, id: UUID, at: datetime) -> bool:
-    """Have a row looked at by then, or right after its lease."""
+    """Make a row due by then, or right after its lease."""
     return await tx.fetch_one(_SQL["wake_owner"], shard=shard, id=id, at=at) is not None
 
 

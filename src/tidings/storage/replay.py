@@ -1,4 +1,4 @@
-"""Reopen failed executions, all of it in one transaction of one shard. Reached from kernel/manage/replay.py."""
+"""Reopen failed executions, in one transaction of one shard. Reached from kernel/manage/replay.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,13 +17,13 @@ _SQL = load("replay")
 
 @_SQL.statement
 async def lock_queue_rows(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-    """Hold the queue rows there are; return for each whether somebody works on it."""
+    """Lock the queue rows that exist; return for each whether a worker holds it."""
 
 
 async def lock_failed_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]
 ) -> Mapping[UUID, FailedExecution]:
-    """Hold those that have failed."""
+    """Lock those of the executions that have failed."""
     rows = await tx.fetch(
         _SQL["lock_failed_executions"], shard=shard, tenant=workspace.tenant, workspace=workspace.name, ids=ids
     )
@@ -46,7 +46,7 @@ async def tried_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[U
 
 
 async def enqueue_reopened(tx: Tx, *, shard: Shard, lanes: Mapping[UUID, Lane], now: datetime) -> set[UUID]:
-    """Make executions due; give those that nobody works on."""
+    """Make executions due; return those that no worker holds."""
     rows = await tx.fetch(
         _SQL["enqueue_reopened"],
         shard=shard,
@@ -75,15 +75,15 @@ async def reopen_failed_executions(
 
 
 async def requeue_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> int:
-    """Let items be tried again with fresh attempts; give how many."""
+    """Let items be tried again with fresh attempts; return how many."""
     return len(await tx.fetch(_SQL["requeue_items"], shard=shard, ids=ids))
 
 
 async def forget_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> int:
-    """Remove items that nothing was ever called for; give how many."""
+    """Delete items that were never called for; return how many."""
     return len(await tx.fetch(_SQL["forget_items"], shard=shard, ids=ids))
 
 
 async def forget_log(tx: Tx, *, shard: Shard, nodes: Mapping[UUID, str]) -> None:
-    """Remove what the log says of nodes that are walked again."""
+    """Delete the log of nodes that are walked again."""
     await tx.fetch(_SQL["forget_log"], shard=shard, ids=list(nodes), nodes=list(nodes.values()))

@@ -18,11 +18,11 @@ from tidings.storage.statements import load
 _SQL = load("resolve")
 
 Asked = Mapping[UUID, bool]
-"""Jobs that were asked something new, and whether somebody works on each at that moment."""
+"""Jobs that were asked something new, and whether a worker holds each at that moment."""
 
 
 class FoundItem(Struct, frozen=True, kw_only=True):
-    """What is to be known of an item before anybody decides about it."""
+    """What a person's decision about an item needs to know of it."""
 
     id: UUID
     workspace: Workspace
@@ -44,13 +44,13 @@ async def resolve_item(
     error: str | None,
     now: datetime,
 ) -> bool:
-    """End the doubt about one item; False when it is not in doubt or a call is in the air."""
+    """End the doubt about one item; False when it is not in doubt or a call is under way."""
     row = await tx.fetch_one(_SQL["resolve_item"], shard=shard, id=id, status=status, error=error, now=now)
     return row is not None
 
 
 async def reopen_execution(tx: Tx, *, shard: Shard, id: UUID, lane: Lane, now: datetime) -> None:
-    """Give an ended execution a queue row again, for an item that is to be sent."""
+    """Insert a queue row for an ended execution again, for an item that is to be sent."""
     await tx.fetch(_SQL["reopen_execution"], shard=shard, id=id, lane=lane, now=now, fence=fence_above_all(now))
 
 
@@ -76,11 +76,11 @@ async def insert_audit(
     details: Sequence[Mapping[str, object]],
     now: datetime,
 ) -> None:
-    """Write lines of history."""
+    """Write audit entries."""
 
 
 async def find_audit(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> set[UUID]:
-    """Which lines of history are there."""
+    """Those of the audit entries that exist."""
     return {row["id"] for row in await tx.fetch(_SQL["find_audit"], shard=shard, ids=ids)}
 
 
@@ -104,7 +104,7 @@ async def stop_of_run(tx: Tx, *, shard: Shard, id: UUID) -> Stop | None:
 async def stop_jobs_of_run(
     tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, actor: str, first_entry: UUID, now: datetime
 ) -> Asked:
-    """Ask every open job of a run in one shard; give those that had not been asked that before."""
+    """Ask every open job of a run in one shard to pause, stop or go on; return those for which that is new."""
     id_head, id_tail = counted_from(first_entry)
     rows = await tx.fetch(
         _SQL["stop_jobs_of_run"],

@@ -1,4 +1,4 @@
-"""Providers that all workers leave alone, and for how long.
+"""The providers that all workers leave alone, and for how long.
 
 Reached from kernel/gate/rests.py and kernel/gate/outages.py.
 """
@@ -36,7 +36,7 @@ async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
 
 @_SQL.statement
 async def lock_rest(tx: Tx, *, provider: str) -> StoredRest | None:
-    """What is known of one provider's rest, held until the transaction ends."""
+    """Lock one provider's rest until the transaction ends, and return it."""
 
 
 async def rest_unavailable(tx: Tx, *, rest: StoredRest, started_at: datetime) -> None:
@@ -55,7 +55,7 @@ async def rest_unavailable(tx: Tx, *, rest: StoredRest, started_at: datetime) ->
 
 
 async def try_unavailable(tx: Tx, *, provider: str, now: datetime, lost_before: datetime) -> bool:
-    """Take it on to try a provider whose rest is over; False when somebody else does."""
+    """Claim the trial of a provider whose rest is over; False when another worker has it."""
     return await tx.fetch_one(_SQL["try_unavailable"], provider=provider, now=now, lost_before=lost_before) is not None
 
 

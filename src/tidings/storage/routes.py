@@ -1,6 +1,6 @@
 """Which provider serves a channel.
 
-Reached from kernel/readiness.py, which remembers them, and from who lists them.
+Reached from kernel/readiness.py, which remembers them, and from resources/.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class ChannelRoute(Struct, frozen=True):
 
 
 async def list_routes(tx: Tx) -> list[ChannelRoute]:
-    """All of them, those of every workspace first."""
+    """All routes, those for every workspace first."""
     return [
         ChannelRoute(
             workspace_of(row["tenant_id"], row["workspace_id"]) if row["tenant_id"] else None,
@@ -44,7 +44,7 @@ async def list_routes(tx: Tx) -> list[ChannelRoute]:
 async def put_routes(tx: Tx, *, providers: Mapping[Channel, str], source: str, now: datetime) -> Mapping[Channel, str]:
     """Let providers serve channels in every workspace; return what is new.
 
-    What would only print does not take the place of what sends.
+    A provider that only prints does not replace one that sends.
     """
     rows = await tx.fetch(
         _SQL["put_routes"],

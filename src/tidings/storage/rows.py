@@ -1,4 +1,4 @@
-"""Turns rows into records, by the names of their columns; statements.py asks for it.
+"""Turns rows into records, by the names of their columns. Reached from statements.py.
 
 A record is a msgspec Struct (a view, or one of storage's own; the fastest to make) or a dataclass, a tuple of columns,
 or the value of an only column. A field that is a StrEnum, or a list of them, becomes one, one that is a Struct is read
@@ -23,7 +23,7 @@ Change = Callable[[Any], Any]
 
 
 def reader_of(returned: Any) -> Callable[["Sequence[Row]"], Any]:
-    """How the rows of a statement become what its function returns.
+    """Return the function that turns the rows of a statement into what its function returns.
 
     `list[Record]` or `set[Value]` is all of them, `Mapping[Key, Record]` all by their first column, `Record | None` the
     first if there is one, `Record` the only one, and None nothing. `Mapping[Key, list[Record]]` groups them.
@@ -56,7 +56,7 @@ def _by_first_column(kind: Any) -> Callable[["Sequence[Row]"], Any]:
 
 
 def _record(kind: Any, first: int = 0) -> Callable[["Row"], Any]:
-    """How one row becomes a record; what stands before its `first` column is not of it."""
+    """Return the function that turns one row into a record; columns before `first` are not part of it."""
     change, kind = _change(kind), _named(kind)
     if get_origin(kind) is tuple:
         return tuple
@@ -72,7 +72,7 @@ def _record(kind: Any, first: int = 0) -> Callable[["Row"], Any]:
 
 
 def _change(kind: Any) -> Change | None:
-    """What a value of a column needs to become one of this type; most need nothing."""
+    """Return the function that converts a column's value to this type; None for most, which need none."""
     named = _named(kind)
     if get_origin(named) in {list, Sequence} and (each := _change(get_args(named)[0])):
         return lambda values: [each(value) for value in values]
@@ -96,6 +96,6 @@ def _with_workspace(row: "Row", changes: Mapping[str, Change]) -> dict[str, Any]
 
 
 def _named(kind: Any) -> Any:
-    """The type that may also be None."""
+    """The type itself, of one that may also be None."""
     named = [one for one in get_args(kind) if one is not NoneType]
     return named[0] if len(named) == 1 and NoneType in get_args(kind) else kind

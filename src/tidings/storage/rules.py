@@ -38,12 +38,12 @@ class FoundRule(Struct, frozen=True, kw_only=True):
 
     @property
     def channels(self) -> Sequence[Channel]:
-        """What its enabled steps send over."""
+        """The channels that its enabled steps send over."""
         return channels_needing_routes(step.channel for step in self.definition.enabled_steps)
 
     @property
     def key(self) -> RuleKey:
-        """What it is known by."""
+        """The key that identifies the rule."""
         return RuleKey(self.trigger, self.channel, self.audience)
 
     @property
@@ -83,13 +83,13 @@ async def lock_rule(
     channel: Channel | None = None,
     audience: RuleAudience | None = None,
 ) -> FoundRule | None:
-    """One rule by id or by key, kept until the transaction ends."""
+    """Lock one rule, by id or by key, until the transaction ends, and return it."""
 
 
 async def update_rule(
     tx: Tx, *, id: UUID, key: RuleKey, enabled: bool, steps: Sequence[Json], required: Sequence[str], now: datetime
 ) -> None:
-    """Make a rule say this, or raise Conflict when another has the key."""
+    """Write a rule, or raise Conflict when another has its key."""
     given = {**key._asdict(), "enabled": enabled, "steps": steps, "required": required}
     try:
         await tx.fetch(_SQL["update_rule"], id=id, now=now, **given)
@@ -132,7 +132,7 @@ async def list_rules(
 
 @_SQL.statement
 async def rules_of_trigger(tx: Tx, *, workspace: Workspace, trigger: str) -> list[FoundRule]:
-    """What an event of this trigger is routed by."""
+    """The rules that events of this trigger are routed by."""
 
 
 @_SQL.statement
@@ -142,4 +142,4 @@ async def read_enabled(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, bool | N
 
 @_SQL.statement
 async def list_triggers(tx: Tx, *, workspace: Workspace) -> list[str]:
-    """Every trigger that some rule of a workspace knows."""
+    """Every trigger that a rule of the workspace names."""

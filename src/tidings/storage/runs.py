@@ -64,7 +64,7 @@ class CountedJobs(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> JobCounts:
-        """The same without what else is known of them."""
+        """The counts alone."""
         return JobCounts(self.planned, self.sent, self.called, self.posted, self.failed, self.skipped)
 
 
@@ -103,7 +103,7 @@ class FoundJobChange(Struct, frozen=True, kw_only=True):
 
 @_SQL.statement
 async def show_runs(tx: Tx, *, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> list[FoundRun]:
-    """Those of one shard and workspace that are there."""
+    """The runs of one shard and workspace with these ids, as far as they exist."""
 
 
 @_SQL.statement
@@ -127,21 +127,21 @@ async def sum_jobs_of_runs(tx: Tx, *, shard: Shard, run_ids: Sequence[UUID]) -> 
 
 @_SQL.statement
 async def sum_doubt_of_runs(tx: Tx, *, shard: Shard, run_ids: Sequence[UUID]) -> Mapping[UUID, Doubt]:
-    """What of runs is in doubt in one shard."""
+    """The items of runs that are in doubt in one shard."""
 
 
 @_SQL.statement
 async def list_jobs(
     tx: Tx, *, shard: Shard, run_id: UUID, span: Span, limit: int, open_only: bool = False
 ) -> list[FoundJob]:
-    """Jobs of a run in one shard, oldest first; perhaps only those that have not ended."""
+    """Jobs of a run in one shard, oldest first; optionally only those that have not ended."""
 
 
 @_SQL.statement
 async def list_job_history(
     tx: Tx, *, shard: Shard, run_id: UUID, job_id: UUID | None, span: Span, limit: int
 ) -> list[FoundJobChange]:
-    """What happened to the jobs of a run in one shard, oldest first."""
+    """The history of the jobs of a run in one shard, oldest first."""
 
 
 @_SQL.statement

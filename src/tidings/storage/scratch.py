@@ -1,6 +1,6 @@
-"""Databases for a while: made with every table, and dropped again. Reached from testing/scratch.py.
+"""Temporary databases: created with every table, and dropped again. Reached from testing/scratch.py.
 
-A name cannot be a parameter of `create database`, so these few texts are put together here, from names made here.
+A name cannot be a parameter of `create database`, so these few statements are built here, from names made here.
 """
 
 import secrets
@@ -19,7 +19,7 @@ PREFIX = "tidings_scratch"
 
 
 async def make_scratch_database(server: str, *, shards: int) -> str:
-    """Make a database with every table on a server, and give its address.
+    """Create a database with every table on a server, and return its address.
 
     The first one leaves a template behind, of which all others are copies: migrating takes ten times as long.
     """
@@ -36,7 +36,7 @@ async def make_scratch_database(server: str, *, shards: int) -> str:
 
 
 async def drop_scratch_database(server: str, url: str) -> None:
-    """Remove a database that was made here, whoever is connected to it."""
+    """Drop a database that was made here, even while it has connections."""
     name = urlsplit(url).path.removeprefix("/")
     if not name.startswith(f"{PREFIX}_"):
         raise AssertionError(f"{name} was not made to be dropped")
@@ -55,7 +55,7 @@ async def next_run_due(tx: Tx, *, shard: Shard, soon: datetime) -> datetime | No
 
 
 async def _ensure_template(tx: Tx, server: str, shards: int) -> str:
-    """The template of this code's tables; made under another name, so that one half-made is never copied."""
+    """Create the template of this code's tables if need be; under another name first: no half-made one is copied."""
     name = f"{PREFIX}_template_{tables_of(shards)}"
     if await tx.fetch_one(_SQL["find_database"], name=name):
         return name

@@ -10,7 +10,7 @@ from tidings.storage.functions import SealedSecret, list_sealed
 from tidings.storage.vault import Vault
 
 MOST_TRIED = 500
-"""Of the oldest and of the newest secrets: some milliseconds at a start, however many are stored."""
+"""How many of the oldest and of the newest secrets are tried: some milliseconds at a start, however many are stored."""
 
 
 async def unopened(db: Database, vault: Vault, *, most: int = MOST_TRIED) -> list[SealedSecret]:

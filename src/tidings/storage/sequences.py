@@ -1,4 +1,4 @@
-"""Sequences: their drafts, who is in flight, and moving them.
+"""Sequences: their drafts, their live enrollments, and moving these to another version.
 
 Reached from resources/ and kernel/manage/change_version.py.
 """
@@ -26,7 +26,7 @@ Json = Mapping[str, object]
 
 
 class LockedSequence(Struct, frozen=True, kw_only=True):
-    """A sequence whose draft nobody else can change just now."""
+    """A sequence whose draft is locked against changes by others."""
 
     id: UUID
     name: str
@@ -108,7 +108,7 @@ async def put_step(tx: Tx, *, sequence_id: UUID, step: SequenceStep, now: dateti
 
 @_SQL.statement
 async def remove_step(tx: Tx, *, sequence_id: UUID, id: UUID) -> UUID | None:
-    """Take a step out of a draft; None when it is not there."""
+    """Take a step out of a draft; None when it does not exist."""
 
 
 @_SQL.statement
@@ -118,22 +118,22 @@ async def change_settings(tx: Tx, *, id: UUID, settings: Json) -> None:
 
 @_SQL.statement
 async def pause_sequence(tx: Tx, *, id: UUID, paused: bool, now: datetime) -> UUID | None:
-    """Stop or let go on; None when it is so already."""
+    """Pause or resume a sequence; None when it is so already."""
 
 
 @_SQL.statement
 async def delete_sequence(tx: Tx, *, id: UUID, now: datetime) -> UUID | None:
-    """Hide a sequence and free its name; None when it is not there."""
+    """Hide a sequence and free its name; None when it does not exist."""
 
 
 @_SQL.statement
 async def has_live_enrollment(tx: Tx, *, shard: Shard, workflow_id: UUID) -> bool:
-    """Whether somebody in one shard is on the way."""
+    """Whether a sequence has a live enrollment in one shard."""
 
 
 @_SQL.statement
 async def count_in_flight(tx: Tx, *, shard: Shard, workflow_id: UUID) -> list[InFlightCount]:
-    """Which nodes those of one shard come to next who are on the way."""
+    """Count one shard's live enrollments by version and by the node they come to next."""
 
 
 @_SQL.statement
@@ -164,7 +164,7 @@ async def open_nodes(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UU
 async def move_enrollments(
     tx: Tx, *, shard: Shard, version_id: UUID, moves: Mapping[UUID, Moved], now: datetime
 ) -> None:
-    """Put enrollments, whose queue rows are held and not leased, on another version."""
+    """Put enrollments, whose queue rows are locked and not leased, on another version."""
     await tx.fetch(
         _SQL["move_enrollments"],
         shard=shard,

@@ -1,6 +1,6 @@
 """What each worker holds of the providers whose limit all share.
 
-Reached from kernel/process/shares.py and who lists them.
+Reached from kernel/process/shares.py and resources/.
 """
 
 from datetime import datetime
@@ -46,14 +46,14 @@ async def beat_share(
     now: datetime,
     lease_until: datetime,
 ) -> Granted:
-    """Renew a worker's share; it keeps what it says that it keeps, and gets more as far as is fair and free."""
+    """Renew a worker's share; it keeps what it asks to keep, and gets more as far as that is fair and free."""
 
 
 @_SQL.statement
 async def drop_shares(tx: Tx, *, worker_id: UUID) -> None:
-    """Give back everything that a worker holds."""
+    """Release everything that a worker holds."""
 
 
 @_SQL.statement
 async def list_shares(tx: Tx, *, now: datetime) -> list[HeldShare]:
-    """Who holds what, by provider and worker."""
+    """What each worker holds, by provider and worker."""

@@ -27,7 +27,7 @@ async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience
 async def sample_audience(
     tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, seed: int, limit: int
 ) -> Mapping[str, Contact]:
-    """Up to so many of them by their draws, the lowest first."""
+    """Up to so many contacts of an audience, those with the lowest draws first."""
     statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING)
     rows = await tx.fetch(statement, shard=shard, seed=str(seed), limit=limit, **values)
     return _READ_SAMPLE(rows)

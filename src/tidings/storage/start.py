@@ -31,7 +31,7 @@ async def insert_executions(
     correlated: bool,
     now: datetime,
 ) -> Mapping[str, UUID]:
-    """Insert those whose key is free; return their ids by key."""
+    """Insert the executions whose key is free; return their ids by key."""
     rows = await tx.fetch(
         _SQL["insert_executions"],
         shard=shard,
@@ -63,7 +63,7 @@ async def find_executions_by_key(
 async def find_correlated_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
-    """The ids of those that took these keys for the whole workspace, by key."""
+    """The ids of executions that took these keys for the whole workspace, by key."""
 
 
 @_SQL.statement
@@ -96,7 +96,7 @@ class NewRun:
 
 
 async def insert_run(tx: Tx, *, shard: Shard, tenant: str, workspace: str, run: NewRun, now: datetime) -> bool:
-    """Insert a run unless its key is taken; tell which."""
+    """Insert a run unless its key is taken; return whether it was inserted."""
     given = {each.name: getattr(run, each.name) for each in fields(run)}
     row = await tx.fetch_one(_SQL["insert_run"], shard=shard, tenant=tenant, workspace=workspace, now=now, **given)
     return row is not None

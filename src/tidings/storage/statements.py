@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tidings.storage.database import Tx
 
 _HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
-# A colon that is not part of a cast, and not inside a quoted text or a comment; a part's name in braces, likewise.
+# A colon that is not part of a cast, and not inside a quoted string or a comment; a part's name in braces, likewise.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 _PLACE = re.compile(r"'[^']*'|--[^\n]*|\{([a-z_]+)\}")
 _FILES_OF_PARTS = ("contact_parts", "record_parts")
@@ -49,7 +49,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, ready for the driver: `arguments` gives values by name in the order of its numbers."""
+    """One statement, ready for the driver: `arguments` puts values by name in the order of its numbers."""
 
     name: str
     text: str
@@ -64,7 +64,7 @@ class Statement:
         return [values[name] for name in self.parameters]
 
     def with_parts(self, **parts: str) -> "Statement":
-        """The same statement with other texts in place of some of its parts."""
+        """The same statement with other SQL in place of some of its parts."""
         return _with_parts(self.name, self.source, tuple(parts.items()))
 
 
@@ -107,7 +107,7 @@ def _pieces(file: str, heading: Literal["name", "part"]) -> Mapping[str, str]:
 
 
 def _with_own(body: str, parts: Mapping[str, str]) -> str:
-    """A statement with the parts of its own file in their places; what is none of them is filled in later."""
+    """A statement with the parts of its own file filled in; other parts are filled in later."""
 
     def own(place: re.Match[str]) -> str:
         return _with_own(parts[place[1]].strip(), parts) if place[1] in parts else place[0]
@@ -118,7 +118,7 @@ def _with_own(body: str, parts: Mapping[str, str]) -> str:
 def _binder(
     function: Callable[..., object], statement: Statement, types: Mapping[str, object]
 ) -> Callable[[Mapping[str, object]], list[object]]:
-    """What puts a function's arguments in the order of the statement's parameters; wrong names are seen at once."""
+    """What puts a function's arguments in the order of the statement's parameters; wrong names fail at once."""
     takers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
     _, *named = inspect.signature(function).parameters.values()
     for one in named:

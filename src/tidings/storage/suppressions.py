@@ -1,4 +1,4 @@
-"""Addresses of deleted people that want nothing more, as hashes. Reached from resources/suppressions.py."""
+"""Addresses of deleted contacts that must get nothing more, as hashes. Reached from resources/suppressions.py."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,14 +13,14 @@ _SQL = load("suppressions")
 
 
 class Kept(Struct, frozen=True):
-    """Why an address wants nothing more, and since when."""
+    """Why an address must get nothing more, and since when."""
 
     reason: str
     since: datetime
 
 
 async def keep_suppressions(tx: Tx, *, shard: Shard, kept: Mapping[bytes, Kept]) -> None:
-    """Add those of one shard, by their hashes."""
+    """Add suppressions of one shard, by their hashes."""
     await tx.fetch(
         _SQL["keep_suppressions"],
         shard=shard,
@@ -32,14 +32,14 @@ async def keep_suppressions(tx: Tx, *, shard: Shard, kept: Mapping[bytes, Kept])
 
 @_SQL.statement
 async def has_suppressions(tx: Tx, *, shard: Shard) -> bool:
-    """Whether a shard has any."""
+    """Whether a shard has any suppressions."""
 
 
 @_SQL.statement
 async def find_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> Mapping[bytes, Kept]:
-    """Those of one shard that are kept, by their hashes."""
+    """The suppressions of one shard among these hashes, by hash."""
 
 
 @_SQL.statement
 async def lift_suppressions(tx: Tx, *, shard: Shard, hashes: Sequence[bytes]) -> None:
-    """Forget those of one shard."""
+    """Delete suppressions of one shard."""

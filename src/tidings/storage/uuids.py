@@ -1,4 +1,4 @@
-"""Ids as the driver gives them: a subclass of UUID that is made, hashed, compared and written several times faster.
+"""Ids as the driver returns them: a subclass of UUID that is made, hashed, compared and written several times faster.
 
 An item's id is a key of some dozen mappings on its way out; ids of our own making must not be the slow ones among them.
 """

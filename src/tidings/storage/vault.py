@@ -1,6 +1,6 @@
 """Seals secrets before they are stored: AES-256-GCM under a key that is not in the database.
 
-A sealed secret is bound to its place (tenant, workspace, name), so a row's secret opens nowhere else.
+A sealed secret is bound to its place (tenant, workspace, name), so it opens nowhere else.
 """
 
 import binascii
@@ -43,7 +43,7 @@ class Vault:
 
     def seal(self, secret: str, place: tuple[str, ...]) -> bytes:
         """Make a secret fit to be stored at its place; refuse when there is no key."""
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 – few have secrets
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 – few use secrets
 
         if not self._keys:
             raise ConfigInvalid(f"no secret can be stored without a key: set TIDINGS_SECRET_KEY to {_HOW}")
@@ -79,7 +79,7 @@ def read_keys(given: str) -> list[bytes]:
 
 
 def key_kept_in(directory: Path) -> bytes:
-    """The key in a directory's own file, made the first time; whoever comes second takes the first one's."""
+    """Return the key in a directory's own file, made the first time; a second process takes the first one's."""
     path = directory / KEY_FILE
     try:
         if not path.exists():

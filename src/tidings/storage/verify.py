@@ -30,7 +30,7 @@ class EndedRun:
 
 
 async def unkeyed_sends(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Items that went out without a mark."""
+    """Items that were sent without a mark."""
     return _offences(await tx.fetch(_SQL["unkeyed_sends"], shard=shard, limit=limit))
 
 
@@ -40,7 +40,7 @@ async def double_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
 
 
 async def workspaces_with_items(tx: Tx, *, shard: Shard) -> set[Workspace]:
-    """Whose items one shard holds."""
+    """The workspaces that have items in one shard."""
     rows = await tx.fetch(_SQL["workspaces_with_items"], shard=shard)
     return {Workspace(row["tenant_id"], row["workspace_id"]) for row in rows}
 
@@ -61,32 +61,32 @@ async def find_item_of_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str,
 
 
 async def lost_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Open items that nobody will look at."""
+    """Open items that no worker will look at."""
     return _offences(await tx.fetch(_SQL["lost_items"], shard=shard, limit=limit))
 
 
 async def lost_executions(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Open executions that nobody will look at."""
+    """Open executions that no worker will look at."""
     return _offences(await tx.fetch(_SQL["lost_executions"], shard=shard, limit=limit))
 
 
 async def lost_jobs(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Open jobs that nobody will look at."""
+    """Open jobs that no worker will look at."""
     return _offences(await tx.fetch(_SQL["lost_jobs"], shard=shard, limit=limit))
 
 
 async def lost_runs(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Open runs that nobody will look at."""
+    """Open runs that no worker will look at."""
     return _offences(await tx.fetch(_SQL["lost_runs"], shard=shard, limit=limit))
 
 
 async def lost_events(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Events that nobody will route."""
+    """Events that no worker will route."""
     return _offences(await tx.fetch(_SQL["lost_events"], shard=shard, limit=limit))
 
 
 async def ownerless_rows(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
-    """Queue rows of nothing."""
+    """Queue rows without an owner."""
     return _offences(await tx.fetch(_SQL["ownerless_rows"], shard=shard, limit=limit))
 
 

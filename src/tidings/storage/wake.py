@@ -1,4 +1,4 @@
-"""Tell workers that there is work, and hear of it. Polling stays the truth. Reached from worker/ and kernel/."""
+"""Notify workers of work, and listen for it; correctness depends on polling alone. Reached from kernel/wake.py."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ async def notify(tx: Tx, *, payload: str) -> None:
 
 
 async def listen(dsn: str, heard: Callable[[str], None]) -> None:
-    """Call `heard` for each notification, and with an empty text after each new connection: look for yourself then."""
+    """Call `heard` for each notification, and with an empty string after each new connection: some may be missed."""
     while True:
         try:
             await _listen_once(dsn, heard)

@@ -1,4 +1,4 @@
-"""The workers that live, and what each can call. Reached from kernel/presence.py and from who lists them."""
+"""The live workers, and what each can call. Reached from kernel/presence.py, kernel/readiness.py and resources/."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ class ListedWorker(Struct, frozen=True):
 
 
 async def beat_worker(tx: Tx, *, worker: ListedWorker) -> None:
-    """Say that a worker lives."""
+    """Write that a worker is alive."""
     serves = {
         name: {
             "class": one.provider_class,
@@ -54,16 +54,16 @@ async def beat_worker(tx: Tx, *, worker: ListedWorker) -> None:
 
 @_SQL.statement
 async def remove_worker(tx: Tx, *, id: UUID) -> None:
-    """Forget a worker that ends."""
+    """Delete the row of a worker that ends."""
 
 
 @_SQL.statement
 async def forget_workers(tx: Tx, *, before: datetime) -> None:
-    """Forget those that were not seen since then."""
+    """Delete workers that were not seen since then."""
 
 
 async def list_workers(tx: Tx, *, since: datetime) -> list[ListedWorker]:
-    """Those that were seen since then, the longest at work first."""
+    """The workers that were seen since then, the longest at work first."""
     return [_worker(row) for row in await tx.fetch(_SQL["list_workers"], since=since)]
 
 
@@ -81,7 +81,7 @@ def _worker(row: Row) -> ListedWorker:
 
 
 def _service(stored: Mapping[str, object]) -> Service:
-    """As a worker of this or another version has written it."""
+    """Read a service as a worker of this or another version has written it."""
     channels, concurrency, limit = stored.get("channels"), stored.get("concurrency"), stored.get("limit")
     known = [Channel(one) for one in channels if one in set(Channel)] if isinstance(channels, list) else []
     return Service(

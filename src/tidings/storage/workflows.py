@@ -44,7 +44,7 @@ async def list_versions(tx: Tx, *, workflow_id: UUID) -> list[WorkflowVersion]:
 
 @_SQL.statement
 async def activate_workflow(tx: Tx, *, workspace: Workspace, id: UUID, active: bool, now: datetime) -> UUID | None:
-    """Switch a workflow on or off; None when it is so already, or not there."""
+    """Switch a workflow on or off; None when it is so already, or does not exist."""
 
 
 @_SQL.statement
@@ -56,11 +56,11 @@ async def has_executions(tx: Tx, *, shard: Shard, workspace: Workspace, workflow
 async def delete_workflow(
     tx: Tx, *, workspace: Workspace, id: UUID, has_executions: bool, now: datetime
 ) -> UUID | None:
-    """Hide a workflow and free its name; None when it is not there, or active with executions."""
+    """Hide a workflow and free its name; None when it does not exist, or is active with executions."""
 
 
 async def rename_workflow(tx: Tx, *, id: UUID, name: str, now: datetime) -> None:
-    """Give a workflow another name, or raise Conflict when that is taken."""
+    """Rename a workflow, or raise Conflict when the name is taken."""
     try:
         await tx.fetch(_SQL["rename_workflow"], id=id, name=name, now=now)
     except asyncpg.UniqueViolationError as error:
@@ -69,4 +69,4 @@ async def rename_workflow(tx: Tx, *, id: UUID, name: str, now: datetime) -> None
 
 @_SQL.statement
 async def describe_workflow(tx: Tx, *, id: UUID, description: str, now: datetime) -> UUID | None:
-    """Write what a workflow is for; None when that stands there already."""
+    """Set a workflow's description; None when it is the same already."""

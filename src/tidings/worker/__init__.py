@@ -1,1 +1,1 @@
-"""The loop that moves what is due: looks, listens, drains."""
+"""The worker process: a loop that moves what is due, listens for more, and drains."""

@@ -1,4 +1,4 @@
-"""What a worker knows of when there is work: pure bookkeeping, so that an idle worker asks little and sleeps long."""
+"""When and where a worker knows of work: pure bookkeeping, so that an idle worker asks little and sleeps long."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ Place = tuple[Shard, Lane]
 
 
 class Agenda:
-    """The known due times of lanes, and when each shard must be asked again."""
+    """The known due times of lanes, and when each shard must be queried again."""
 
     def __init__(self, shards: Iterable[Shard], lanes: Iterable[Lane], poll: timedelta) -> None:
         self._lanes = set(lanes)
@@ -23,7 +23,7 @@ class Agenda:
         return [shard for shard, at in self._look_at.items() if at is None or at <= now]
 
     def learn(self, shard: Shard, due: Mapping[Lane, datetime], now: datetime) -> None:
-        """Take over what the database said of one shard."""
+        """Store what the database returned for one shard."""
         self._look_at[shard] = now + self._poll
         for lane in self._lanes:
             self._due.pop((shard, lane), None)
@@ -31,33 +31,33 @@ class Agenda:
                 self._due[shard, lane] = due[lane]
 
     def hear(self, places: Iterable[Place], now: datetime) -> None:
-        """Note that there is work in a place; one that is due already keeps its turn."""
+        """Note that there is work in a lane of a shard; one that is due already keeps its turn."""
         for shard, lane in places:
             if lane in self._lanes and shard in self._look_at:
                 self._due[shard, lane] = min(now, self._due.get((shard, lane), now))
 
     def ask_soon(self, shards: Iterable[Shard]) -> None:
-        """Something may have changed there."""
+        """Have a shard queried again soon: something may have changed there."""
         self._look_at |= dict.fromkeys(shards)
 
     def found_nothing(self, place: Place, again_at: datetime) -> None:
-        """A claim came back empty: ask the shard what is next."""
+        """Note that a claim came back empty: the shard must be queried for what is next."""
         self._due.pop(place, None)
         at = self._look_at[place[0]]
         self._look_at[place[0]] = again_at if at is None else min(at, again_at)
 
     def took_some(self, place: Place, now: datetime) -> None:
-        """A claim took what was known to be due: whatever else there is goes behind those who have waited longer."""
+        """Note that a claim took what was known to be due: what is left goes behind lanes that have waited longer."""
         if self.is_due(place, now):
             self._due[place] = now
 
     def is_due(self, place: Place, now: datetime) -> bool:
-        """Whether there is work at a place now, as far as is known."""
+        """Whether there is work in a lane of a shard now, as far as is known."""
         at = self._due.get(place)
         return at is not None and at <= now
 
     def due_places(self, now: datetime) -> list[Place]:
-        """Where there is work now, the longest due first."""
+        """The lanes of shards that have work now, the longest due first."""
         return [place for place, at in sorted(self._due.items(), key=lambda entry: entry[1]) if at <= now]
 
     def next_time(self, busy: Iterable[Lane]) -> datetime | None:

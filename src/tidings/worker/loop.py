@@ -1,4 +1,4 @@
-"""One worker process: starts batches where work is due, sleeps until the next, drains when asked.
+"""One worker process: starts batches where work is due, sleeps until more is due, drains when asked.
 
 Correct with notifications off: they only make it faster.
 """
@@ -21,15 +21,15 @@ log = structlog.get_logger()
 
 BATCHES_AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 2, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
 AFTER_NOTHING = timedelta(milliseconds=20)
-"""Rows may be locked by another claim for a moment; asking again at once would only spin."""
+"""The wait after an empty claim: another may lock rows for a moment, and asking again at once would only spin."""
 AFTER_OTHERS = timedelta(seconds=1)
-"""What is due is for a worker that serves its provider: new work is heard of, and other work is found soon enough."""
+"""The wait while all due work is for other workers: new work is notified, and other work is found soon enough."""
 AFTER_FAILURE = timedelta(seconds=1)
-"""What failed for an unforeseen reason would fail again at once."""
+"""The wait after an unforeseen failure, which would occur again at once."""
 ALONE_AFTER = 2
-"""Crashes after which work gets the process to itself: what shares it with a row that kills is in every crash too."""
+"""Crashes after which work gets the process to itself: work beside a row that kills is in every crash too."""
 AFTER_ANOTHER = timedelta(seconds=1)
-"""How long such work waits, unleased, if other such work is there already; the healthy have their turn in between."""
+"""How long such work waits, unleased, while other such work has the process; healthy work has its turn in between."""
 
 
 class Worker:
@@ -95,7 +95,8 @@ class Worker:
     async def _ask(self, now: datetime) -> None:
         """Bring the agenda up to date.
 
-        What is heard while the database answers may be newer than the answer: it waits outside the agenda meanwhile.
+        A notification that arrives while the database answers may be newer than the answer: it waits outside the
+        agenda.
         """
         to_ask, self._to_ask = self._to_ask | self._moved_shards(now), set()
         self._agenda.ask_soon(to_ask)
@@ -123,7 +124,8 @@ class Worker:
         self._stirred.set()
 
     async def _work(self, place: Place) -> None:
-        """One batch. What it cannot cope with stays leased, comes back alone, and dies after a few such ends."""
+        """Work on one batch. What fails unforeseen stays leased, comes back alone, and is given up after a few
+        times."""
         shard, lane = place
         try:
             claimed = await self._engine.claim(shard, lane, self._limit(lane))
@@ -134,14 +136,15 @@ class Worker:
             self._stirred.set()  # there may be more: the next batch need not wait for this one
             await self._move(place, claimed)
             self._moved.add(place)
-            if self._engine.kernel.elsewhere.is_full:  # all that is due may be others', and no note is left for more
+            if self._engine.kernel.elsewhere.is_full:  # all due work may be for others, and no note is left for more
                 self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_OTHERS)
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
             self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
 
     def _after_nothing(self) -> timedelta:
-        """What is left for others stays due: a worker that does not serve it must not ask for it all the time."""
+        """Note an empty claim: work left to others stays due, and a worker that cannot do it must not query all the
+        time."""
         elsewhere, now = self._engine.kernel.elsewhere, self._engine.kernel.clock.carried()
         return AFTER_OTHERS if elsewhere.notes(now) else AFTER_NOTHING
 
@@ -165,13 +168,14 @@ class Worker:
             self._stirred.set()
 
     async def _until_others_end(self) -> None:
-        """Nothing new starts meanwhile; but a slow call elsewhere must not cost this work its lease."""
+        """Wait for the other batches, but not too long: a slow call in one of them must not cost this work its
+        lease."""
         others = {task for tasks in self._running.values() for task in tasks} - {self._suspect}
         if others:
             await asyncio.wait(others, timeout=self._engine.kernel.limits.lease.total_seconds() / 4)
 
     def _limit(self, lane: Lane) -> int:
-        """A job is a batch already, and deploying a run is long: those are claimed one for each slot."""
+        """How many rows to claim: of jobs (each is a batch already) and runs (deploying one is long) only one."""
         return 1 if lane in {Lane.CAMPAIGNS, Lane.RUNS} else self._batch
 
     def _heard(self, places: set[Place] | None) -> None:

@@ -18,7 +18,8 @@ log = structlog.get_logger()
 EXIT_AT_ONCE = 143
 EXIT_WITHOUT_DATABASE = 1
 DRAIN_SECONDS = 5.0
-"""How long a database that is away may take to come back while we leave; with the look itself well below ten."""
+"""How many seconds an unreachable database may take to come back while the process ends; with the check itself well
+below ten."""
 LONGEST_WRITE_SECONDS = 3.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -38,7 +39,7 @@ class Part(Protocol):
 async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None) -> int:
     """Run parts on one engine until asked to stop, then finish the calls under way; one that fails drains them all.
 
-    The end of the pipe `lifeline` is the end of the parent process, and asks like a signal.
+    When the pipe `lifeline` closes, the parent process has ended, and this drains as after a signal.
     """
     draining = asyncio.Event()
 
@@ -51,7 +52,7 @@ async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None
         try:
             return await part.run()
         finally:
-            if not draining.is_set():  # asked a second time, processes of workers would leave at once
+            if not draining.is_set():  # asked a second time, worker processes would leave at once
                 drain()
 
     _on_signals(drain)
@@ -72,7 +73,7 @@ async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None
 
 
 async def run_processes(processes: Processes) -> int:
-    """The same with several processes."""
+    """Run several worker processes until asked to stop, then let each finish its calls under way."""
     _on_signals(processes.drain)
     return await processes.run()
 
@@ -80,7 +81,7 @@ async def run_processes(processes: Processes) -> int:
 async def _leave_without_database(engine: Engine, draining: asyncio.Event) -> None:
     """End the process when it was asked to and cannot record the calls under way.
 
-    Who asked kills it soon anyway, and every fact that has to wait is as lost then as now.
+    The supervisor that asked kills it soon anyway, and every fact that has to wait is as lost then as now.
     """
     await draining.wait()
     await asyncio.sleep(DRAIN_SECONDS)
@@ -114,7 +115,7 @@ def _on_end_of(lifeline: int | None, drain: Callable[[], None]) -> None:
 
 
 def _ignore_signals() -> None:
-    """All is done: a second signal must not turn the end of the process into a death when the loop lets go of it."""
+    """Ignore further signals once all is done: one must not kill the process after the loop removed its handlers."""
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.remove_signal_handler(number)

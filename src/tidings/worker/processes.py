@@ -1,6 +1,7 @@
 """Several worker processes under one parent: starts them, starts them again when they die, and passes signals on.
 
-Each holds the reading end of a pipe that ends with the parent, and then drains: a parent that is killed leaves none.
+Each holds the reading end of a pipe that ends with the parent, and then drains: a killed parent leaves no worker
+behind.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ class Processes:
     """The children of one `tidings worker --processes N`."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], count: int) -> None:
-        # Neither end outlives us, or is inherited by any child but as `_run_one` says.
+        # Neither end outlives this process, or is inherited by a child except as `_run_one` says.
         self._lifeline, self._our_end = os.pipe()
         self._command = [sys.executable, "-m", "tidings", "worker", *arguments, "--processes", "1"]
         self._command += ["--lifeline", str(self._lifeline)]
@@ -92,7 +93,7 @@ def _drain(child: Process) -> None:
 
 
 def _exit_status(code: int) -> int:
-    """What a shell would say; a child that SIGTERM reached before it could work at all has left nothing undone."""
+    """The exit status as a shell shows it; 0 for a child that SIGTERM reached before it could work at all."""
     if code == -signal.SIGTERM:
         return 0
     return code if code >= 0 else 128 - code

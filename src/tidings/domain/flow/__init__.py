@@ -1,1 +1,1 @@
-"""What moves: ids, executions, items, and every decision about them."""
+"""Executions, items, their ids, and every decision about them."""

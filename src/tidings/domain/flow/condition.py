@@ -1,4 +1,4 @@
-"""Conditions on the edges out of a branch: data compared with data, so deciding needs no template and no process."""
+"""Conditions on the edges out of a branch: data compared with data, so deciding needs no template or child process."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ WITHOUT_VALUE = frozenset({Op.EXISTS, Op.MISSING})
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One value of the context, by its dotted path, against a given one."""
+    """Compares one value of the context, by its dotted path, with a given one."""
 
     path: tuple[str, ...]
     op: Op
@@ -36,21 +36,21 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of them hold."""
+    """True if all conditions hold."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """At least one of them holds."""
+    """True if at least one condition holds."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Neither:
-    """It does not hold."""
+    """True if the condition does not hold."""
 
     condition: "Condition"
 
@@ -59,7 +59,7 @@ Condition = Compare | Every | Either | Neither
 
 
 class _Absent:
-    """What a path leads to that leads nowhere: unlike null, it equals nothing."""
+    """The value of a path that leads nowhere: unlike null, it equals nothing."""
 
 
 _ABSENT = _Absent()
@@ -67,7 +67,7 @@ _LONGEST_INDEX = 18
 
 
 def holds(condition: Condition, context: Mapping[str, object]) -> bool:
-    """Whether a condition is true of a context; a comparison of what cannot be compared is false."""
+    """Whether a condition is true of a context; comparing values that have no order is false."""
     match condition:
         case Compare():
             return _compares(condition.op, _found(context, condition.path), condition.value)
@@ -109,7 +109,7 @@ def _compares(op: Op, found: object, value: object) -> bool:
 
 
 def _equal(one: object, other: object) -> bool:
-    """As JSON sees it: 1 is not true, and 1.0 is 1."""
+    """Whether two values are equal as JSON: 1 is not true, and 1.0 is 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     return one == other
@@ -126,7 +126,7 @@ def _is_in(found: object, value: object) -> bool:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
-    """Numbers with numbers, texts with texts; all else has no order."""
+    """Compare numbers with numbers and strings with strings; nothing else has an order."""
 
     def comparison(found: object, value: object) -> bool:
         texts = isinstance(found, str) and isinstance(value, str)

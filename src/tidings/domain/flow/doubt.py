@@ -11,11 +11,11 @@ RETENTION_MARGIN = 0.1
 """The share of a key's retention left unused: the provider's clock started before ours saw the answer."""
 
 LOOK_AGAIN = timedelta(hours=1)
-"""Nothing waits for an event alone: what is parked looks again this often."""
+"""How often parked work is looked at again: nothing waits for an event alone."""
 
 
 class DoubtPolicy(StrEnum):
-    """What a workspace wants when nothing can tell."""
+    """What a workspace wants when nothing can tell whether a call arrived."""
 
     HOLD = "hold"
     RESEND = "resend"
@@ -40,17 +40,17 @@ class AskProvider:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Leave it to evidence or a person."""
+    """Leave the item to evidence or a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Count it as failed without knowing."""
+    """Count the item as failed without knowing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Count it as failed: the last call got no answer, and whoever wants it done may call again under the same key."""
+    """Count the item as failed: the last call got no answer; a person may have it repeated under the same key."""
 
 
 Verdict = CallAgain | AskProvider | Hold | GiveUp | Spent
@@ -70,7 +70,7 @@ def judge(
 
     A crash uses no attempt, since a key or a look-up makes the repeat safe. A resend at the workspace's own risk is
     another matter: `resends_left` counts every call that was ever marked. A function that is declared idempotent
-    leaves nobody in doubt: what matters is whether it is done, and without an answer it is not.
+    is never held in doubt: what matters is whether it is done, and without an answer it is not.
     """
     match provider_class:
         case Keyed(retention):

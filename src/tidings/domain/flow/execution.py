@@ -47,11 +47,11 @@ class Frontier(msgspec.Struct, frozen=True):
     ready: tuple[Ready, ...] = ()
     arrived: frozenset[int] = frozenset()
     dead: frozenset[int] = frozenset()
-    retries: int = 0  # how often nodes that are passed had to be tried again
+    retries: int = 0  # how often nodes passed so far had to be tried again
 
 
 class Execution(msgspec.Struct, frozen=True):
-    """What is stored of one walk, as far as deciding needs it."""
+    """The stored fields of one walk that deciding needs."""
 
     id: UUID
     status: ExecutionStatus
@@ -74,7 +74,7 @@ class ItemState(msgspec.Struct, frozen=True):
     attempts: int
     message_id: str | None
     error: str | None
-    result: object = None  # what a function gave
+    result: object = None  # the result of a function
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class Deliver(msgspec.Struct, frozen=True):
 
 
 class Sleep(msgspec.Struct, frozen=True):
-    """Nothing to do before then."""
+    """Do nothing before this time."""
 
     until: datetime
 
@@ -107,13 +107,13 @@ _STOPPED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
 
 def begin(graph: Graph, now: datetime, contact: Mapping[str, object] | None = None) -> Frontier:
-    """Stand at the entry."""
+    """Return the frontier at the entry."""
     times = Times(now, now, now, zone_of(contact))
     return Frontier(ready=(Ready(graph.entry, arrival(graph, graph.entry, times)),))
 
 
 def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
-    """Walk as far as possible without a provider, and say what comes next; deciding twice changes nothing.
+    """Walk as far as possible without a provider, and return what comes next; deciding twice changes nothing.
 
     One node at a time, in the order of due time, then of definition (rule 13). A node that has to wait for its items
     takes their time as its own, so it holds up no other branch.
@@ -124,7 +124,7 @@ def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: 
 
 
 def _attempts(execution: Execution, items: Sequence[ItemState]) -> int:
-    """One as soon as anything was tried, and one more for each time that any node had to be tried again."""
+    """Count attempts: one as soon as anything was tried, and one more for each time a node had to be tried again."""
     standing = [ready.node for ready in execution.frontier.ready]
     tried = max([item.attempts for item in items if item.node in standing], default=0)
     if not tried and (execution.attempts or any(item.attempts for item in items)):
@@ -164,7 +164,7 @@ def _step(
 
 
 def _waited(graph: Graph, execution: Execution, node: Delay, now: datetime) -> Execution:
-    """Past a delay whose time has come; before that, the node takes the time as its own."""
+    """Pass a delay whose time has come; before that, the node takes that time as its own."""
     text = _until_text(graph, execution, node)
     try:
         until = parse_time(text)
@@ -185,7 +185,7 @@ def _until_text(graph: Graph, execution: Execution, node: Delay) -> str:
 
 
 def _branched(graph: Graph, execution: Execution, node: Branch, now: datetime) -> Execution:
-    """Leave by the first edge whose condition holds, or else by the one without; by none, and this way ends."""
+    """Leave by the first edge whose condition holds, or else by the one without; if there is none, this path ends."""
     context = graph.context(execution.input, execution.vars)
     out = sorted(graph.edges_out[node.id], key=lambda place: graph.edges[place].condition is None)
     taken = next((place for place in out if _is_open(graph, place, context)), None)
@@ -206,7 +206,7 @@ def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
 
 
 def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> Execution:
-    """Take each started node's time from its items: a fact or a person may have changed them since it was stored."""
+    """Set each started node's time from its items: a fact or a person may have changed them since it was stored."""
     if not items:
         return execution
     ready = tuple([_by_its_items(graph.nodes[one.node], one, items, now) for one in execution.frontier.ready])

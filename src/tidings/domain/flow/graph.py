@@ -41,12 +41,12 @@ class OnDoubt(StrEnum):
 
 
 CONTACT_ZONE = "contact"
-"""In the place of a time zone's name: the contact's own."""
+"""Stands for the contact's own time zone, in place of a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """So many days on, at an hour of the clocks in a zone; without an hour, at the time of day it is counted from."""
+    """So many days later, at a local hour in a zone; without an hour, at the time of day it is counted from."""
 
     day_offset: int
     hour: int | None = None
@@ -82,7 +82,7 @@ class Send:
 
     @cached_property
     def every_template(self) -> Mapping[str, str]:
-        """What is rendered for one message: its fields, and each recipient as `to.0`, `to.1`, …"""
+        """The templates of one message: its fields, and each recipient as `to.0`, `to.1`, …"""
         return {f"to.{place}": source for place, source in enumerate(self.to)} | dict(self.templates)
 
     @cached_property
@@ -99,7 +99,7 @@ class Function:
     id: str
     function: str
     action: str
-    payload: Mapping[str, object]  # texts in it may be templates
+    payload: Mapping[str, object]  # strings in it may be templates
     retry: RetryPolicy = GRAPH
     on_failure: OnFailure = OnFailure.ABORT
     on_doubt: OnDoubt = OnDoubt.HOLD
@@ -113,11 +113,11 @@ class Function:
 
     @cached_property
     def every_template(self) -> Mapping[str, str]:
-        """What is rendered for one call: each text of the payload with Liquid in it, by its place."""
+        """The templates of one call: each string of the payload with Liquid in it, by its place."""
         return dict(_templates(self.payload, "payload"))
 
     def body(self, fields: Mapping[str, str]) -> str:
-        """The payload with its texts rendered, as JSON text: stored so, a repeat has the same bytes."""
+        """The payload with its strings rendered, as JSON: stored like this, a repeat has the same bytes."""
         return json.dumps(_filled(self.payload, "payload", fields), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -167,7 +167,7 @@ class Graph:
     required_fields: tuple[str, ...] = ()
     timeout: timedelta | None = field(default=None)  # of a whole execution
     form: Form = Form.GRAPH
-    visibility: timedelta | None = None  # after which a step whose worker died is somebody else's, if not a lease
+    visibility: timedelta | None = None  # after which another worker takes a dead worker's step, if not a lease
     on_error: Doer | None = None
 
     @cached_property
@@ -186,12 +186,12 @@ class Graph:
         return {node: place for place, node in enumerate(self.nodes)}
 
     def before(self, node: str) -> frozenset[str]:
-        """The nodes from which a way leads to this one: whoever stands here has passed them, or never will."""
+        """The nodes from which a path leads to this one: an execution that is here has passed them, or never will."""
         if node not in self._before:
             found: set[str] = set()
             open_ends = [node]
             while open_ends:
-                # To what is called when the execution fails no edge leads: whatever there is stands beside it.
+                # No edge leads to what is called when the execution fails: every result stands beside it.
                 sources = {self.edges[edge].source for edge in self.edges_in.get(open_ends.pop(), ())} - found
                 found |= sources
                 open_ends.extend(sources)
@@ -199,7 +199,7 @@ class Graph:
         return self._before[node]
 
     def beside(self, node: str, results: Collection[str]) -> list[str] | None:
-        """Of the results there are when a node's turn comes, those of nodes that do not lead to it; None if none."""
+        """The nodes that have results when a node's turn comes and do not lead to it; None if there are none."""
         return sorted(set(results) - self.before(node)) or None
 
     @cached_property
@@ -208,7 +208,7 @@ class Graph:
 
     @cached_property
     def channels(self) -> frozenset[Channel]:
-        """What its nodes act over, and what tells of a failure."""
+        """The channels of its nodes, and of `onError`."""
         return frozenset(node.channel for node in self.doers.values())
 
     @cached_property
@@ -224,7 +224,7 @@ class Graph:
 
     @cached_property
     def logged(self) -> Mapping[str, Delay | Branch]:
-        """The nodes that leave no item behind: only the log tells what they did."""
+        """The nodes that have no items: only the log tells what they did."""
         return {id: node for id, node in self.nodes.items() if isinstance(node, Delay | Branch)}
 
     def context(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
@@ -232,9 +232,9 @@ class Graph:
         return {**data, "vars": results, **(self._numbered(results) if self.form is Form.STEPS else {})}
 
     def accumulated(self, data: Mapping[str, object], results: Mapping[str, object]) -> Mapping[str, object]:
-        """What `workflow-enqueue` answers: the same without `vars`, and each result by its node and its own fields.
+        """What `workflow-enqueue` returns: the context without `vars`, and each result by its node and its own fields.
 
-        Nothing of it hides what the caller gave; of two steps with the same field the later one shows.
+        Nothing of it hides the caller's data; of two steps with the same field the later one wins.
         execution_context in storage/schema.sql does the same.
         """
         if self.form is not Form.STEPS:
@@ -244,7 +244,7 @@ class Graph:
         return {**fields, **good, **self._numbered(results), **data}
 
     def _numbered(self, results: Mapping[str, object]) -> Mapping[str, object]:
-        """What each step has given, or why it failed, by its number."""
+        """The result of each step, or why it failed, by its number."""
         context: dict[str, object] = {}
         for node, result in results.items():
             error = failed_call_in(result)
@@ -273,7 +273,8 @@ def failure_in(result: object) -> str | None:
 
 
 def failed_call_in(result: object) -> str | None:
-    """The same of a call; a function's own answer may say that something failed, but has no place for a message id."""
+    """The error of a failed call in `vars.<node>`, if any; a function's own answer may name an error, but no message
+    id."""
     return failure_in(result) if isinstance(result, Mapping) and result.keys() >= {"messageId", "at"} else None
 
 
@@ -300,5 +301,5 @@ def _filled(value: object, place: str, fields: Mapping[str, str]) -> object:
 
 
 def _below(place: str, step: object) -> str:
-    """A place as a JSON pointer has it: no two places have the same name, whatever their keys hold."""
+    """A place as a JSON pointer: no two places have the same name, whatever their keys contain."""
     return f"{place}/{str(step).replace('~', '~0').replace('/', '~1')}"

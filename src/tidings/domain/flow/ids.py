@@ -2,7 +2,7 @@
 
 Whatever must not happen twice always has the same bucket, so a unique index that begins with the shard is a unique
 index. `shard` is the bucket modulo the number of shards stored in the database. storage/schema.sql computes the same
-in SQL; tests/domain/vectors.json holds both to it.
+in SQL; tests/domain/vectors.json checks both.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ Shard = NewType("Shard", int)
 
 
 def length_prefixed(parts: tuple[str | None, ...]) -> bytes:
-    """Encode parts so that no two different lists give the same bytes; None counts as empty."""
+    """Encode parts so that no two different lists have the same bytes; None counts as empty."""
     encoded = [(part or "").encode() for part in parts]
     return b"".join([len(part).to_bytes(4, "big") + part for part in encoded])
 
@@ -46,7 +46,7 @@ def bucket_of_hash(digest: bytes) -> Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A tenant's room: nothing in it is seen from another."""
+    """One workspace of a tenant: nothing in it is visible from another."""
 
     tenant: str = "default"
     name: str = "default"
@@ -68,7 +68,7 @@ def _check_part(what: str, given: str) -> None:
 
 @lru_cache(maxsize=4096)
 def workspace_of(tenant: str, name: str) -> Workspace:
-    """The same workspace for the same names: rows by the hundred share one."""
+    """Return the same Workspace object for the same names: hundreds of rows share one."""
     return Workspace(tenant, name)
 
 
@@ -108,7 +108,7 @@ def first_of_many(id: UUID) -> UUID:
 
 
 def counted_from(first: UUID) -> tuple[str, int]:
-    """A first id as a statement counts from it: its first half as a text, its second as PostgreSQL's signed number."""
+    """A first id as a statement counts from it: its first half as a string, its second as a signed 64-bit number."""
     tail = first.int & 0xFFFF_FFFF_FFFF_FFFF
     return first.hex[:16], tail - (1 << 64) if tail >> 63 else tail
 

@@ -51,25 +51,25 @@ class Planned(msgspec.Struct, frozen=True):
     key: bytes
     workspace: Workspace
     failure: str | None = None  # it cannot be sent (its template failed, say), and its row will say so
-    contact_id: UUID | None = None  # whom it is meant for, if that is a contact
-    skip: str | None = None  # why it is not sent to this person; its row will say so
-    seen: Sequence[str] | None = None  # of the results its node saw, those of nodes that do not lead to it
+    contact_id: UUID | None = None  # the contact it is for, if any
+    skip: str | None = None  # why it is skipped for this person; its row will say so
+    seen: Sequence[str] | None = None  # the results its node saw of nodes that do not lead to it
 
     @property
     def error(self) -> str | None:
-        """Why nobody is called for it, if so."""
+        """Why no provider is called for it, if so."""
         return self.skip or self.failure
 
     @property
     def status(self) -> ItemStatus:
-        """What its row begins as."""
+        """The first status of its row."""
         if self.skip:
             return ItemStatus.SKIPPED
         return ItemStatus.FAILED if self.failure else ItemStatus.QUEUED
 
 
 class Reserved(msgspec.Struct, frozen=True):
-    """An open item as its committed row has it; `payload` is None until it is rendered."""
+    """An open item as its committed row stores it; `payload` is None until it is rendered."""
 
     id: ItemId
     owner: OwnerId
@@ -93,7 +93,7 @@ class Reserved(msgspec.Struct, frozen=True):
 class Marked(msgspec.Struct, frozen=True, eq=False):
     """An item whose mark is committed: the only thing a provider can be called with.
 
-    Made by kernel/flow/mark.py from the rows its statement returned: to the type checker nobody else can make one. A
+    Made by kernel/flow/mark.py from the rows its statement returned: the type checker lets no other module make one. A
     test of a provider gets one from tidings.testing. `key` is the same at every attempt; a keyed provider passes it on
     as its idempotency key.
     """
@@ -116,9 +116,9 @@ class Marked(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def line(self) -> dict[str, object]:
-        """What a log line says of it.
+        """The fields of a log line about it.
 
-        What its provider said stands with the item alone: it may name a person, and no log is erased with a contact.
+        Without its provider's words: they may name a person, and no log is erased with a contact.
         """
         return {
             "item": str(self.id),

@@ -1,4 +1,4 @@
-"""Idempotency keys: deterministic, 32 bytes, never made of an address that may be edited."""
+"""Idempotency keys: deterministic, 32 bytes, never made from an address, which may be edited."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -9,7 +9,7 @@ from tidings.domain.flow.item import Channel
 
 _UUID_CHARS = 36
 _WORKFLOW = length_prefixed(("workflow",)) + _UUID_CHARS.to_bytes(4, "big")
-"""What the keys of all executions begin with: the length of the id that follows is always the same."""
+"""The prefix of every execution's keys: the id that follows always has the same length."""
 
 
 def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
@@ -28,7 +28,7 @@ def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, sche
 
 
 def campaign_key_parts(channel: Channel, run: UUID, content: str, scheduled_for: str | None) -> tuple[bytes, bytes]:
-    """What the keys of a run have before and after the recipient; campaign_key() in SQL puts them together."""
+    """The parts of a run's keys before and after the recipient; campaign_key() in SQL joins them."""
     return length_prefixed(("campaign", channel, str(run))), length_prefixed((content, scheduled_for))
 
 

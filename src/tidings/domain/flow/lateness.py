@@ -27,7 +27,7 @@ class Appointment(msgspec.Struct, frozen=True):
 
 
 def appointment_of(graph: Graph, execution: Execution, node: str) -> Appointment | None:
-    """When a send that an execution stands at was to leave, as its schedule planned; None if it is never too late."""
+    """When the send that an execution stands at was scheduled to leave; None if it is never too late."""
     send = graph.doers[node]
     if not isinstance(send, Send) or send.max_lateness is None:
         return None

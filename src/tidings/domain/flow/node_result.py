@@ -1,4 +1,4 @@
-"""What a node that acts has come to, by its items: its failure, and what `vars` shows of it.
+"""The result of a node that acts, from its items: its failure, and what `vars` shows of it.
 
 Reached from execution.py, once nothing of the node is open any more.
 """
@@ -32,9 +32,9 @@ def failure_of(node: Doer, items: Sequence["ItemState"]) -> str | None:
 
 
 def result_of(node: Doer, items: Sequence["ItemState"], now: datetime) -> object:
-    """What `vars.<node>` shows: a function's own result; of several recipients, the one that went best.
+    """What `vars.<node>` shows: a function's own result; for several recipients, the best result.
 
-    Where not all went alike it shows how many went how, and `partial` where some failed.
+    Where results differ it shows the count of each, and `partial` where some failed.
     """
     best = items[0] if len(items) == 1 else min(items, key=_badness)
     if isinstance(node, Function) and best.status in SUCCESSES:

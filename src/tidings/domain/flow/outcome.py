@@ -34,8 +34,8 @@ class Unavailable(msgspec.Struct, frozen=True):
     """The call could not begin, whatever it was for: no connection, no greeting, 421, refused credentials.
 
     It is the provider's trouble: the item uses no attempt and waits, and the provider rests for all workers.
-    `is_refused` says that our settings are refused, so that a person has to mend them. The reason is shown to whoever
-    runs Tidings; it must not name whom the item was for.
+    `is_refused` says that our settings are refused, so that a person has to mend them. The reason is shown to the
+    operators of Tidings; it must not name the item's recipient.
     """
 
     reason: str

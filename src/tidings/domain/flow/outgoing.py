@@ -9,7 +9,7 @@ from tidings.domain.flow.retry import RetryPolicy
 
 
 class TimeLimit(msgspec.Struct, frozen=True):
-    """When a call is cut, however long its provider would have waited, and what is said of it then."""
+    """When a call is cut off, however long its provider would have waited, and the error it then gets."""
 
     at: datetime
     reason: str

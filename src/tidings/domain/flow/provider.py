@@ -20,7 +20,7 @@ class Keyed:
 class Resolvable:
     """The provider can be asked what became of a call.
 
-    "Absent" permits a new call only when the answer is `authoritative` and `settle` has passed since the mark.
+    "Absent" permits a new call only when the answer is `authoritative` and `settle` has passed since the doubt began.
     """
 
     authoritative: bool
@@ -35,7 +35,7 @@ class Blind:
 ProviderClass = Keyed | Resolvable | Blind
 
 CLASS_NAMES: Mapping[type[ProviderClass], str] = {Keyed: "keyed", Resolvable: "resolvable", Blind: "blind"}
-"""As people see them."""
+"""The provider classes, by the names that people see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ Evidence = Found | Absent | CannotTell
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """What a look-up gets to know of an item in doubt."""
+    """What a look-up is told about an item in doubt."""
 
     recipient: str
     key: bytes
@@ -86,7 +86,7 @@ class Provider(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """Calls in the air at once, for each worker process."""
+        """Calls under way at once, for each worker process."""
 
     @property
     def call_deadline(self) -> timedelta:
@@ -99,12 +99,12 @@ class Provider(Protocol):
         """Say what became of an earlier call; only resolvable providers know."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 @runtime_checkable
 class KeepsConnections(Protocol):
-    """A provider that leaves connections open between calls, and so takes up room where it makes none."""
+    """A provider that keeps connections open between calls, and so uses up a limit even while it makes none."""
 
     def keep_connections(self, most: int) -> None:
-        """Hold no more connections than this from now on, apart from those that calls in the air use."""
+        """Hold no more connections than this from now on, apart from those of calls under way."""

@@ -1,4 +1,4 @@
-"""The queue's words: kinds of work, lanes, and what a claim gives."""
+"""The queue's vocabulary: kinds of work, lanes, and the lease that a claim returns."""
 
 from datetime import datetime
 from enum import IntEnum, StrEnum
@@ -18,7 +18,7 @@ class Kind(StrEnum):
 
 
 class Lane(IntEnum):
-    """What waits apart from what: bulk never stands in front of somebody's password reset."""
+    """Lanes separate work that must not wait for other work: bulk never delays a password reset."""
 
     TRANSACTIONAL = 0
     SEQUENCES = 1
@@ -32,7 +32,7 @@ class Lane(IntEnum):
 
 
 class Stop(StrEnum):
-    """What somebody asked of work under way."""
+    """What a person asked of work under way."""
 
     PAUSE = "pause"
     CANCEL = "cancel"
@@ -50,5 +50,5 @@ class Claimed(msgspec.Struct, frozen=True):
 
     @property
     def is_first(self) -> bool:
-        """Whether nobody ever held it before: fences begin at 0, each lease adds one, and none is used again."""
+        """Whether this is the row's first lease: fences begin at 0, each lease adds one, and none is used again."""
         return self.fence == 1

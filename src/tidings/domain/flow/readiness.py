@@ -1,8 +1,8 @@
 """Which provider serves a channel, and why work waits although it is due. Pure; kernel/readiness.py reads the
 facts.
 
-Whether a channel is ready is configuration, never liveness: a route to a provider's name. Whether its work is done
-now depends on the workers that live.
+Whether a channel is ready is configuration, never liveness: a route to a provider's name. Whether its work is done now
+depends on the live workers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,24 +34,24 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """Of the workers that live: which lanes are worked on, and which providers are served on which of them."""
+    """Of the live workers: which lanes they work on, and which providers they serve on which lanes."""
 
     lanes: frozenset[Lane]
     serving: frozenset[tuple[Lane, str]]
 
     def serves(self, provider: str, lane: Lane | None = None) -> bool:
-        """Whether somebody can call a provider for work of a lane, or of any."""
+        """Whether a worker can call a provider for work of a lane, or of any lane."""
         return any(name == provider and lane in (None, its_lane) for its_lane, name in self.serving)
 
     def lack_of_lane(self, *lanes: Lane) -> str | None:
-        """Why nobody does the work of these lanes, if so."""
+        """Why no worker does the work of these lanes, if so."""
         if not self.lanes:
             return NO_WORKER
         missing = sorted(set(lanes) - self.lanes)
         return f"no worker works on the lane {missing[0].name.lower()}" if missing else None
 
     def lack_of(self, provider: str, lane: Lane | None = None) -> str | None:
-        """Why nobody can call a provider for work of a lane, or of any, if so."""
+        """Why no worker can call a provider for work of a lane, or of any lane, if so."""
         if not self.lanes:
             return NO_WORKER
         if not self.serves(provider):

@@ -43,7 +43,7 @@ class TriedItem(msgspec.Struct, frozen=True):
 
     @property
     def may_have_arrived(self) -> bool:
-        """Whether a further call could write to somebody twice."""
+        """Whether a further call could deliver twice."""
         return self.in_doubt or (self.status is ItemStatus.FAILED and self.is_uncertain)
 
 
@@ -68,7 +68,7 @@ class Refused(msgspec.Struct, frozen=True):
 def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -> Reopening | Refused:
     """Decide about one failed execution and its items.
 
-    An item in doubt of an idempotent function stays so: whoever claims the execution next calls for it again.
+    An item in doubt of an idempotent function stays so: the worker that claims the execution next calls for it again.
     """
     if failed.error_node not in failed.idempotent and (refused := _doubt_about(failed.error_node, items)):
         return refused
@@ -101,7 +101,7 @@ def _again(
 ) -> tuple[list[UUID], list[UUID]]:
     """The items that are tried again, and those that are forgotten so that their node is planned anew.
 
-    Of every node the execution stands at, not only of the one that failed: what gives an execution up fails them all.
+    Of every node the execution stands at, not only of the one that failed: giving an execution up fails them all.
     """
     requeued: list[UUID] = []
     forgotten: list[UUID] = []

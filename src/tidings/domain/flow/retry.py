@@ -34,10 +34,10 @@ SHORTEST_WAIT = timedelta(seconds=3)
 
 GRAPH = RetryPolicy(attempts=3, base=timedelta(seconds=10), jitter=0.1)
 STEPS = RetryPolicy(attempts=4, base=timedelta(seconds=10), jitter=0.1)
-"""Of steps: the first attempt and `max_retries` more, 3 unless given."""
+"""The policy of workflow steps: the first attempt and `max_retries` more, 3 unless set."""
 CAMPAIGN = RetryPolicy(attempts=5, base=timedelta(seconds=10), jitter=0.1)
 RULE = RetryPolicy(attempts=5, base=timedelta(minutes=1))
-"""Of rules and sequences: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""
+"""The policy of rules and sequences: 1, 2, 4, 8 minutes and failed at the fifth attempt; exact, so without jitter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RestLengths:
 
 UNREACHED = RestLengths(timedelta(seconds=1), timedelta(minutes=1))
 REFUSED = RestLengths(timedelta(minutes=1), timedelta(minutes=2))
-"""Somebody has to change a setting first; knocking every few seconds would only get us locked out."""
+"""The rests when a person has to change a setting first; trying every few seconds would only lock us out."""
 
 
 OUTAGE_PATIENCE: Mapping[Lane, timedelta] = {
@@ -98,12 +98,12 @@ def after_refusal(
 
 
 def tried_in_vain(attempts: int) -> str:
-    """How an error begins after so many attempts; a first failure speaks for itself."""
+    """The prefix of an error after so many attempts; empty for a first failure."""
     return f"gave up after {attempts} attempts: " if attempts > 1 else ""
 
 
 def rests_for(outcome: Unavailable) -> RestLengths:
-    """How a provider rests that could not be used."""
+    """The rests of a provider that could not be used."""
     return REFUSED if outcome.is_refused else UNREACHED
 
 

@@ -1,7 +1,7 @@
 """Where a person is reached, in one spelling each: e-mail addresses, phone numbers, time zones and locales.
 
-Each reader gives the normal form, or raises ValueError with the value and the remedy. Whether an address exists, only a
-message to it tells.
+Each reader returns the normal form, or raises ValueError with the value and the remedy. Whether an address exists, only
+a message to it tells.
 """
 
 import re
@@ -72,7 +72,7 @@ def read_phone(text: str) -> str:
 
 
 def read_time_zone(text: str) -> str:
-    """A time zone by its name, whatever the case of its letters."""
+    """A time zone by its name, ignoring case."""
     found = _zones().get(text.strip().replace(" ", "_").lower())
     if found is None:
         raise ValueError(f"{_short(text)} is not a time zone: write it like Europe/Berlin or UTC")

@@ -1,4 +1,4 @@
-"""Whom something is for, as it is given: everyone, those who match filters, named contacts, without some of them.
+"""An audience, as callers write it: everyone, those who match filters, named contacts, without some of them.
 
 Filters are joined by "and" and united with the named contacts; who is excluded is left out, however they came in. Under
 `all`, `any` and `not` stand filters again, as deep as they need. An audience that names nobody is refused: writing to
@@ -44,7 +44,7 @@ Problems = list[Problem]
 
 
 class Audience(msgspec.Struct, frozen=True):
-    """Contacts of one workspace, told by what holds for them; `contact_ids` are in the order given, without repeats."""
+    """Contacts of one workspace, by filters and by name; `contact_ids` are in the order given, without repeats."""
 
     all: bool = False
     company: str | None = None
@@ -59,17 +59,17 @@ class Audience(msgspec.Struct, frozen=True):
 
     @property
     def has_filter(self) -> bool:
-        """Whether somebody is meant by what holds for them, and not only by id."""
+        """Whether contacts are chosen by a filter, and not only by id."""
         return self.all or self.segment_id is not None or bool(self._filters())
 
     @property
     def filter(self) -> AudienceFilter:
-        """Who is meant by what holds for them; nobody, where contacts are only named."""
+        """The filter of those chosen by what holds for them; it matches nobody where contacts are only named."""
         return both(*self._filters()) if self.has_filter else NOBODY
 
     @property
     def everybody(self) -> AudienceFilter:
-        """Who is meant, however they came in."""
+        """The filter of everyone in the audience, by filter or by name."""
         meant = either(self.filter, NamedContacts(self.contact_ids)) if self.contact_ids else self.filter
         return both(meant, Not(NamedContacts(self.exclude_contact_ids))) if self.exclude_contact_ids else meant
 
@@ -78,7 +78,7 @@ class Audience(msgspec.Struct, frozen=True):
         return [*(Where(name, value) for name, value in given if value is not None), *self.joined]
 
     def shown(self) -> dict[str, Any]:
-        """What was given, in the spelling of the API; it reads back as the same audience."""
+        """The audience in the spelling of the API; it reads back as the same audience."""
         rest = {name: getattr(self, name) for name in ("all", "segment_id", "contact_ids", "exclude_contact_ids")}
         given = {_SHOWN.get(name, name): msgspec.to_builtins(value) for name, value in rest.items() if value}
         return _shown_together(self._filters()) | given
@@ -135,7 +135,7 @@ def _shown_part(one: AudienceFilter) -> dict[str, Any]:
 
 
 def read_audience(raw: object, place: str = "audience", *, segments: bool = True) -> tuple[Audience, Problems]:
-    """Whom is meant, and everything that is wrong with it; an audience with problems is not complete.
+    """Return the audience, and everything that is wrong with it; one with problems is not complete.
 
     `place` is where it stood (empty for a whole body); without `segments` a segment is not known.
     """

@@ -66,14 +66,14 @@ class Leaf:
     holds: Callable[[Any, Any], bool]
     """Of its value and a contact, whose fields are attributes: whether the contact is meant."""
     finds: int = 0
-    """How much its index narrows: the leaf with the highest is what contacts are found by. 0: it has no index."""
+    """How much its index narrows: contacts are found by the leaf with the highest value. 0 means no index."""
     folds_case: bool = False
     """Whether `Acme` is found when `acme` is asked for."""
     for_audiences: bool = True
 
 
 def matches(wanted: AudienceFilter, contact: Any) -> bool:
-    """Whether a contact is meant, as the database finds them."""
+    """Whether a contact matches a filter, exactly as the database decides it."""
     match wanted:
         case Where(leaf, value):
             return LEAVES[leaf].holds(value, contact)
@@ -96,7 +96,7 @@ def both(*parts: AudienceFilter) -> AudienceFilter:
 
 
 def either(*parts: AudienceFilter) -> AudienceFilter:
-    """The filter that one of these must hold for, likewise."""
+    """The filter that one of these must hold for, without a level that says nothing."""
     flat = [one for part in parts for one in (part.parts if isinstance(part, AnyOf) else (part,))]
     return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
 

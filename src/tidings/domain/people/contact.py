@@ -1,4 +1,4 @@
-"""A contact as it is given and as work for it sees it: read field by field, and every problem with its place.
+"""A contact as callers write it and as work for it sees it: read field by field, every problem with its place.
 
 A field that is left out stays as it is, one that is null or empty is cleared; attributes, consent and suppressions go
 over what is there, name by name. contact_fields.py is the list of fields; resources/contacts.py stores what is read.
@@ -57,7 +57,7 @@ def contact_bucket(workspace: Workspace, external_id: str) -> Bucket:
 
 
 def read_contact(raw: object, place: str = "") -> tuple[ContactChange, list[Problem]]:
-    """What is given of one contact, and everything that is wrong with it; a change with problems is not complete."""
+    """Return what a body changes of one contact, and everything wrong with it; with problems it is not complete."""
     if not isinstance(raw, Mapping):
         return ContactChange(), [Problem(place or "body", "must be an object with the fields of a contact")]
     found: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def most_addresses(channel: Channel) -> int:
 
 
 def suppression_hash(workspace: Workspace, channel: Channel, address: str) -> bytes:
-    """What is kept of an address that wants nothing more once its contact is deleted."""
+    """The hash that is kept of a suppressed address once its contact is deleted."""
     return sha256(length_prefixed((workspace.tenant, workspace.name, channel, address.casefold()))).digest()
 
 

@@ -68,7 +68,7 @@ class WrongParts(Exception):
 
 
 def _text(value: object, longest: int = LONGEST_TEXT) -> str:
-    """A text without what could not be shown or stored; empty for none."""
+    """Read a string, refusing what could not be shown or stored; empty for none."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -210,7 +210,7 @@ def _object(value: object) -> Json:
 
 
 def _split(name: str, given: Json) -> Json:
-    """What is set, and the names that are taken away."""
+    """Split entries into those that are set and the names that are removed."""
     return {
         name: {key: value for key, value in given.items() if value is not None},
         f"no_{name}": tuple(key for key, value in given.items() if value is None),
@@ -227,9 +227,9 @@ class ContactField:
     """What else a column of a file may be called, in small letters and without spaces."""
     longest: int = LONGEST_TEXT
     most: int = 0
-    """Of a list, how many it may have."""
+    """The most entries of a list."""
     is_merged: bool = False
-    """Whether what is given goes over what is there, name by name."""
+    """Whether a change is merged into what is stored, name by name."""
     is_for_templates: bool = True
     is_searched: bool = False
     """Whether people are known by it: what a list of contacts looks for a string in."""
@@ -325,7 +325,7 @@ class ContactChange(msgspec.Struct, frozen=True):
         return [name for name, value in msgspec.structs.asdict(self).items() if value not in (None, {}, ())]
 
     def then(self, later: "ContactChange") -> "ContactChange":
-        """Both changes in one: what is given later holds."""
+        """Merge two changes into one: the later one wins."""
         plain = {name: value for name in PLAIN_FIELDS if (value := getattr(later, name)) is not None}
         for name in MERGED_FIELDS:
             added, removed = getattr(later, name), getattr(later, f"no_{name}")

@@ -86,7 +86,7 @@ def attribute_of(column: str) -> str:
 
 
 class ContactFile:
-    """Feed it the bytes of a file; it gives the records that are complete."""
+    """Takes the bytes of a file piece by piece, and returns the records that are complete."""
 
     def __init__(self, kind: FileFormat, columns: Columns | None = None) -> None:
         self._lines = _Lines()
@@ -110,7 +110,7 @@ class ContactFile:
 
 
 class _Text(NamedTuple):
-    """A line as text, or why it is none."""
+    """A decoded line, or why it cannot be decoded."""
 
     number: int
     text: str

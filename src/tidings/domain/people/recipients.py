@@ -1,6 +1,6 @@
-"""Whom a step is for: people of the event and addresses of its own, each once, in order.
+"""The recipients of a step: people of the event and addresses of its own, each once, in order.
 
-Pure: an event's people come in as they were read, and whoever cannot be reached goes out with the reason.
+Pure: takes an event's people as they were read, and returns those who cannot be reached with the reason.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ class EventPerson:
     contact_id: UUID | None = None
     """The contact that the event says this is."""
     contact: LoadedContact | None = None
-    """That contact as it is now, once somebody has looked."""
+    """That contact as it is now, once it was read."""
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -63,7 +63,7 @@ class EventPerson:
         return {**self.given, **known}
 
     def refusal(self, channel: Channel) -> str | None:
-        """Why nothing may be sent to this person over a channel (rule 14); whoever is no contact refuses nothing."""
+        """Why nothing may be sent to this person over a channel (rule 14); one who is not a contact refuses nothing."""
         return self.contact.refusal(channel) if self.contact else None
 
     def has_address(self, address: str, channel: Channel) -> bool:
@@ -75,7 +75,7 @@ class EventPerson:
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Somebody a step reaches, and where the address comes from; with a refusal, somebody it must not reach."""
+    """A person a step reaches, and where the address comes from; with a refusal, one it must not reach."""
 
     source: str
     address: str
@@ -85,7 +85,7 @@ class Addressee:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Somebody a step was to reach and cannot; `place` is what is malformed, if that is why."""
+    """A person a step was to reach and cannot; `place` is what is malformed, if that is why."""
 
     source: str
     reason: str
@@ -123,7 +123,7 @@ def named_contact(raw: Mapping[str, object]) -> str | None:
 
 
 def attach_contact(person: EventPerson, contact: LoadedContact) -> EventPerson:
-    """The same person with the contact they are: its addresses stand in where the event gives none."""
+    """Return a person with the contact they are: its addresses are used where the event has none."""
     missing = {name: contact.data.get(name) for name in _READERS if not {name} & {*person.addresses, *person.wrong}}
     return replace(person, contact=contact, addresses={**read_person(missing).addresses, **person.addresses})
 
@@ -133,7 +133,7 @@ def resolve_recipients(
 ) -> list[Addressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
-    Without a configuration it is whoever the rule is for. The case of letters makes no difference between addresses.
+    Without a configuration the rule's audience decides. Addresses are compared without case.
     """
     wanted = [audience] if config is None else config.people
     found: list[Addressee | Unreachable] = []
@@ -197,7 +197,7 @@ def _contact_id(raw: Mapping[str, object]) -> UUID | None:
 def _one(read: Callable[[str], str]) -> Callable[[object], tuple[str, ...]]:
     def read_one(given: object) -> tuple[str, ...]:
         if not isinstance(given, str):
-            raise ValueError(f"{given!r} is not a text")  # noqa: TRY004 – whoever reads takes ValueErrors
+            raise ValueError(f"{given!r} is not a text")  # noqa: TRY004 – the caller handles ValueErrors
         return (read(given),)
 
     return read_one
@@ -221,6 +221,6 @@ def _reader(field: ContactField) -> Callable[[object], tuple[str, ...]]:
 _READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
     camel_case(name): _reader(FIELDS[name]) for channel in CONTACT_CHANNELS for name in channel.traits.address_fields
 }
-"""How the addresses of somebody in an event are read."""
+"""How the addresses of an event's people are read."""
 PERSON_FIELDS = tuple(name for name in (*_READERS, CONTACT_ID) if snake_case(name) != name)
 """What is read of a person and can be written in two spellings."""

@@ -1,1 +1,1 @@
-"""Who may call a provider now, and the call itself."""
+"""Which task may call a provider now, and the call itself."""

@@ -1,4 +1,4 @@
-"""One call of a provider, within the time it has. Reached from deliver.py, which says when it may begin."""
+"""One call of a provider, within the time it has. Reached from deliver.py, which decides when it may begin."""
 
 import asyncio
 from datetime import datetime
@@ -21,12 +21,12 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, t
             outcome = await provider.send(item, may_start)
     except TimeoutError:
         return Unknown(f"no answer within {timer.seconds:g} s")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider; the request may have left anyway
+    except (Exception, asyncio.CancelledError) as error:  # a bug of the provider; the request may have left anyway
         if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
             raise
         log.exception("provider_raised", item=str(item.id), provider=provider.name)
         return Unknown(f"{type(error).__name__}: {error}")
-    # Behind the one name of functions are many services: one that is away is away for its own items, by their attempts.
+    # One provider name stands for many functions: an outage of one costs its own items attempts, and rests no other.
     if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
         return RetryLater(outcome.reason)
     return outcome
@@ -35,11 +35,11 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, t
 async def call_in_time(
     provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer, limit: TimeLimit | None, now: datetime
 ) -> tuple[Outcome, bool]:
-    """Make one call; tell what came of it, and whether it was cut because its owner's time was over."""
+    """Make one call; return its outcome, and whether it was cut short because its owner's time was over."""
     if limit is None:
         return await call_provider(provider, item, may_start, timer), False
     if limit.at <= now:
-        return RetryLater(limit.reason, uses_attempt=False), False  # whoever claims its owner next ends it
+        return RetryLater(limit.reason, uses_attempt=False), False  # the worker that claims its owner next ends it
     timer.at_most((limit.at - now).total_seconds())
     outcome = await call_provider(provider, item, may_start, timer)
     return (Unknown(limit.reason), True) if timer.is_cut else (outcome, False)

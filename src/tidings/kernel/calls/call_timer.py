@@ -2,7 +2,7 @@
 
 Reached from deliver.py. It does what `asyncio.timeout` does; but that sets and removes a timer for each call, which
 costs more than the call to a provider that answers at once. Here one timer serves a whole task. When it goes off, it
-looks whether the call that is under way by then is over its time, and otherwise is set again for when it would be.
+checks whether the call then under way has exceeded its time; if not, it is set again for when that call would.
 """
 
 import asyncio
@@ -10,29 +10,29 @@ from typing import Self
 
 
 def is_task_cancelled() -> bool:
-    """Whether somebody wants this task to end, as opposed to a provider that cancelled something of its own."""
+    """Whether this task itself was cancelled, as opposed to something that a provider cancelled of its own."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 class CallTimer:
-    """Entered for each call of the task that made it: TimeoutError for one that is not over within `seconds`."""
+    """A context for each call of one task: raises TimeoutError when the call is not over within `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("timer is a task's: make it inside one")
         self.seconds = seconds
-        self.is_cut = False  # whether the last call was over its own, shorter time
+        self.is_cut = False  # whether the last call exceeded a shorter time of its own
         self._shorter: float | None = None
         self._task, self._loop = task, asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at: float | None = None  # of the call that is under way
-        self._was_cancelled = 0  # how often somebody else had cancelled the task when the call began
+        self._was_cancelled = 0  # how often the task had been cancelled from outside when the call began
         self._is_over = False
 
     def at_most(self, seconds: float) -> Self:
-        """Give the next call less time than the others have, if it is less."""
+        """Limit the next call to `seconds`, if that is less than the other calls have."""
         if seconds < self.seconds:
             self._shorter = seconds
             self.end()  # the timer was set for a later time
@@ -49,13 +49,13 @@ class CallTimer:
         if not self._is_over:
             return
         self._is_over = False
-        # Whoever else has cancelled the task meanwhile wants it to end, not to hear of a timeout.
+        # If the task was cancelled from outside meanwhile, it must end, not see a timeout.
         if self._task.uncancel() <= self._was_cancelled and kind is asyncio.CancelledError:
             self.is_cut = is_short
             raise TimeoutError from error
 
     def end(self) -> None:
-        """There will be no more calls."""
+        """Remove the timer: no more calls follow."""
         if self._timer:
             self._timer.cancel()
             self._timer = None

@@ -12,13 +12,13 @@ log = structlog.get_logger()
 
 
 async def look_up(provider: Provider, id: UUID, item: Doubtful) -> Evidence:
-    """What the provider knows of one item; whatever is not a clear answer tells nothing."""
+    """Return what the provider knows of one item; an unclear answer counts as no answer."""
     try:
         async with asyncio.timeout(provider.call_deadline.total_seconds()):
             return await provider.look_up(item)
     except TimeoutError:
         return CannotTell("no answer in time")
-    except (Exception, asyncio.CancelledError) as error:  # a defect of the provider must not take the batch with it
+    except (Exception, asyncio.CancelledError) as error:  # a bug in the provider's code must not fail the whole batch
         if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
             raise
         log.exception("look_up_raised", item=str(id), provider=provider.name)

@@ -1,4 +1,4 @@
-"""A batch's way to one provider, which deliver.py looks up once for all its calls."""
+"""The queue of one batch for one provider, which deliver.py looks up once for all its calls."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Ready = tuple[Marked, Outgoing]
 
 
 class ProviderQueue:
-    """What is marked and not yet called, how many call, and the room that was taken."""
+    """The items marked and not yet called, the number of tasks that call, and the room taken for them."""
 
     def __init__(self, name: str, provider: Provider, slots: Slots, lane: Lane) -> None:
         self.name, self.provider, self.slots, self.lane = name, provider, slots, lane
@@ -26,12 +26,12 @@ class ProviderQueue:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody calls, or is about to."""
+        """Whether a task calls, or is about to."""
         return bool(self.callers or self.ready)
 
     @property
     def may_add_caller(self) -> bool:
-        """Whether there is something to call and a slot that one more might get."""
+        """Whether an item is ready and one more caller might get a slot."""
         return bool(self.ready) and self.callers < self.slots.limit(self.lane)
 
     def promise(self, wanted: int = 1) -> int:
@@ -41,13 +41,13 @@ class ProviderQueue:
         return promised
 
     def redeem(self) -> None:
-        """Give the room of one call back, once: a cancelled call ends after the batch has given back everything."""
+        """Release the room of one call, once: a cancelled call ends after the batch has released everything."""
         if self._promised:
             self._promised -= 1
             self.slots.redeem(self.lane)
 
     def take_out(self, is_meant: Callable[[Marked], bool]) -> list[Ready]:
-        """Call for some of what is ready no more, and give their room back."""
+        """Remove some of the ready items from the queue, and release their room."""
         ready = list(self.ready)
         taken = [one for one in ready if is_meant(one[0])]
         self.ready.clear()  # callers hold on to this very queue
@@ -57,7 +57,7 @@ class ProviderQueue:
         return taken
 
     def clear(self) -> None:
-        """Call nobody more, and give all room back."""
-        self.ready.clear()  # a caller that was to begin soon must find nothing
+        """Empty the queue, so that no more calls begin, and release all room."""
+        self.ready.clear()  # a caller that is about to begin must find nothing
         while self._promised:
             self.redeem()

@@ -1,6 +1,6 @@
-"""Who may call a provider now: a share kept for transactional work, a minimum for bulk, and rests for all (rule 12).
+"""Which task may call a provider now: a share kept for transactional work, a minimum for bulk, and rests (rule 12).
 
-How many slots this process has is fixed, or else changed on a beat by shares.py where all workers share a limit.
+How many slots this process has is fixed, or set on each beat by shares.py where all workers share a limit.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater,
 from tidings.domain.flow.queue import Lane
 
 WINDOW_SECONDS = 0.1
-"""A window is what will start within this time at the provider's current pace: twice the time between two commits."""
+"""A window is what starts within this time at the provider's current speed: twice the time between two commits."""
 
 TRANSACTIONAL_SHARE = 0.25
 BULK_MINIMUM = 0.1
 UNKNOWNS_BEFORE_REST = 5
-_IS_BULK = {lane: lane.is_bulk for lane in Lane}  # asked several times for each call, where a property is dear
+_IS_BULK = {lane: lane.is_bulk for lane in Lane}  # asked several times for each call, where a property is expensive
 SHORTEST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
 
@@ -33,7 +33,7 @@ class Rest:
 
 
 class Slots:
-    """The calls to one provider that may be in the air at once in this process; `size` of at most `concurrency`."""
+    """The calls to one provider that may be under way at once in this process: `size`, at most `concurrency`."""
 
     def __init__(self, concurrency: int, size: int | None = None) -> None:
         self.concurrency = concurrency
@@ -44,14 +44,14 @@ class Slots:
         self._queues: dict[bool, deque[_Turn]] = {True: deque(), False: deque()}
         self._numbers = count()
         self._taken = {True: 0, False: 0}
-        self.is_short = True  # whether somebody found no slot of late; nobody knows yet, so better ask for many
+        self.is_short = True  # whether a caller lately found no slot; unknown at first, so rather ask for many
         self._peak = 0
-        self._seconds_per_call = WINDOW_SECONDS  # unknown yet: a crash of a fresh worker must leave few in doubt
+        self._seconds_per_call = WINDOW_SECONDS  # unknown at first: a crash of a fresh worker must leave few in doubt
         self._unknowns = 0
         self._rested_at = datetime.min.replace(tzinfo=UTC)
 
     def room(self, lane: Lane) -> int:
-        """How many more calls would start within a fraction of a second; only who wants to call asks."""
+        """How many more calls would start within a fraction of a second; only a batch that wants to call asks."""
         room = self._room(_IS_BULK[lane])
         if room > 0:
             return room
@@ -63,7 +63,7 @@ class Slots:
         return int(self._limit[bulk] * pace) - self._taken[bulk]
 
     def promise(self, lane: Lane, wanted: int = 1) -> int:
-        """Take room for calls that are about to be marked, so that no other batch takes it too; give for how many."""
+        """Take room for calls that are about to be marked, so that no other batch takes it; return for how many."""
         promised = min(self.room(lane), wanted)
         if promised < wanted:
             self.is_short = True
@@ -71,15 +71,15 @@ class Slots:
         return promised
 
     def redeem(self, lane: Lane) -> None:
-        """A promised call has ended, or was not marked after all."""
+        """Release the room of a promised call that has ended, or was not marked after all."""
         self._taken[_IS_BULK[lane]] -= 1
 
     def limit(self, lane: Lane) -> int:
-        """The most who may try to call for a lane's class at once: without a slot still one, to learn of it."""
+        """The most tasks that may try to call for a lane's class at once; one even without a slot, to find that out."""
         return self._limit[_IS_BULK[lane]] or 1
 
     def resize(self, size: int) -> None:
-        """Have more or fewer slots from now on. Calls in the air go on; whoever waits in vain is sent away."""
+        """Change the number of slots. Calls under way go on; tasks that would wait in vain are told so."""
         self.size, self._limit = size, _limits(size)
         self._admit()
         for bulk, queue in self._queues.items():
@@ -89,16 +89,16 @@ class Slots:
 
     @property
     def wanted(self) -> int:
-        """How many calls this process would have in the air if it could; nothing when it has been idle for a while."""
+        """How many calls this process would have under way if it could; 0 once it has been idle for a while."""
         return self.concurrency if self.is_short else min(self.concurrency, 2 * self._peak)
 
     def fade(self) -> None:
-        """Let what was seen so far count half: a pause between two batches is not yet idleness."""
+        """Halve the weight of the demand seen so far: a pause between two batches is not yet idleness."""
         self._peak = max(self.in_air, (self.concurrency if self.is_short else self._peak) // 2)
         self.is_short = False
 
     def take(self, lane: Lane) -> bool:
-        """Take a slot for one call if one is free and nobody of the lane's class waits for it."""
+        """Take a slot for one call if one is free and no task of the lane's class waits for it."""
         bulk = _IS_BULK[lane]
         if self._queues[bulk] or self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]:
             return False
@@ -106,7 +106,7 @@ class Slots:
         return True
 
     async def wait(self, lane: Lane) -> bool:
-        """Wait for a slot in the order of coming; False when waiting has become vain."""
+        """Wait for a slot, first come, first served; return False when none will come free soon."""
         bulk = _IS_BULK[lane]
         self.is_short = True
         if self.size < max(1, self.in_air):  # there are fewer slots than there were: none comes free soon
@@ -121,7 +121,7 @@ class Slots:
             raise
 
     def leave(self, lane: Lane) -> None:
-        """Give a slot back; the next in line takes it."""
+        """Release a slot; the next task that waits takes it."""
         self._in_air[_IS_BULK[lane]] -= 1
         self.in_air -= 1
         if self._queues[True] or self._queues[False]:
@@ -133,7 +133,7 @@ class Slots:
         self._peak = max(self._peak, self.in_air)
 
     def _admit(self) -> None:
-        """Let in whoever waits and may, the longest waiting first."""
+        """Hand free slots to waiting tasks that may have one, the longest waiting first."""
         while self.in_air < self.size:
             bulk, other = self._next(True), self._next(False)
             if bulk is None and other is None:
@@ -143,18 +143,18 @@ class Slots:
             self._queues[is_bulk].popleft().answer(True)
 
     def _next(self, bulk: bool) -> "_Turn | None":
-        """Who of a class waits longest, if there is a slot for it; those who have given up are forgotten."""
+        """The task of a class that waits longest, if there is a slot for it; drops those that have stopped waiting."""
         queue = self._queues[bulk]
         while queue and queue[0].answered.done():
             queue.popleft()
         return queue[0] if queue and self._in_air[bulk] < self._limit[bulk] else None
 
     def observe(self, duration: timedelta) -> None:
-        """Learn the provider's pace from a call that was made."""
+        """Learn the provider's speed from a finished call."""
         self._seconds_per_call += (duration.total_seconds() - self._seconds_per_call) * 0.1
 
     def rest_after(self, outcome: Outcome, started_at: datetime, ended_at: datetime) -> timedelta | None:
-        """How long everyone should leave the provider alone after this answer."""
+        """How long all workers should leave the provider alone after this answer."""
         match outcome:
             case Accepted() | Rejected():
                 self._unknowns = 0
@@ -165,7 +165,7 @@ class Slots:
                 return None  # its rests grow for all workers together: outages.py
             case Unknown():
                 if started_at < self._rested_at:
-                    return None  # in the air when the rest began: the same trouble, not more of it
+                    return None  # under way when the rest began: the same trouble, not more of it
                 self._unknowns += 1
                 if self._unknowns % UNKNOWNS_BEFORE_REST:
                     return None
@@ -177,7 +177,7 @@ class Slots:
 
 
 def _limits(size: int) -> dict[bool, int]:
-    """The most calls of each class (bulk or not): each leaves some to the other, unless there is only one."""
+    """The most calls of each class (bulk or not): each leaves some to the other, unless there is only one slot."""
     kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0
     minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0
     return {True: size - kept, False: size - minimum}
@@ -185,7 +185,7 @@ def _limits(size: int) -> dict[bool, int]:
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """Somebody's place in the queue for a slot."""
+    """A task's place in the queue for a slot."""
 
     number: int
     answered: asyncio.Future[bool]

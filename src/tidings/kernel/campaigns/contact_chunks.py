@@ -1,6 +1,6 @@
-"""A chunk of a run's contacts: their items are written where the contacts are, by one statement.
+"""A chunk of a run's contacts: one statement writes their items in the shard of the contacts.
 
-Reached from plan_audience.py. Who is meant is decided by audience_chunks.py; contacts made after the run are left out.
+Reached from plan_audience.py. audience_chunks.py decides which contacts; those created after the run are left out.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ DEFAULT_ZONE = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class ContactChunk:
-    """Some of a run's contacts, and how far that goes."""
+    """Some of a run's contacts, and the cursor after them."""
 
     people: list[Picked]
     cursor: int
@@ -40,7 +40,7 @@ class ContactChunk:
     async def write(
         self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
     ) -> list[NewJob]:
-        """Write the items; give the jobs they make."""
+        """Write the items; return the jobs they make."""
         if not self.people:
             return []
         bucket = part_bucket(run.id, shard, kernel.shards)
@@ -56,7 +56,7 @@ class ContactChunk:
 
 
 async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> ContactChunk:
-    """The next contacts of a run."""
+    """Read the next contacts of a run."""
     audience, problems = read_audience(run.audience)
     if problems:
         raise AssertionError(f"the audience of run {run.id} was checked when it was stored: {problems[0]}")
@@ -96,12 +96,12 @@ def _items(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part, people: Seq
 
 
 def _most_jobs(kernel: Kernel, run: LoadedRun, people: int) -> int:
-    """How many jobs so many people may need: each has one address, or of push as many as tokens."""
+    """The most jobs that so many people may need: each has one address, or for push as many as it has tokens."""
     return -(-people * most_addresses(run.channel) // kernel.limits.job_size)
 
 
 def _hour_of(run: LoadedRun, person: Picked) -> datetime | None:
-    """When the run's hour comes for a person; None where it has no hour."""
+    """When the run's hour of the day comes for a person; None where the run names no hour."""
     if run.send_hour is None:
         return None
     zone = (person.time_zone or DEFAULT_ZONE) if run.time_zone == CONTACT_ZONE else run.time_zone
@@ -112,5 +112,5 @@ def _hour_of(run: LoadedRun, person: Picked) -> datetime | None:
 def _next_hour(base: datetime, hour: int, zone: str) -> datetime:
     try:
         return at_hour(base, hour, read_time_zone(zone))
-    except ValueError:  # known when the contact was stored, and unknown to this machine's list of zones
+    except ValueError:  # the zone was valid when the contact was stored, but this machine's time zone list lacks it
         return at_hour(base, hour, DEFAULT_ZONE)

@@ -1,7 +1,8 @@
 """Turn a run's people into jobs and items, chunk by chunk; each chunk commits with its cursor (rule 10).
 
 Reached from rollup.py under the run's lease. The cursor is moved from where it was read, so a worker that lost its
-lease half-way plans nobody twice. contact_chunks.py and retry_chunks.py write the chunks that are not of a plain list.
+lease half-way plans nobody twice. Chunks of a plain list are written here, the others by contact_chunks.py and
+retry_chunks.py.
 """
 
 import asyncio
@@ -26,12 +27,12 @@ from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, Part
 from tidings.storage.load import LoadedRun
 
 SHARDS_AT_ONCE = 4
-"""How many chunks of a run are written at the same time: a deploy must leave connections to those who send."""
+"""How many chunks of a run are written at the same time: a deploy must leave connections for sending."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ListChunk:
-    """Some of a plain list, and how far that goes."""
+    """Some of a plain list, and the cursor after them."""
 
     people: list[ListedRecipient]
     cursor: int
@@ -41,7 +42,7 @@ class _ListChunk:
     async def write(
         self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
     ) -> list[NewJob]:
-        """Write the items; give their job."""
+        """Write the items; return their job."""
         bucket = part_bucket(run.id, shard, kernel.shards)
         job_id = kernel.new_id(bucket, now)
         items = [
@@ -70,19 +71,19 @@ class _ListChunk:
             items=items,
             now=now,
         )
-        new = [item for item in items if item.id in written]  # a list may name a post and its account twice
+        new = [item for item in items if item.id in written]  # a list may name the same post on the same account twice
         return [NewJob(job_id, len(new), 0, max(now, new[0].retry_at or now))] if new else []
 
 
 async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | None:
-    """Plan chunks until then, in several shards at once; give the number planned once nobody is left, else None."""
+    """Plan chunks until then, in several shards at once; return the number planned once no one is left, else None."""
     room = asyncio.Semaphore(SHARDS_AT_ONCE)
 
     async def deploy_part(shard: Shard) -> int | None:
         async with room:
             return await _deploy_part(kernel, shard, run, until)
 
-    # Whatever fails in one shard, the others are waited for: nothing of this claim goes on after it.
+    # Even if one shard fails, wait for the others: nothing of this claim may go on after it.
     parts = await asyncio.gather(*map(deploy_part, kernel.every_shard()), return_exceptions=True)
     planned = 0
     for part in parts:
@@ -115,7 +116,7 @@ async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part
         held = await deploy.lock_part(tx, shard=shard, run_id=run.id, cursor=part.cursor, cursor_id=part.cursor_id)
         if held:
             jobs = await chunk.write(kernel, tx, shard, run, part, now)
-            # Read now that the part is held: whoever pauses the run asks its jobs after this commit, or has said so.
+            # Read while the part is locked: a pause finds the jobs after this commit, or is visible here already.
             stop = await resolve.stop_of_run(tx, shard=kernel.shard_of(run.id), id=run.id)
             await _write_jobs(kernel, tx, shard, run, jobs, stop, now)
             await _advance(kernel, tx, shard, run, part, chunk, sum(job.planned for job in jobs))
@@ -130,7 +131,7 @@ _Chunk = _ListChunk | contact_chunks.ContactChunk | retry_chunks.RetryChunk
 
 
 async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _Chunk:
-    """The next people; of a cancelled run as well, whose jobs skip them."""
+    """Read the next people, also of a cancelled run, whose jobs skip them."""
     match run.source:
         case Source.LIST:
             return await _read_list(kernel, shard, run, part)
@@ -169,12 +170,12 @@ async def _write_jobs(
         now=now,
     )
     if stop is Stop.CANCEL:
-        jobs = [replace(job, due_at=now) for job in jobs]  # nobody need wait for a rate to be skipped
+        jobs = [replace(job, due_at=now) for job in jobs]  # what is skipped need not wait for its place in the rate
     await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
 
 
 async def _advance(kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, chunk: _Chunk, added: int) -> None:
-    """Move the cursor; whoever misses their time is given one after the last of these."""
+    """Move the cursor; an item that misses its time later gets one after the last of these."""
     last = time_of(kernel, run, shard, part.planned + added)
     await deploy.advance_part(
         tx,
@@ -193,14 +194,14 @@ DAY = timedelta(days=1)
 
 
 def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datetime | None:
-    """When a run with a rate calls for its so-manieth item in a shard (0 is the first); None without a rate."""
+    """When a run with a rate calls for the item at this index in a shard (from 0); None without a rate."""
     if run.rate_per_minute is None:
         return None
     return run.begins_at + spread(ordinal, shard, kernel.shards, run.rate_per_minute)
 
 
 def _key(run: LoadedRun, person: ListedRecipient) -> bytes:
-    """The parts of an item's key; a person on a plain list has no id but their place in it."""
+    """The parts of an item's key; a person on a plain list has no id except their place in it."""
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
     if run.channel is Channel.SOCIAL and person.post:
         return campaign_key(run.channel, run.id, person.post, person.recipient, scheduled_for)

@@ -1,7 +1,7 @@
 """A chunk of a retry: what failed in another run is tried again under a key of its own, once and for all.
 
 Reached from plan_audience.py. Only items that failed are read, never one that was sent or is in doubt; the key names
-the failed item, so no two retries send the same one. Whoever is a contact gets it where they are reached now.
+the failed item, so no two retries send the same one. A contact gets the retry at their current address.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from tidings.storage.load import LoadedRun
 
 @dataclass(frozen=True, slots=True)
 class RetryChunk:
-    """Some failed items, the contacts they were for, and how far that goes."""
+    """Some failed items, the contacts they were for, and the cursor after them."""
 
     items: list[FailedItem]
     people: Mapping[UUID, LoadedContact]
@@ -35,7 +35,7 @@ class RetryChunk:
     async def write(
         self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
     ) -> list[NewJob]:
-        """Write an item for each that nobody has tried again yet; give their job."""
+        """Write an item for each that no retry has tried again yet; return their job."""
         if not self.items or run.retry_of is None:
             return []
         bucket = part_bucket(run.id, shard, kernel.shards)
@@ -78,14 +78,14 @@ class RetryChunk:
         )
 
     def _address(self, channel: Channel, failed: FailedItem) -> tuple[str, str | None]:
-        """Where it goes now, or why it does not: what failed may have been the address."""
+        """The address to use now, or why there is none: the address may be what failed."""
         if failed.contact_id is None:
             return failed.recipient, None
         person = self.people.get(failed.contact_id)
         addresses = addresses_of(person.data, channel) if person else []
         if failed.recipient in addresses:
             return failed.recipient, None
-        # Of several addresses each had an item of its own, which is tried again by itself.
+        # A contact with several addresses has an item for each, and each item is tried again by itself.
         return (addresses[0], None) if addresses and most_addresses(channel) == 1 else ("", lack_of(channel))
 
     async def _copy_data(self, tx: Tx, shard: Shard, run: LoadedRun, retry_of: UUID) -> None:
@@ -96,7 +96,7 @@ class RetryChunk:
 
 
 async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> RetryChunk:
-    """The next items of another run that failed."""
+    """Read the next failed items of another run."""
     where, of, size = run.retry_where or {}, run.retry_of, kernel.limits.job_size
     if of is None:
         raise AssertionError(f"run {run.id} is a retry of no run")

@@ -28,7 +28,7 @@ from tidings.storage.release import MovedRun
 log = structlog.get_logger()
 
 ENGINE = "engine"
-"""Who acts, where nobody asked."""
+"""The actor in the audit log when no person asked."""
 ROLL_UP_EVERY = timedelta(seconds=30)
 DEPLOY_SLICE = timedelta(seconds=1)
 
@@ -44,8 +44,8 @@ async def work_runs(kernel: Kernel, shard: Shard, leases: Sequence[Claimed]) -> 
 async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun) -> None:
     await pass_on_stop(kernel, run.id, ENGINE)
     planned = run.planned
-    # One that is paused is planned all the same, since its jobs are paused as well: so its size is known. One that is
-    # cancelled is, too: everybody it was meant for is accounted for.
+    # A paused run is planned all the same, since its jobs are paused as well: so its size is known. So is one that is
+    # cancelled: everybody it was meant for is accounted for.
     if planned is None and (run.cancelled or run.begins_at <= await kernel.clock.now()):
         planned = await deploy_some(kernel, run, _slice_end(kernel, lease))
     status = run_status(planned, run.started_at is not None, await _jobs(kernel, run))
@@ -57,20 +57,20 @@ async def _work_run(kernel: Kernel, shard: Shard, lease: Claimed, run: LoadedRun
 
 
 def _due_at(run: LoadedRun, lease: Claimed, planned: int | None, now: datetime) -> datetime:
-    """When an open run is looked at again: at once while people are left to plan, but not before its time."""
+    """When an open run is due again: at once while people are left to plan, but not before its start time."""
     if planned is None:
         return now if run.cancelled else max(now, run.begins_at)
     return now + (LOOK_AGAIN if lease.stop is Stop.PAUSE else ROLL_UP_EVERY)
 
 
 def _slice_end(kernel: Kernel, lease: Claimed) -> datetime:
-    """Deploying goes in slices, so that the run's status keeps up with its first jobs and the lease never runs out."""
+    """When this slice of planning ends: the run's status must keep up with its first jobs, and the lease must hold."""
     begun = lease.until - kernel.limits.lease
     return begun + min(DEPLOY_SLICE, kernel.limits.lease / 3)
 
 
 async def _jobs(kernel: Kernel, run: LoadedRun) -> list[tuple[JobStatus, JobCounts]]:
-    """The run's jobs in every shard, added up by status."""
+    """Count the run's jobs in every shard, by status."""
     found: list[tuple[JobStatus, JobCounts]] = []
     for shard in kernel.every_shard():
         sums = await kernel.db.persist(partial(deploy.sum_jobs, shard=shard, run_id=run.id), alone=True)
@@ -92,11 +92,11 @@ async def _release(kernel: Kernel, shard: Shard, run: LoadedRun, move: MovedRun,
 
 
 def _changes(kernel: Kernel, run: LoadedRun, move: MovedRun, now: datetime) -> list[AuditEntry]:
-    """What its history tells: a run that was over before anybody looked has been running all the same."""
+    """The changes for its history: a run that ended between two roll-ups was running all the same."""
     path = [move.status]
     if run.status is RunStatus.QUEUED and move.status not in OPEN_RUNS:
         path = [RunStatus.RUNNING, move.status]
-    entries = sorted(kernel.new_id(bucket_of_id(run.id), now) for _ in path)  # read in this order, at the same time
+    entries = sorted(kernel.new_id(bucket_of_id(run.id), now) for _ in path)  # the order of two at one time
     return [
         AuditEntry("run", run.id, status, {"from": before, "planned": move.planned}, entry)
         for before, status, entry in zip([run.status, *path], path, entries, strict=False)

@@ -34,7 +34,7 @@ AUDIENCE_CHUNK = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Somebody to write to who is no contact: an address, and data for the templates."""
+    """A recipient who is not a contact: an address, and data for the templates."""
 
     address: str
     data: Mapping[str, object] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class RetriedRun:
-    """Which failed items of which run are tried again; whatever is given must hold."""
+    """Which failed items of which run are tried again; every filter that is set must match."""
 
     run_id: UUID
     error: str | None = None
@@ -52,7 +52,7 @@ class RetriedRun:
 
     @property
     def where(self) -> Mapping[str, object]:
-        """As it is stored."""
+        """The filter as it is stored."""
         return {"error": self.error, "ids": None if self.ids is None else [str(id) for id in self.ids]}
 
 
@@ -87,7 +87,7 @@ class Deployment:
 async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Started:
     """Start a run: a plain list is stored now, jobs and items are written by workers (rule 10).
 
-    The people go in first, shard by shard, under an id nobody knows yet; the run itself appears in one commit, or
+    The people go in first, shard by shard, under an id that nothing names yet; the run itself appears in one commit, or
     finds its key taken. A crash before that leaves only rows that no run names.
     """
     workspace = caller.workspace
@@ -126,7 +126,7 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
 async def _answer_of_the_faster(
     kernel: Kernel, retry: RetriedRun, find: Callable[[Tx], Awaitable[UUID | None]]
 ) -> Started:
-    """The run of whoever has the turn, if that was asked for under the same key."""
+    """The run of the retry that took the turn, if it was requested under the same key."""
     theirs = await kernel.db.persist(find, alone=True)
     if theirs is None:
         raise too_late(retry.run_id)
@@ -134,7 +134,7 @@ async def _answer_of_the_faster(
 
 
 async def find_run(kernel: Kernel, workspace: Workspace, key: str) -> UUID | None:
-    """The run that was started under a key, if any."""
+    """Return the run that was started under a key, if any."""
     check_key(key)
     return await kernel.db.persist(_find_by_key(kernel, workspace, key), alone=True)
 
@@ -219,13 +219,13 @@ async def _insert_chunk(kernel: Kernel, shard: Shard, run_id: UUID, chunk: Seque
 
 
 async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
-    """Another deploy took the key first: nobody will ever read these."""
+    """Delete the people of a run whose key another deploy took first: nothing will ever read them."""
     for shard in kernel.every_shard():
         await kernel.db.persist(partial(start.delete_audience, shard=shard, run_id=run_id))
 
 
 def _distinct(deployment: Deployment) -> list[Recipient]:
-    """Recipients without repeats, whatever the case of their letters: nobody is written to twice by one run."""
+    """Recipients without repeats, ignoring case: no address is written to twice by one run."""
     if deployment.channel is Channel.SOCIAL:
         return _distinct_posts(deployment.recipients)
     seen: dict[str, Recipient] = {}
@@ -235,12 +235,12 @@ def _distinct(deployment: Deployment) -> list[Recipient]:
 
 
 def _distinct_posts(recipients: Sequence[Recipient]) -> list[Recipient]:
-    """Posts without repeats, by what an item's key names: the account as it is given, and the post's id."""
+    """Posts without repeats, by what an item's key names: the account as given, and the post's id."""
     seen: dict[tuple[str, str] | int, Recipient] = {}
     for place, person in enumerate(recipients):
         post = person.data.get("post")
         id = post.get("id") if isinstance(post, Mapping) else None
-        is_named = type(id) in (str, int) and id != ""  # else nobody can tell one post from another
+        is_named = type(id) in (str, int) and id != ""  # otherwise posts cannot be told apart
         seen.setdefault((person.address, str(id)) if is_named else place, person)
     return list(seen.values())
 

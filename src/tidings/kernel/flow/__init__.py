@@ -1,1 +1,1 @@
-"""From claim to release: one module for each arrow."""
+"""From claim to release: one module for each step."""

@@ -1,6 +1,6 @@
 """Whom the items of a node are for: the recipients it names, or else the contact that its execution walks for.
 
-Reached from plan.py. What goes to a contact says so, since it is sent only while the contact allows it (rule 14).
+Reached from plan.py. An item for a contact names it, since it is sent only while the contact allows it (rule 14).
 """
 
 import re
@@ -27,9 +27,9 @@ class Addressee(NamedTuple):
 def addressees_of(
     node: Doer, fields: Mapping[str, str], data: Mapping[str, object], person: LoadedContact | None
 ) -> list[Addressee]:
-    """One for each item, by ordinal; without repeats, whatever the case of their letters.
+    """Return the recipient of each item, by ordinal; without repeats, ignoring case.
 
-    `fields` are the node's rendered templates, `data` is what they saw.
+    `fields` are the node's rendered templates, `data` is their input.
     """
     if isinstance(node, Function):
         return [Addressee(0, node.function)]
@@ -45,7 +45,7 @@ def addressees_of(
 
 
 def _addresses(channel: Channel, contact: object, person: LoadedContact | None) -> list[Addressee]:
-    """Every address of the contact for a channel; where there is none, or none may be used, one to be skipped."""
+    """Every address of the contact for a channel; where none exists or may be used, one addressee to be skipped."""
     id = person.id if person else None
     addresses = addresses_of(contact, channel) if isinstance(contact, Mapping) else []
     skip = (person.refusal(channel) if person else None) or (None if addresses else lack_of(channel))
@@ -55,7 +55,7 @@ def _addresses(channel: Channel, contact: object, person: LoadedContact | None) 
 
 
 def _known(node: Send, named: list[Addressee], person: LoadedContact) -> list[Addressee]:
-    """The same, where what goes to the contact is told from what goes to others."""
+    """Return the named addressees; one that is the contact's own, by address or by template, carries its id."""
     own = {address.casefold() for address in addresses_of(person.data, node.channel)}
 
     def known(one: Addressee) -> Addressee:

@@ -11,7 +11,7 @@ from tidings.storage.finalize import FailedAttempt
 
 
 def failed_attempts(answered: Sequence[Answered]) -> list[FailedAttempt]:
-    """The short rows of the attempts that did not succeed; what could not begin was none."""
+    """The short rows of the attempts that did not succeed; a call that could not begin is no attempt."""
     return [
         _failed_attempt(one.delivered, said)
         for one in answered

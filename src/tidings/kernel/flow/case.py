@@ -1,4 +1,4 @@
-"""One claimed execution on its way through the arrows, and how a batch of them is read.
+"""One claimed execution on its way through the flow, and how a batch of them is read.
 
 Reached from executions.py after claim.py; plan.py decides what each does next.
 """
@@ -39,10 +39,10 @@ class Case:
     at: str | None = None  # the node it stands at, once plan() has decided
     walked: Collection[str] = ()  # the nodes it had passed by then
     walked_at: datetime | None = None
-    person: LoadedContact | None = None  # whom it walks for, as far as that is a contact
-    appointment: Appointment | None = None  # when that node was to send, if it may not be late
-    provider: str | None = None  # of what that node does, if it is to be planned
-    not_before: datetime | None = None  # nobody is set up to do what its node does: when to look again
+    person: LoadedContact | None = None  # the contact it walks for, if any
+    appointment: Appointment | None = None  # when that node was due to send, if it may not be late
+    provider: str | None = None  # the provider of what that node does, if it is to be planned
+    not_before: datetime | None = None  # no provider is set up for its node: when to look again
 
     @property
     def deadline(self) -> datetime | None:
@@ -51,24 +51,24 @@ class Case:
 
     @property
     def too_late(self) -> str:
-        """What is said of it when its time is over."""
+        """The error to store when its time is over."""
         return f"timed out: not done within {self.graph.timeout}"
 
     def decide(self, now: datetime) -> tuple[Execution, Action]:
-        """What comes next, as far as is known."""
+        """Decide what comes next, from what is known now."""
         stored, items = self.loaded.execution, list(self.held.states.values())
         if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):
             return stored, Plan(report)
         return decide(self.graph, stored, items, now)
 
     def due(self, now: datetime) -> list[Reserved]:
-        """The open items that may be called for now: those of its node, and any reopened by a person."""
+        """The open items that may be called for now: those of its node, and any that a person reopened."""
         due, ready = self.held.due(now), self.loaded.execution.frontier.ready
         waiting = [one.node for one in ready if one.node != self.at] if self.loaded.ended_at is None else []
         return [item for item in due if item.node not in waiting] if waiting else due
 
     def outgoing(self, item: Reserved) -> Outgoing:
-        """One of its items, to be called for; a message that has begun is finished, a call is cut in time."""
+        """One of its items, to be called for; a message that has begun is finished, a function call is cut in time."""
         limit = None
         if item.channel is Channel.FUNCTION and self.deadline and self.loaded.ended_at is None:
             limit = TimeLimit(self.deadline, self.too_late)
@@ -105,7 +105,7 @@ def _case(kernel: Kernel, lease: Claimed, loaded: LoadedExecution, now: datetime
 
 
 async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
-    """Give executions the items they have; one that is held for the first time has none."""
+    """Load the items of executions; one that is claimed for the first time has none."""
     if not cases:
         return
     by_id = {case.held.lease.id: case for case in cases}
@@ -117,7 +117,7 @@ async def _load_items(tx: Tx, shard: Shard, cases: Sequence[Case]) -> None:
 
 
 async def _attach_contacts(kernel: Kernel, cases: Sequence[Case]) -> None:
-    """Let executions see their contacts as they are now, among what they were given; that is never written back."""
+    """Add each contact's current fields to its execution's data; they are never written back."""
     found = await load_people(kernel, [case.loaded.contact_id for case in cases if case.loaded.contact_id])
     for case in cases:
         case.person = found.get(case.loaded.contact_id) if case.loaded.contact_id else None

@@ -1,6 +1,6 @@
-"""Lease what is due in one shard and lane. Commits alone, so nothing else can hold it up or undo it.
+"""Lease what is due in one shard and lane. A claim commits alone, so nothing else can delay or undo it.
 
-Reached from engine.py; hands over to plan.py (executions), jobs.py and rollup.py (runs).
+Reached from engine.py, which hands what was claimed to executions.py, jobs.py or rollup.py (runs).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from tidings.storage import claim
 from tidings.storage.database import TransientFailure
 
 UNABLE = timedelta(seconds=30)
-"""How long work waits that a worker had to give back."""
+"""How long work waits after a worker had to release it unworked."""
 
 
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
     """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
     now = await kernel.clock.now()
-    # A random part of a second makes the expiry the name of this very claim.
+    # A random fraction of a second makes the expiry identify this one claim.
     until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
     since = kernel.claim_floor.to_claim((shard, lane), now)
     noted = kernel.elsewhere.notes(now)
@@ -45,7 +45,7 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
 
 
 async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], wait: timedelta = UNABLE) -> None:
-    """Let leases go because this worker cannot work on them just now; it is nobody's crash."""
+    """Release leases because this worker cannot work on them just now; it does not count as a crash."""
     due_at = await kernel.clock.now() + wait
     ids, fences = [lease.id for lease in leases], [lease.fence for lease in leases]
     await kernel.db.persist(
@@ -54,7 +54,7 @@ async def give_back(kernel: Kernel, shard: Shard, leases: Sequence[Claimed], wai
 
 
 async def next_due(kernel: Kernel, shard: Shard) -> Mapping[Lane, datetime]:
-    """When each lane of a shard has work next; lanes without any are left out."""
+    """Return when each lane of a shard has work next; lanes without any are left out."""
     now = await kernel.clock.now()
     since = {lane: kernel.claim_floor.to_look((shard, lane), now) for lane in Lane}
     due = await kernel.db.persist(lambda tx: claim.next_due(tx, shard=shard, since=since), alone=True)

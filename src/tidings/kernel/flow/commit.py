@@ -1,7 +1,7 @@
 """One commit per window: the facts of finished calls, and the marks of the next ones.
 
-Reached from windows.py. The commit is known before this returns: after an unknown one the same transaction runs again
-and finds its own marks.
+Reached from windows.py. The result of the commit is known before this returns: after an unknown one the same
+transaction runs again and finds its own marks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,14 +42,14 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """What a commit achieved: the items that may be called now, and a fact for each answer."""
+    """The result of a commit: the items that may be called now, and a fact for each answer."""
 
     marked: Sequence[Marked]
     facts: Sequence[Fact]
 
 
 async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window, now: datetime) -> Committed:
-    """Write one window, however often it takes until the commit is known."""
+    """Write one window; repeat until the commit is known."""
     facts = [fact_of(kernel, one, lane) for one in window.answered]
     attempts = failed_attempts(window.answered)
     point = "before_mark_commit" if window.outgoing else "before_finalize_commit"

@@ -1,6 +1,6 @@
-"""Deliver: call providers for marked items, and gather what they say. The only module that makes their calls.
+"""Deliver: call providers for marked items, and collect their answers. The only module that makes these calls.
 
-Reached from windows.py, which marks what is called and writes what was answered. It is handed no database, by type: a
+Reached from windows.py, which marks what is called and writes what was answered. It gets no database, by type: a
 Calling has none, and neither this module nor what it imports can reach storage/ (import-linter checks it). So no call
 is made inside a transaction.
 """
@@ -36,23 +36,23 @@ class Calling:
     lane: Lane
     flush_results: int
     may_begin: Callable[[Marked, Outgoing, datetime, timedelta], bool]
-    """Whether a call may begin now that takes as long as this; it may have waited long for its slot."""
+    """Whether a call that takes as long as this may begin now; it may have waited long for its slot."""
     may_hand_over: Callable[[Marked], bool]
     """Asked right before the data is handed over: a frozen process may wake up long after its call began."""
     on_answer: Callable[[Delivered], None]
-    """Hears of every answer at once, as far as it says something about the provider."""
+    """Called at once with every answer that says something about the provider."""
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """A finished call with what decides its consequences."""
+    """A finished call, and what its consequences depend on."""
 
     delivered: Delivered
     outgoing: Outgoing
-    is_last: bool = False  # there is no time for another, whatever attempts are left
+    is_last: bool = False  # no time is left for another call, whatever attempts are left
 
 
 class Delivery:
-    """The calls of one batch: what is ready, who calls, and what came of it until somebody takes it."""
+    """The calls of one batch: what is ready, the tasks that call, and the results until they are taken."""
 
     def __init__(self, calling: Calling) -> None:
         self._calling = calling
@@ -69,7 +69,7 @@ class Delivery:
         return [outgoing for queue in self._queues.values() for _, outgoing in queue.ready]
 
     def queue(self, provider: str) -> ProviderQueue:
-        """The batch's way to a provider that this worker has."""
+        """The batch's queue for a provider that this worker has."""
         queue = self._queues.get(provider)
         if queue is None:
             calling = self._calling
@@ -78,7 +78,7 @@ class Delivery:
         return queue
 
     def is_calling(self, provider: str) -> bool:
-        """Whether somebody of this batch calls a provider, or is about to."""
+        """Whether a task of this batch calls a provider, or is about to."""
         queue = self._queues.get(provider)
         return queue is not None and queue.is_busy
 
@@ -87,24 +87,24 @@ class Delivery:
         self.queue(item.provider).ready.append((item, outgoing))
 
     def take_out(self, is_meant: Callable[[Marked], bool]) -> None:
-        """Call for some of what is ready no more."""
+        """Remove some of the ready items, so that they are not called for."""
         for queue in self._queues.values():
             self.unstarted += queue.take_out(is_meant)
 
     def call_ready(self) -> None:
-        """Begin to call for what is ready."""
+        """Start calling for what is ready."""
         for queue in self._queues.values():
             self._add_caller(queue)
 
     def close(self) -> None:
-        """Leave no call under way and no room taken, however the batch ended."""
+        """End every call under way and release all room, however the batch ended."""
         for queue in self._queues.values():
             queue.clear()
         for caller in self.callers:
             caller.cancel()
 
     def _add_caller(self, queue: ProviderQueue) -> None:
-        """One more task that calls, if that can help."""
+        """Start one more calling task, if that can help."""
         queue.is_next_coming = False
         if queue.may_add_caller:
             queue.callers += 1
@@ -159,15 +159,15 @@ class Delivery:
         outcome, started_at, ended_at = call.outcome, call.started_at, call.ended_at
         queue.slots.observe(ended_at - started_at)
         if call.item.channel is Channel.FUNCTION:
-            return  # behind one name are many services: one's trouble must not rest the others
+            return  # one name stands for many functions: trouble of one must not rest the others
         rest = queue.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             asked = Rest(ended_at + rest, storable(outcome.reason) or "")
-            # Of two answers in one window the longer rest holds, whichever comes last.
+            # Of two answers in one window the longer rest wins, whichever comes last.
             self.rests[queue.name] = max(asked, self.rests.get(queue.name, asked), key=lambda one: one.until)
         self._calling.on_answer(call)
 
     def _stir(self) -> None:
-        """Wake whoever waits for results, if this is the first or there are enough to write."""
+        """Wake the batch that waits for results, if this is the first or there are enough to write."""
         if len(self.answered) + len(self.unstarted) == 1 or len(self.answered) >= self._calling.flush_results:
             self.stirred.set()

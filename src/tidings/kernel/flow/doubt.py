@@ -1,6 +1,6 @@
-"""Face what a crash left behind: marks without an answer. The provider's class decides (rules 4 and 9).
+"""Deal with what a crash left behind: marks without an answer. The provider's class decides (rules 4 and 9).
 
-Reached from executions.py and jobs.py before deliver.py; what may be called again is handed on to it.
+Reached from executions.py and jobs.py before windows.py, which also gets what may be called again.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ class _InDoubt:
 
     @property
     def is_overdue_call(self) -> bool:
-        """Whether it is a function's, and its owner has no time for another call."""
+        """Whether an item is a function's, and its owner has no time left for another call."""
         return self.item.channel is Channel.FUNCTION and self.held.overdue is not None
 
     @property
     def cause(self) -> str:
-        """Why it failed although nobody knows whether it arrived."""
+        """The error of an item that fails although it is unknown whether its call arrived."""
         error = self.held.states[self.id].error or "no answer"
         return self.held.overdue or f"{tried_in_vain(self.item.attempts)}{error}"
 
@@ -62,10 +62,10 @@ class _InDoubt:
 
 
 async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime) -> set[UUID]:
-    """Put orphaned marks in doubt, then do about each item in doubt what may be done.
+    """Put orphaned marks in doubt, then do for each item in doubt what its provider's class allows.
 
-    Gives the items whose call may be repeated although its fate is unknown. Those that evidence has cleared are fresh
-    again and need no mention.
+    Returns the items whose call may be repeated although its fate is unknown. Items that evidence has cleared are fresh
+    again and are not returned.
     """
     doubtful = [
         _InDoubt(one, item.id) for one in owners for item in one.open.values() if item.marked_at or item.in_doubt
@@ -81,7 +81,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[
     to_hold: list[_InDoubt] = []
     facts: dict[_InDoubt, Fact] = {}
     for one in _ours(kernel, lane, doubtful, orphaned, now):
-        # Whoever made a call that has no answer yet may still have one: that would be a fact, and ends the doubt.
+        # The worker that made the call may still get its answer: that would be a fact, and ends the doubt.
         verdict = Hold() if one.is_overdue_call and one in orphaned else _judge(kernel, one, now)
         match verdict:
             case CallAgain():
@@ -106,7 +106,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[
 def _ours(
     kernel: Kernel, lane: Lane, doubtful: Sequence[_InDoubt], orphaned: Sequence[_InDoubt], now: datetime
 ) -> list[_InDoubt]:
-    """What is to be judged now and by us. The rest waits for a worker that has the provider.
+    """The items to judge now and in this worker. The rest waits for a worker that has the provider.
 
     The owner of such an item must not walk on past it before that worker has looked.
     """
@@ -119,9 +119,10 @@ def _ours(
 
 
 async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt]) -> set[_InDoubt]:
-    """A mark whose lease is gone: the call may have happened. Gives those whose mark is no longer as we read it.
+    """Put in doubt the marks whose lease is gone: the call may have happened. Returns those whose mark has changed.
 
-    Their worker has taken it back or had its answer since: they are not in doubt, and their owner must not walk past.
+    The worker that made such a mark has taken it back or has its answer: it is not in doubt, and its owner must not
+    walk past.
     """
     if not orphaned:
         return set()
@@ -178,7 +179,7 @@ async def _ask(kernel: Kernel, shard: Shard, doubtful: Mapping[_InDoubt, AskProv
                 if not verdict.authoritative:
                     later[one] = None
                 elif one.item.retry_at is None:
-                    later[one] = now + verdict.settle  # the doubt is new: it has not had its time yet
+                    later[one] = now + verdict.settle  # the doubt is new: its waiting time has only begun
                 else:
                     absent.append(one)
             case CannotTell():
@@ -194,7 +195,7 @@ async def _ask(kernel: Kernel, shard: Shard, doubtful: Mapping[_InDoubt, AskProv
 
 
 def _spent(one: _InDoubt) -> Fact:
-    """It is proven not to have arrived, and there is no attempt left."""
+    """The fact for an item that is proven not to have arrived and has no attempt left."""
     return _fact(one, ItemStatus.FAILED, error=f"gave up after {one.item.attempts} attempts: none has arrived")
 
 

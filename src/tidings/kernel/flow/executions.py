@@ -1,6 +1,6 @@
 """One batch of executions, from claim to release.
 
-Reached from engine.py. Each line is an arrow of the flow; the order is the promise.
+Reached from engine.py. Each line is a step of the flow; the promises depend on their order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,12 +50,12 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
         keeper.is_releasing = True
         await release_executions(kernel, shard, list(cases.values()))
         leave_to_others(kernel, shard, lane, owners.values(), kernel.clock.carried())
-        # What was learned while a contact was deleted, its own erasure has not seen.
+        # The erasure of a contact has not seen what was learned while the contact was being deleted.
         await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.held.withdrawn})
 
 
 async def _park(paused: PausedSequences, cases: Mapping[UUID, Case], now: datetime) -> None:
-    """Park whoever belongs to a paused sequence; what a person has reopened since it ended is sent all the same."""
+    """Park the executions of paused sequences; an item that a person reopened after the end is sent all the same."""
     version_of = {
         id: case.loaded.version_id
         for id, case in cases.items()
@@ -74,7 +74,7 @@ def _keep_appointments(gate: Gate, cases: Iterable[Case]) -> None:
 
 
 def _due(cases: Iterable[Case], marked: set[UUID], again: set[UUID], now: datetime) -> list[Outgoing]:
-    """What is due and was not marked when it was reserved."""
+    """The items that are due and were not marked when they were reserved."""
     return [
         case.outgoing(item)
         for case in cases

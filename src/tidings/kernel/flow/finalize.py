@@ -1,4 +1,4 @@
-"""Record what providers said: facts by their mark, whatever became of the lease.
+"""Record the answers of providers: facts by their mark, even if the lease was lost.
 
 Reached from commit.py inside the transaction that also marks the next window; release.py moves the owner afterwards.
 Safe to repeat.
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 def fact_of(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:
-    """Turn an outcome into what is stored."""
+    """Turn an outcome into the fact to store."""
     item, outcome = answered.delivered.item, answered.delivered.outcome
     match outcome:
         case Accepted():
@@ -47,7 +47,7 @@ def fact_of(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:
 
 
 def _success(item: Marked, said: Accepted) -> Fact:
-    # The usual end, and therefore by place and without a look at what is not there.
+    # The most frequent end: by position, and without checking fields that cannot be set.
     result = None if said.result is None else storable_json(said.result)
     status, message_id = SUCCESS_STATUS[item.channel], storable(said.message_id)
     return Fact(item.id, item.fence, item.attempt, status, False, True, None, message_id, None, result)
@@ -70,7 +70,7 @@ def _failed(item: Marked, reason: str) -> Fact:
 
 
 def _after_rejection(kernel: Kernel, answered: Answered, reason: str) -> Fact:
-    """A refusal for good is the end, unless an earlier call may have arrived and only this one was refused."""
+    """The fact after a final refusal: failed, unless an earlier call may have arrived and only this one was refused."""
     item = answered.delivered.item
     if answered.outgoing.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
         return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
@@ -94,7 +94,7 @@ def _after_refusal(kernel: Kernel, answered: Answered, outcome: RetryLater) -> F
             return _fact(item, ItemStatus.QUEUED, uses_attempt=outcome.uses_attempt, retry_at=at, error=outcome.reason)
         case Exhausted(reason):
             log.warning("retries_exhausted", **item.line)
-            # An earlier call of a doubtful item may have arrived: it stays in doubt rather than count as failed.
+            # An earlier call of an item in doubt may have arrived: it stays in doubt rather than count as failed.
             if answered.outgoing.item.in_doubt:
                 return _after_unknown(kernel, answered, reason, spent=reason)
             return _failed(item, reason)
@@ -103,14 +103,14 @@ def _after_refusal(kernel: Kernel, answered: Answered, outcome: RetryLater) -> F
 
 
 def _after_outage(kernel: Kernel, answered: Answered, lane: Lane, reason: str) -> Fact:
-    """What could not begin says nothing about the item: it is as before its mark, unless it has waited too long."""
+    """The fact of a call that could not begin: the item is as before its mark, unless it has waited too long."""
     item, now = answered.delivered.item, answered.delivered.ended_at
     if given_up := outlasted_outage(kernel, answered.outgoing.item, lane, answered.outgoing.retry, reason, now):
         log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
         return (
             _after_unknown(kernel, answered, given_up) if answered.outgoing.item.in_doubt else _failed(item, given_up)
         )
-    # A doubtful item without a time would be held for a person.
+    # An item in doubt without a time would be held for a person.
     retry_at = answered.outgoing.item.retry_at or (now if answered.outgoing.item.in_doubt else None)
     return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
 
@@ -135,7 +135,7 @@ def _after_unknown(kernel: Kernel, answered: Answered, reason: str, spent: str |
         case AskProvider(settle):
             retry_at = now + settle
         case GiveUp():
-            retry_at = now + timedelta(microseconds=1)  # resolve.py gives it up at the next look
+            retry_at = now + timedelta(microseconds=1)  # doubt.py gives it up at the next look
         case Hold():
             retry_at = None
         case _:

@@ -23,19 +23,19 @@ class Held:
     retry_for: Callable[[Reserved], RetryPolicy]
     states: dict[UUID, ItemState] = field(default_factory=dict)
     open: dict[UUID, Reserved] = field(default_factory=dict)
-    postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called now; not before then
+    postponed: dict[UUID, datetime] = field(default_factory=dict)  # could not be called for now: not before then
     overdue: str | None = None  # why its owner has no more time
-    parked: bool = False  # its sequence is paused for everyone
-    withdrawn: str | None = None  # why nothing more is to leave for its owner: whom it was for is gone
+    parked: bool = False  # its sequence is paused as a whole
+    withdrawn: str | None = None  # why nothing more may leave for its owner: its contact is gone
 
     def take(self, item: LoadedItem) -> None:
-        """Add an item as it was read."""
+        """Add an item as it was read from the database."""
         self.states[item.id] = item.state
         if item.open:
             self.open[item.id] = item.open
 
     def due(self, now: datetime) -> list[Reserved]:
-        """The open items whose time has come. One that still looks marked is another's: it is read again first."""
+        """The open items that are due. One that still looks marked is another worker's: it is read again first."""
         return [
             item
             for item in self.open.values()
@@ -43,7 +43,7 @@ class Held:
         ]
 
     def learn(self, fact: Fact) -> None:
-        """Add what became of a call."""
+        """Note the fact of a call."""
         state = self.states[fact.id]
         self.states[fact.id] = ItemState(
             state.node,
@@ -58,27 +58,27 @@ class Held:
         del self.open[fact.id]
 
     def settle(self, id: UUID, status: ItemStatus, error: str) -> None:
-        """Add that an item was skipped or failed without a call."""
+        """Note that an item was skipped or failed without a call."""
         self.states[id] = replace(self.states[id], status=status, error=error, retry_at=None)
         del self.open[id]
 
     def doubt(self, id: UUID, retry_at: datetime | None) -> None:
-        """Add that an item is in doubt, and when it is looked at again by itself."""
+        """Note that an item is in doubt, and when it is looked at again by itself."""
         self.states[id] = replace(self.states[id], in_doubt=True, retry_at=retry_at)
         self.open[id] = replace(self.open[id], in_doubt=True, retry_at=retry_at)
 
     def move(self, id: UUID, to: datetime) -> None:
-        """Add that an item was given a later time."""
+        """Note that an item has a later time."""
         self.states[id] = replace(self.states[id], retry_at=to)
         self.open[id] = replace(self.open[id], retry_at=to)
 
     def orphan(self, id: UUID) -> None:
-        """Add that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""
+        """Note that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""
         state, item = self.states[id], self.open[id]
         self.states[id] = replace(state, in_doubt=True, retry_at=None, attempts=max(state.attempts - 1, 0))
         self.open[id] = replace(item, in_doubt=True, retry_at=None, marked_at=None, attempts=max(item.attempts - 1, 0))
 
     def clear(self, id: UUID) -> None:
-        """Add that a doubtful call is proven never to have arrived."""
+        """Note that a call in doubt is proven never to have arrived."""
         self.states[id] = replace(self.states[id], in_doubt=False, retry_at=None)
         self.open[id] = replace(self.open[id], in_doubt=False, retry_at=None)

@@ -47,7 +47,7 @@ from tidings.storage.release import MovedJob, ReleasedJob
 log = structlog.get_logger()
 
 ROLL_UP_AFTER = timedelta(milliseconds=250)
-"""How long a finished job lets its run wait, so that a thousand jobs do not make a thousand roll-ups."""
+"""How long after a finished job its run is rolled up, so that a thousand jobs do not cause a thousand roll-ups."""
 
 
 async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
@@ -91,7 +91,7 @@ async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claim
 
     async def read(tx: Tx) -> Loaded:
         jobs = await load.take_jobs(tx, shard=shard, ids=ids, fences=fences, entries=entries, now=now)
-        taken = {job.id: job for job in jobs}  # without those whose lease is lost already
+        taken = {job.id: job for job in jobs}  # without jobs whose lease is lost already
         left = {id: until for id in taken if (until := _left_until(kernel, lane, by_id[id], taken[id], now))}
         run_ids = {job.id: job.run_id for job in jobs if job.run_id and job.id not in left}
         ids_of_runs, runs = list(run_ids), list(run_ids.values())
@@ -101,12 +101,12 @@ async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claim
     jobs, items, left = await kernel.db.persist(read)
     for run_id in _runs_of(jobs.values()) - kernel.runs.keys():
         await _load_run(kernel, run_id)
-        await wake_run(kernel, run_id, now)  # its first job is locked: it is running
+        await wake_run(kernel, run_id, now)  # its first job is locked: the run is running
     return jobs, items, left
 
 
 def _left_until(kernel: Kernel, lane: Lane, lease: Claimed, job: LoadedJob, now: datetime) -> datetime | None:
-    """When to look at a job again whose run could send nothing now; a run that is not known yet is looked at."""
+    """When to look again at a job whose run can send nothing now; None if its items must be read."""
     run = kernel.runs.get(job.run_id) if job.run_id else None
     return left_until(kernel, lease, run, lane, now) if run else None
 
@@ -127,7 +127,7 @@ async def _load_run(kernel: Kernel, run_id: UUID) -> None:
 
 
 async def wake_run(kernel: Kernel, run_id: UUID, at: datetime) -> None:
-    """Have a run rolled up soon; it is in a shard of its own, so this has a transaction of its own."""
+    """Have a run rolled up soon. The run may be in another shard, so this uses its own transaction."""
     shard = kernel.shard_of(run_id)
     await kernel.db.persist(lambda tx: release.wake_owner(tx, shard=shard, id=run_id, at=at), alone=True)
     kernel.notifier.tell(shard, Lane.RUNS)
@@ -158,7 +158,7 @@ async def _keep_time(
 async def _ours(
     kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
 ) -> Mapping[UUID, Held]:
-    """The jobs whose provider this worker has; the others' items are not rendered in vain, but left to who has it."""
+    """The jobs whose provider this worker has; the others are left, unrendered, to a worker that has theirs."""
     others = {id: run.provider for id, run in runs.items() if id in owners and run.provider not in kernel.providers}
     await know_others(kernel, others.values(), now)
     for id, provider in others.items():
@@ -168,7 +168,7 @@ async def _ours(
 
 
 def _fresh(owners: Mapping[UUID, Held], items: Sequence[LoadedItem], now: datetime) -> list[LoadedItem]:
-    """What is due and was never marked, and so not rendered either."""
+    """The items that are due and were never marked, and so not rendered either."""
     due = {item.id for held in owners.values() for item in held.due(now) if item.payload is None}
     return [item for item in items if item.id in due]
 
@@ -182,7 +182,7 @@ async def _render(
     people: Mapping[UUID, LoadedContact],
     now: datetime,
 ) -> Mapping[UUID, Payload]:
-    """Render what is fresh; an item whose template fails is failed with the reason."""
+    """Render fresh items; an item whose template fails becomes failed with the reason."""
     rendered = await kernel.renderer.render(
         [_render_job(kernel.runs[run_id], item, people, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
     )
@@ -198,7 +198,7 @@ async def _render(
 
 
 def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, LoadedContact], now: datetime) -> RenderJob:
-    """A message with the run's own data, and with the contact as it is now or what the plain list says of them."""
+    """The templates of one message, with the run's data and the contact as it is now, or the plain list's data."""
     data = {**run.data, **(item.data or {})}
     contact_id = item.open.contact_id if item.open else None
     if contact_id and contact_id in people:
@@ -221,7 +221,7 @@ def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UU
 def _due(
     owners: Mapping[UUID, Held], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
 ) -> list[Outgoing]:
-    """What is to be called for now."""
+    """The items to call for now."""
     return [
         Outgoing(item, held.lease.fence, item.payload or payloads[item.id], held.retry_for(item))
         for held in owners.values()
@@ -250,7 +250,7 @@ async def _release(
     lost = owners.keys() - {job.id for job in released}
     for id in lost:
         log.warning("lease_lost", owner=str(id), fence=owners[id].lease.fence)
-    # A release whose answer was lost finds its own fence gone: the job may be done, and nobody else would say so.
+    # A release whose answer was lost finds its own fence gone: the job may be done, and nothing else tells the run.
     done = {job.run_id for job in released if job.run_id and job.done}
     for run_id in done | _runs_of(jobs[id] for id in lost):
         await wake_run(kernel, run_id, now + ROLL_UP_AFTER)
@@ -268,7 +268,7 @@ def _due_at(held: Held, now: datetime) -> datetime:
 
 def _move(kernel: Kernel, held: Held, due_at: datetime, now: datetime) -> MovedJob:
     if held.lease.stop is Stop.PAUSE or (held.lease.stop and due_at <= now):
-        due_at = now + LOOK_AGAIN  # what is in doubt and stopped may be asked about, but is not called again
+        due_at = now + LOOK_AGAIN  # an item in doubt of a stopped job may be looked up, but is not called again
     error = given_up(kernel, held)
     entry = entry_of(kernel, held.lease.id, Change.ENDED, now)
     return MovedJob(held.lease, due_at, entry, error is not None, error)

@@ -1,8 +1,8 @@
 """Keep the leases of one batch for as long as this worker is alive and works on it.
 
 Reached from executions.py and jobs.py, around all they do. A lease that runs out therefore means a worker that is dead,
-frozen or cut off. One that waits for a lock, a slow template or a slow call is none of these: it renews, so that nobody
-takes its work for the victim of a crash.
+frozen or cut off. One that waits for a lock, a slow template or a slow call is none of these: it renews, so that no
+other worker takes its work for that of a crashed one.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class LeaseKeeper:
         self._margin = kernel.limits.lease_margin
         self._beating: asyncio.Task[None] | None = None
         self.lease = kernel.limits.lease
-        self.is_releasing = False  # from then on a lease that is gone may have been let go by ourselves
+        self.is_releasing = False  # from then on a missing lease may be one that this worker has released
 
     async def __aenter__(self) -> Self:
         self._beating = asyncio.create_task(self._beat())
@@ -65,15 +65,15 @@ class LeaseKeeper:
 
     @property
     def held(self) -> Iterable[UUID]:
-        """The owners that are still ours, as far as we know."""
+        """The owners whose lease this worker still holds, as far as it knows."""
         return self._held
 
     def holds(self, owner: UUID) -> bool:
-        """Whether an owner is still ours, as far as we know."""
+        """Whether this worker still holds an owner's lease, as far as it knows."""
         return owner in self._held
 
     def keeps(self, owner: UUID, until: datetime) -> bool:
-        """Whether an owner is still ours, as far as we know, and will be until then, with a margin."""
+        """Whether this worker holds an owner's lease, as far as it knows, and until then, with a margin."""
         return owner in self._held and until + self._margin < self._until
 
     async def renew_before(self, needed: timedelta, now: datetime) -> None:
@@ -87,7 +87,7 @@ class LeaseKeeper:
             await asyncio.sleep(interval.total_seconds())
             try:
                 await self.renew_before(self.lease - interval / 2, await self._kernel.clock.now())
-            except Exception:  # the batch itself will meet the same trouble; until then the next beat may succeed
+            except Exception:  # the batch meets the same trouble itself if it lasts; the next beat may succeed
                 log.exception("renewal_failed", owners=len(self._held))
 
     async def _renew(self, now: datetime) -> None:

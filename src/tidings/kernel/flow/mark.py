@@ -16,13 +16,13 @@ from tidings.storage.database import Tx
 
 
 async def mark(tx: Tx, shard: Shard, outgoing: Sequence[Outgoing], now: datetime) -> list[Marked]:
-    """Mark what may be called; what the transaction returns counts once its commit is known."""
+    """Mark what may be called; the returned items count only once the commit is known."""
     payloads = await outbox.mark_items(tx, shard=shard, outgoing=outgoing, now=now) if outgoing else {}
     return [_marked(one, payloads[one.item.id]) for one in outgoing if one.item.id in payloads]
 
 
 def marked_on_arrival(item: Planned) -> Marked:
-    """An item that reserve.py has committed together with its first mark."""
+    """Return an item that reserve.py has committed together with its first mark."""
     return make_marked(
         item.id,
         item.owner,

@@ -11,4 +11,4 @@ MakeMarked = Callable[
     Marked,
 ]
 make_marked = cast("MakeMarked", Marked)
-"""Marked's constructor, which the type checker keeps from everybody else: what it makes stands for a committed mark."""
+"""The constructor of Marked, which the type checker denies to others: a Marked stands for a committed mark."""

@@ -1,6 +1,7 @@
-"""What nodes other than sends did, for the log: what they saw, produced, how long it took, and their error.
+"""The log of nodes other than sends: what each saw and produced, how long it took, and its error.
 
-Reached from release.py, which writes it in the transaction that moves the execution; a send's outbox rows say it all.
+Reached from release.py, which writes it in the transaction that moves the execution; a send is described by its outbox
+rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +43,7 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
 
 
 def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str, object] | None:
-    """A delay goes by the time it was given; a branch by everything, of which only the contact changes later."""
+    """The input to log: of a delay its time; of a branch everything it saw, of which only the contact changes later."""
     match node:
         case Branch():
             return {CONTACT: execution.input.get(CONTACT)} if case.person else None
@@ -56,17 +57,17 @@ def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str,
 
 @lru_cache(maxsize=1024)
 def _fields(schedule: Schedule) -> Mapping[str, object]:
-    """A schedule as it is logged; the same for everybody of a wave, and dear to make."""
+    """A schedule as it is logged; cached, since it is expensive to make and the same for everyone due together."""
     return asdict(schedule)
 
 
 def _passed_at(case: Case, node: str, now: datetime) -> datetime:
-    """Before the calls of this step, or after them."""
+    """When a node was passed: before the calls of this step, or after them."""
     return case.walked_at if case.walked_at and node in case.walked else now
 
 
 def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | None:
-    """When its turn came; a node that was reached in this very step took no time."""
+    """When a node's turn came; a node reached in this same step took no time."""
     ready = next((one for one in case.loaded.execution.frontier.ready if one.node == node.id), None)
     if ready is None:
         return now
@@ -76,4 +77,4 @@ def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | N
         case Delay(until=None, schedule=None):
             return ready.due_at - node.wait
         case Delay():
-            return None  # the time that it waited for took the place of its own
+            return None  # the time it waited for has replaced the time its turn came

@@ -1,4 +1,4 @@
-"""Leave work to other workers that this one cannot do: it is due at once, and passed over here for a while.
+"""Leave work that this worker cannot do to others: it is due at once, and this worker skips it for a while.
 
 Reached from executions.py and jobs.py after they have released what they held.
 """
@@ -14,7 +14,7 @@ from tidings.kernel.kernel import Kernel
 
 
 def leave_to_others(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[Held], now: datetime) -> None:
-    """Pass over what was released just now and waits for a provider that others serve, and tell them."""
+    """Skip what was just released and waits for a provider that others serve, and notify them."""
     given_back = [
         (held.lease.id, held.lease.fence + 1)  # as the release has left it
         for held in owners
@@ -22,7 +22,7 @@ def leave_to_others(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[H
     ]
     if given_back:
         kernel.elsewhere.note(given_back, now)
-        if not kernel.elsewhere.is_full:  # else they have enough to do, and this worker would hear of it, too
+        if not kernel.elsewhere.is_full:  # otherwise the others are busy anyway, and this worker would be notified, too
             kernel.notifier.tell(shard, lane)
 
 

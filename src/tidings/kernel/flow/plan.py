@@ -1,7 +1,7 @@
 """Decide what each claimed execution does next, and render what it will send. No transaction is open meanwhile.
 
-Reached from executions.py after claim.py; hands over to reserve.py. What to do is decided by domain/flow/execution.py
-alone.
+Reached from executions.py after case.py has read the batch; reserve.py writes what this returns.
+domain/flow/execution.py alone decides what to do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ WITHOUT_ROUTE = timedelta(seconds=30)
 
 
 async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Planned]:
-    """The items that should exist now and do not; a node whose items exist is planned already (rule 6)."""
+    """Return the items that should exist now and do not; a node whose items exist is already planned (rule 6)."""
     to_plan = []
     for case in cases:
         execution, action = case.decide(now)

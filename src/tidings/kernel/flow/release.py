@@ -1,6 +1,6 @@
 """Move executions on and end their leases.
 
-Reached from executions.py after the calls; the row is due again, or gone. Where the lease was lost, nothing moves.
+Reached from executions.py after the calls. The row is due again, or gone; where the lease was lost, nothing moves.
 """
 
 from collections.abc import Collection
@@ -90,7 +90,7 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
             due_at = case.not_before or now
         case _:
             assert_never(action)
-    # Nothing waits past its own timeout (rule 9); what is paused does, since it would only be paused again.
+    # Nothing waits past its own timeout (rule 9), except what is paused, which would only be paused again.
     return _open(case, replace(execution, status=ExecutionStatus.ENQUEUED), min(due_at, case.deadline or due_at))
 
 
@@ -99,10 +99,10 @@ def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
 
 
 def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool = False) -> MovedExecution:
-    """An ended execution leaves the queue, unless a person has reopened an item that is still to be sent, or its
-    failure is still to be told."""
+    """Take an ended execution out of the queue, unless a person reopened an item that is still to be sent, or
+    its failure is still to be reported."""
     times = _item_times(case, now)
-    # What nobody plans any more would come back for ever.
+    # What is never planned again would come back for ever.
     is_left_alone = is_given_up or case.held.lease.stop is not None or case.held.withdrawn is not None
     if not is_left_alone and report_of(case.graph, execution, case.held.states.values()):
         times.append(case.not_before or now)
@@ -111,7 +111,7 @@ def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool
 
 
 def _item_times(case: Case, now: datetime) -> list[datetime]:
-    """When each open item wants to be looked at; one that is held in doubt waits for a fact or a person."""
+    """When each open item is due; one that is held in doubt waits for a fact or a person."""
     queued = [(id, state) for id, state in case.held.states.items() if state.status is ItemStatus.QUEUED]
     return [at for id, state in queued if (at := _item_time(case.held, id, state, now))]
 

@@ -1,4 +1,4 @@
-"""Tell that an execution failed: what its workflow names as `onError` is an item like any other, planned once.
+"""Report that an execution failed: its workflow's `onError` is an item like any other, planned once.
 
 Reached from plan.py, and from release.py, which keeps a failed execution in the queue until that item exists.
 """
@@ -17,14 +17,14 @@ Failure = Mapping[str, str]
 
 
 def report_of(graph: Graph, execution: Execution, items: Iterable[ItemState]) -> Doer | None:
-    """What is still to be planned because an execution failed; planned once, it is never planned again."""
+    """The `onError` that is still to be planned for a failed execution; None once it has been planned."""
     if graph.on_error is None or execution.status is not ExecutionStatus.FAILED:
         return None
     return None if any(item.node == ON_ERROR for item in items) else graph.on_error
 
 
 async def read_failures(kernel: Kernel, failed: Sequence[LoadedExecution]) -> Mapping[UUID, Failure]:
-    """What the templates of `onError` see as `error`, by execution."""
+    """Read what the templates of `onError` see as `error`, by execution."""
     if not failed:
         return {}
     read = partial(load.name_workflows, versions=sorted({one.version_id for one in failed}))

@@ -22,7 +22,7 @@ from tidings.storage.database import Tx
 
 
 class Written(NamedTuple):
-    """What came of the marks that were asked for: items whose row has one, and those that got none."""
+    """The result of the requested marks: items whose row has one, and those that got none."""
 
     marked: Sequence[tuple[Planned, Outgoing]] = ()
     refused: Sequence[Planned] = ()
@@ -36,9 +36,9 @@ async def reserve(
     marks: Sequence[bool],
     now: datetime,
 ) -> Written:
-    """Write items and add them to their cases; where a crash left some behind, those are taken instead.
+    """Write items and add them to their cases; where a crash left some behind, use those instead.
 
-    `marks` says of each whether it gets its first mark with its row.
+    `marks` says for each item whether its row gets its first mark.
     """
     if not planned:
         return Written()
@@ -60,7 +60,7 @@ async def reserve(
 async def _write(
     kernel: Kernel, shard: Shard, planned: Sequence[Planned], marks: Sequence[bool], now: datetime
 ) -> Mapping[UUID, bool]:
-    """Return each row that is ours, and whether it is marked; an answer that was lost is read back."""
+    """Return each row that this call wrote, and whether it is marked; a lost answer is read back."""
 
     async def write(tx: Tx) -> Mapping[UUID, bool]:
         new = await outbox.reserve_items(tx, shard=shard, items=planned, marks=marks, now=now)
@@ -77,7 +77,7 @@ async def _write(
 
 
 def _take(held: Held, item: Planned) -> Reserved | None:
-    """Add an item to what is held of its owner; return it if it is open."""
+    """Add an item to its owner's held items; return it if it is open."""
     status = item.status
     held.states[item.id] = ItemState(item.node, status, False, None, 0, None, item.error)
     if status is not ItemStatus.QUEUED:
@@ -87,7 +87,7 @@ def _take(held: Held, item: Planned) -> Reserved | None:
 
 
 def _reserved(item: Planned) -> Reserved:
-    return Reserved(  # by place: naming seventeen fields takes five times as long, for each item
+    return Reserved(  # by position: naming seventeen fields takes five times as long, for each item
         item.id,
         item.owner,
         item.node,
@@ -109,7 +109,7 @@ def _reserved(item: Planned) -> Reserved:
 
 
 async def _take_existing(kernel: Kernel, shard: Shard, owners: Sequence[Held], planned: Sequence[Planned]) -> None:
-    """Rows that were there already, or a lease that is gone: read and see."""
+    """Take items that could not be written: read whether their rows existed already or the lease is gone."""
     by_id = {held.lease.id: held for held in owners}
     nodes = sorted({item.node for item in planned})
     items = await kernel.db.persist(

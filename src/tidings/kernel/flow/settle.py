@@ -1,6 +1,7 @@
-"""Settle items without a call: skipped because nobody is to get them any more, failed because they cannot be sent.
+"""Settle items without a call: skipped because they must no longer be sent, or failed because they cannot be.
 
-Reached from executions.py, jobs.py and windows.py. Only items that no call was started for; a doubtful one stays.
+Reached from executions.py, jobs.py and windows.py. Only items for which no call was started; one in doubt stays as it
+is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ async def settle(kernel: Kernel, shard: Shard, settlements: Sequence[Settlement]
 async def settle_stopped(
     kernel: Kernel, shard: Shard, owners: Mapping[UUID, Held], now: datetime
 ) -> Mapping[UUID, Held]:
-    """Settle what was cancelled or has killed too many workers; give the owners that go on."""
+    """Settle what was cancelled or has crashed too many workers; return the owners that go on."""
     await settle(kernel, shard, [one for held in owners.values() for one in _stopped(kernel, held)], now)
     return {
         id: held
@@ -59,7 +60,7 @@ async def settle_stopped(
 
 
 def given_up(kernel: Kernel, held: Held) -> str | None:
-    """Why an owner is not tried again: it was in too many crashes (rule 7), or its time is over."""
+    """Why an owner is not tried again: it was part of too many crashes (rule 7), or its time is over."""
     if held.lease.crashes >= kernel.limits.crashes:
         return f"workers died {held.lease.crashes} times while working on it"
     return held.overdue

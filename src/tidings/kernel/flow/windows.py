@@ -2,7 +2,7 @@
 
 Reached from executions.py and jobs.py with items that are reserved. Each turn asks the gate what may leave, commits the
 facts of finished calls and the marks of the next ones (commit.py), and has those called (deliver.py). One slow call
-holds up nobody, because finished ones are written every 50 ms or 100 results.
+does not delay the others, because finished ones are written every 50 ms or 100 results.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from tidings.storage.finalize import Fact
 
 
 class Windows:
-    """The calls of one batch; never starts one that the lease may not outlast. Its owners learn what came of them."""
+    """The calls of one batch. Never starts one that the lease may not outlast; tells its owners the results."""
 
     def __init__(
         self, kernel: Kernel, shard: Shard, lane: Lane, keeper: LeaseKeeper, gate: Gate, owners: Mapping[UUID, Held]
@@ -69,7 +69,7 @@ class Windows:
         self.delivery.close()
 
     async def choose_new(self, planned: Sequence[Planned], now: datetime) -> list[bool]:
-        """Of each item, whether it may be marked in the very commit that reserves it: it would be called at once."""
+        """For each item, whether it may be marked in the commit that reserves it: it would be called at once."""
         sendable = [item for item in planned if not item.error]
         answers = await self.gate.ask(sendable, now)
         allowed = [item for item in sendable if item.id not in answers] if answers else sendable
@@ -82,7 +82,7 @@ class Windows:
         return [item.id in chosen for item in planned]
 
     def take_new(self, written: Written) -> None:
-        """Take what was reserved with its mark; of what could not be marked after all, give the room back."""
+        """Take the items that were reserved with a mark; release the room of those that were not marked after all."""
         for item, outgoing in written.marked:
             self.delivery.add(marked_on_arrival(item), outgoing)
         for item in written.refused:
@@ -119,11 +119,11 @@ class Windows:
         self._call_ready()
 
     def _call_ready(self) -> None:
-        assert_no_transaction()  # delivering has no database; nobody who has one may start it inside a transaction
+        assert_no_transaction()  # deliver.py has no database; a caller must not start it inside a transaction
         self.delivery.call_ready()
 
     def _take_back_stopped(self) -> None:
-        """Take back what is marked of whoever was asked to stop; the next mark tells whether it may be called."""
+        """Take back the marks of owners that were asked to stop; the next mark decides whether they are called for."""
         stopped = self.gate.stopped
         if not stopped.is_anybody_asked:
             return
@@ -154,7 +154,7 @@ class Windows:
         return Settlement(self.owners[one.item.owner], one.item.id, answer.status, answer.why)
 
     async def _hold(self, doubtful: Sequence[Outgoing]) -> None:
-        """Leave what must not be repeated and may have arrived to a fact or a person."""
+        """Leave what may have arrived and must not be repeated to a fact or a person."""
         if not doubtful:
             return
         hold = partial(
@@ -169,7 +169,7 @@ class Windows:
             self.owners[one.item.owner].doubt(one.item.id, None)
 
     def _choose(self, answers: Mapping[UUID, Later | Never]) -> list[Outgoing]:
-        """Take from the waiting what would start within a fraction of a second; the rest waits or is postponed."""
+        """Take the waiting items that would start within a fraction of a second; the rest waits or is postponed."""
         willing: dict[str, list[Outgoing]] = defaultdict(list)
         for one in self.waiting:
             item = one.item
@@ -191,7 +191,7 @@ class Windows:
         return chosen
 
     def _learn(self, answered: Sequence[Answered], facts: Sequence[Fact]) -> None:
-        """Tell the owners what came of their calls, and when to try again what could not be called for."""
+        """Tell the owners the results of their calls, and when to retry what could not be called for."""
         for one, fact in zip(answered, facts, strict=True):
             call = one.delivered
             owner = self.owners[call.item.owner]
@@ -200,14 +200,14 @@ class Windows:
                 owner.postponed[fact.id] = self.gate.providers.outages.wait_after(call, call.outcome)
 
     def _may_begin(self, item: Marked, outgoing: Outgoing, now: datetime, longest: timedelta) -> bool:
-        """Whether the gate still allows a call that takes as long as any may, and its lease and our share last."""
+        """Whether the gate still allows a call, and its lease and this worker's share outlast the longest one."""
         return self.gate.still_allows(item, outgoing.item, now) and self._may_call(item, now + longest)
 
     def _may_hand_over(self, item: Marked) -> bool:
         return self._may_call(item, self.kernel.clock.carried())
 
     def _may_call(self, item: Marked, until: datetime) -> bool:
-        """Whether the item's own lease, and our share of the provider, hold until then."""
+        """Whether the item's own lease and this worker's share of the provider last until then."""
         return self.keeper.keeps(item.owner, until) and self.kernel.shares.last(item.provider, until)
 
     def _take_answered(self) -> list[Answered]:
@@ -220,7 +220,7 @@ class Windows:
         return rests
 
     def _take_unstarted(self) -> list[Ready]:
-        """Marks to be taken back; unless the worker drains, their items wait for a fresh one."""
+        """The marks to take back; unless the worker drains, their items wait for a fresh one."""
         unstarted, self.delivery.unstarted = self.delivery.unstarted, []
         for item, outgoing in unstarted:
             fresh = replace(outgoing.item, marked_attempt=item.attempt, marked_at=None)
@@ -228,7 +228,7 @@ class Windows:
         return unstarted
 
     async def _wait(self) -> None:
-        """Until there is enough to write, or 50 ms after the first result, or the lease needs a look."""
+        """Wait until there is enough to write, 50 ms after the first result, or until the lease must be renewed."""
         delivery = self.delivery
         if self.waiting and not delivery.callers and not delivery.answered and not delivery.unstarted:
             await self._wait_for_slot()
@@ -244,7 +244,7 @@ class Windows:
                 return
 
     async def _wait_for_slot(self) -> None:
-        """Others use every slot: wait a little, then give the items back unmarked, using no attempt."""
+        """Wait a little for a slot while others use them all, then release the items unmarked, using no attempt."""
         tried_until = monotonic() + self.kernel.limits.slot_wait.total_seconds()
         wanted = {one.item.provider for one in self.waiting}
         while not any(self.kernel.slots[name].room(self.lane) for name in wanted):

@@ -8,18 +8,18 @@ from tidings.domain.flow.item import ItemStatus
 
 
 class Now(msgspec.Struct, frozen=True):
-    """Nothing speaks against it."""
+    """It may leave now: no check objects."""
 
 
 class Later(msgspec.Struct, frozen=True):
-    """It is not marked now, and its owner is due again then."""
+    """It is not marked now; its owner is due again at that time."""
 
     at: datetime
     why: str
 
 
 class Never(msgspec.Struct, frozen=True):
-    """It is skipped or failed without a call. What is in doubt may have arrived, and is left to a fact or a person."""
+    """It is skipped or failed without a call. An item in doubt may have arrived, and is left to a fact or a person."""
 
     why: str
     status: ItemStatus = ItemStatus.SKIPPED
@@ -28,4 +28,4 @@ class Never(msgspec.Struct, frozen=True):
 Answer = Now | Later | Never
 
 NOW = Now()
-"""The one Now there is, so that it is told from the others by identity: it is the answer to nearly every question."""
+"""The only Now, so that it can be compared by identity: it is the answer to nearly every question."""

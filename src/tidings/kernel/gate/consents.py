@@ -1,4 +1,4 @@
-"""What the contacts of a batch allow (rule 14). Whatever names no contact costs nothing."""
+"""What the contacts of a batch allow (rule 14). An item that names no contact costs nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ class Consents:
         return any(item.contact_id is not None for item in items)
 
     async def prepare(self, items: Sequence[Item], _now: datetime) -> Ask | None:
-        """Read about those whom the items are for, unless that was done a moment ago."""
+        """Read what the items' contacts allow, unless that was done a moment ago."""
         named = {item.contact_id for item in items if item.contact_id}
         if not named:
             return None
@@ -35,7 +35,7 @@ class Consents:
         return self._answer
 
     def is_old_for(self, item: Reserved) -> bool:
-        """Whether an item's contact, if it has one, must be asked about once more before anything leaves."""
+        """Whether the consents of an item's contact, if it has one, must be read once more before it leaves."""
         return item.contact_id is not None and self._are_old()
 
     def _answer(self, item: Item) -> Answer:

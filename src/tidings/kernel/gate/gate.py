@@ -1,6 +1,6 @@
 """The gate: may this leave now? One question, asked before every mark, and again before a call that has waited.
 
-Reached from windows.py, which does what it answers. Adding a reason is adding a GateCheck to the list.
+Reached from windows.py, which acts on its answers. Adding a reason is adding a GateCheck to the list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from tidings.kernel.kernel import Kernel
 
 
 class Gate:
-    """What speaks against the items of one batch; each check reads for all of them at once, and only what is old."""
+    """The checks of one batch; each reads for all items at once, and only what is too old."""
 
     def __init__(
         self,
@@ -41,16 +41,16 @@ class Gate:
         self.paused = paused or PausedSequences(kernel)
         consents = Consents(kernel, people, now)
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
-        # The first that speaks against an item answers: what ends it stands before what lets it wait.
+        # The first check that objects to an item answers: checks that end it come before those that make it wait.
         self._checks: Sequence[GateCheck] = (*self._rechecks, self.lateness, self.providers, self.paused)
 
     def watch(self, items: Sequence[Item]) -> None:
-        """Ask from now on only what can speak against these, which are all that the batch will mark."""
+        """From now on ask only the checks that can object to these items, which are all that the batch will mark."""
         self._checks = [check for check in self._checks if check.concerns(items)]
         self._rechecks = [check for check in self._rechecks if check.concerns(items)]
 
     async def ask(self, items: Sequence[Item], now: datetime) -> Mapping[UUID, Later | Never]:
-        """What must not be marked now, and why; whatever is not named may be."""
+        """Return what must not be marked now, and why; items that are not in the answer may be."""
         asks = [ask for check in self._checks if (ask := await check.prepare(items, now))]
         answers: dict[UUID, Later | Never] = {}
         for item in items if asks else ():
@@ -61,7 +61,7 @@ class Gate:
         return answers
 
     def still_allows(self, marked: Marked, item: Reserved, now: datetime) -> bool:
-        """Whether a call may begin now, by what was answered before its mark and has been heard since.
+        """Whether a call may begin now, by the answers given before its mark and what was learned since.
 
         False is no refusal: its mark is taken back, and it is asked about anew.
         """

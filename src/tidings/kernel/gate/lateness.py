@@ -1,4 +1,4 @@
-"""Whether an item has become too late to be sent, by what its author wants (domain/flow/lateness.py)."""
+"""Whether an item is now too late to be sent, by its author's limit (domain/flow/lateness.py)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from tidings.kernel.gate.check import Ask, Item
 
 
 class Lateness:
-    """When the items of one batch were to leave, of those that may not be late."""
+    """When the items of one batch were to leave, for those that have a limit."""
 
     def __init__(self) -> None:
         self.appointments: dict[UUID, Appointment] = {}  # by item

@@ -2,7 +2,7 @@
 
 Reached from providers.py before marks, from windows.py after calls, from finalize.py for what becomes of an item,
 and from jobs.py, which does not even read the items of a job that could send nothing. The rests grow in the database,
-so that they grow for all; an answer to any call that began after the last of them ends the outage for all.
+so that they grow for all workers; an answer to any call that began after the last rest ends the outage for all.
 """
 
 from collections.abc import Callable, Iterable, MutableSequence
@@ -33,9 +33,9 @@ from tidings.storage.rests import StoredRest
 log = structlog.get_logger()
 
 TRIALS = 3
-"""Calls that try whether a provider is back: one of them may be refused for reasons of its own."""
+"""The number of calls that try whether a provider is back: one alone may be refused for reasons of its own."""
 LONGEST_LOOK = timedelta(seconds=30)
-"""How long others wait for a trial that takes its time, before they look again."""
+"""How long other batches wait for a slow trial before they look again."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Outages:
-    """What one batch learns of providers that cannot be used, and the trials that it has taken on."""
+    """What one batch learns of providers that cannot be used, and the trials that it has claimed."""
 
     def __init__(self, kernel: Kernel, lane: Lane) -> None:
         self._kernel, self._lane = kernel, lane
@@ -56,12 +56,12 @@ class Outages:
         self._trials: dict[str, int] = {}  # provider → calls left that try whether it is back
 
     def is_out(self, provider: str, now: datetime | None = None) -> bool:
-        """Whether a provider cannot be used as far as is known; with a time, whether it rests for that then."""
+        """Whether a provider is known to be unusable; with a time, whether it then rests for that reason."""
         outage = self._kernel.rests.outage(provider)
         return outage is not None and (now is None or outage.until > now)
 
     def note(self, call: Delivered) -> None:
-        """Use a provider again once it has answered, and leave it alone when a call could not begin."""
+        """Note an answer: a provider that answered is used again, one whose call could not begin is left alone."""
         provider, rests = call.item.provider, self._kernel.rests
         match call.outcome:
             case Accepted() | Rejected() | RetryLater():
@@ -72,7 +72,7 @@ class Outages:
                 if rests.begin_outage(provider, reason, call.started_at, call.ended_at, rest):
                     self._troubles[provider] = Trouble(outcome, call.started_at, call.ended_at)
             case Unknown():
-                pass  # nobody knows whether it was reached
+                pass  # it is unknown whether the provider was reached
             case _:
                 assert_never(call.outcome)
 
@@ -85,13 +85,13 @@ class Outages:
             await _tell(self._kernel, provider, trouble)
 
     def wait_after(self, call: Delivered, outcome: Unavailable) -> datetime:
-        """When an item is due again that could not be called for: when the provider's rest is over; more each time by
-        itself."""
+        """When an item that could not be called for is due again: at the end of the provider's rest, or later by a wait
+        of its own that grows with each attempt."""
         own = call.ended_at + rests_for(outcome).after(call.item.attempt)
         return max(own, self._kernel.rests.until(call.item.provider, call.ended_at) or own)
 
     async def take_on(self, providers: Iterable[str], is_calling: Callable[[str], bool], now: datetime) -> None:
-        """Where a rest is over, be the one who tries the provider, unless somebody is; use it if it has answered."""
+        """Claim the trial of providers whose rest is over, unless another batch has it; use one that has answered."""
         for provider in providers:
             if proof := self._kernel.rests.end_outage(provider):
                 await _tell_back(self._kernel, provider, proof, now)
@@ -107,11 +107,11 @@ class Outages:
         return bool(self._trials.get(provider))
 
     def choose(self, provider: str, outgoing: MutableSequence[Outgoing]) -> int:
-        """How many of these may be called for: all, or a few that chance has put in front."""
+        """How many of these may be called for: all, or a few chosen at random."""
         if not self.is_out(provider):
             return len(outgoing)
         first = int(self._kernel.spread() * len(outgoing))
-        outgoing[:] = [*outgoing[first:], *outgoing[:first]]  # or else the same one would try again and again
+        outgoing[:] = [*outgoing[first:], *outgoing[:first]]  # otherwise the same item would try again and again
         return min(self._trials.get(provider, 0), len(outgoing))
 
     def spend(self, provider: str, calls: int) -> None:
@@ -123,7 +123,7 @@ class Outages:
         """Why an item waits no longer, if it has waited through this outage for as long as its lane waits."""
         outage = self._kernel.rests.outage(item.provider)
         if outage is None or outage.until <= now or not isinstance(item, Reserved) or item.in_doubt:
-            return None  # only while it is known to be out of use: a rest that is over says nothing any more
+            return None  # only while it is known to be unusable: a rest that is over says nothing any more
         patience = self._kernel.limits.outage_patience[self._lane]
         reason = outlasted(_waited(outage, item, now), patience, outage.reason)
         return Never(reason, ItemStatus.FAILED) if reason else None
@@ -138,16 +138,16 @@ def _waited(outage: StoredRest | None, item: Reserved, now: datetime) -> timedel
 def outlasted_outage(
     kernel: Kernel, item: Reserved, lane: Lane, retry: RetryPolicy, reason: str, now: datetime
 ) -> str | None:
-    """Why an item is given up whose call could not begin, or None while it goes on waiting."""
+    """Why an item whose call could not begin is given up, or None while it goes on waiting."""
     patience = kernel.limits.outage_patience[lane]
     waited = _waited(kernel.rests.outage(item.provider), item, now)
-    # An item that alone is refused so, while others pass, would begin a new outage each time: it has an end, too.
+    # An item that alone is refused like this, while others pass, would begin a new outage each time: it must end, too.
     in_all, longest = now - (item.first_marked_at or now), retry.patience + patience
     return outlasted(waited, patience, reason) or outlasted(in_all, longest, reason)
 
 
 def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: datetime) -> datetime | None:
-    """Until when a run's job may be let go without a look at its items, which could not be sent anyway."""
+    """Until when a run's job may be released without reading its items, which could not be sent anyway."""
     outage = kernel.rests.outage(run.provider)
     if outage is None or outage.since is None or lease.stop or lease.crashes or run.max_lateness:
         return None
@@ -157,7 +157,7 @@ def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: 
 
 
 def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | None:
-    """When to look again, while a provider that cannot be used rests or is tried by somebody; None when it may be."""
+    """When to look again at an unusable provider that rests or is being tried; None when it may be called."""
     outage = kernel.rests.outage(provider)
     if outage is None:
         return None
@@ -165,12 +165,12 @@ def unusable_until(kernel: Kernel, provider: str, now: datetime) -> datetime | N
         return outage.until
     if provider not in kernel.providers or not _is_tried(kernel, outage, now):
         return None
-    age = now - (outage.tried_at or now)  # so that whoever waits looks less and less often at a trial that hangs
+    age = now - (outage.tried_at or now)  # so that waiting batches look less and less often at a trial that hangs
     return now + min(max(age, kernel.limits.slot_wait), LONGEST_LOOK)
 
 
 async def _may_try(kernel: Kernel, provider: str, now: datetime) -> bool:
-    """Whether this process is the one to try a provider whose rest is over."""
+    """Whether this process gets to try a provider whose rest is over."""
     outage = kernel.rests.outage(provider)
     if outage is None or outage.until > now or provider not in kernel.providers or _is_tried(kernel, outage, now):
         return False
@@ -190,7 +190,7 @@ def _longest_trial(kernel: Kernel, provider: str) -> timedelta:
 
 
 async def _tell(kernel: Kernel, provider: str, trouble: Trouble) -> None:
-    """Let the provider rest for all; its table is no part of any shard, so it has a transaction of its own."""
+    """Let the provider rest for all workers. Its table is not part of any shard, so this uses its own transaction."""
 
     async def write(tx: Tx) -> StoredRest | None:
         known = await rests.lock_rest(tx, provider=provider)
@@ -208,7 +208,7 @@ async def _tell(kernel: Kernel, provider: str, trouble: Trouble) -> None:
 
 
 def _next_rest(provider: str, known: StoredRest | None, trouble: Trouble) -> StoredRest:
-    """The rest after one more failure, longer than the last; what nobody has tried for long is a new trouble."""
+    """The rest after one more failure, longer than the last; an outage that was not tried for long counts as new."""
     now, outcome = trouble.ended_at, trouble.outcome
     is_same = known is not None and known.rested_at is not None and now - known.rested_at <= FORGOTTEN_AFTER
     times = known.times + 1 if known and is_same else 1
@@ -218,12 +218,12 @@ def _next_rest(provider: str, known: StoredRest | None, trouble: Trouble) -> Sto
 
 
 async def _tell_back(kernel: Kernel, provider: str, started_at: datetime, now: datetime) -> None:
-    """Let everybody use a provider again, also those who wait for the end of a rest that is over early."""
+    """Let all workers use a provider again, and wake what waits for the end of the rest that is over early."""
     rested_until = await kernel.db.persist(
         lambda tx: rests.end_outage(tx, provider=provider, started_at=started_at), alone=True
     )
     if rested_until is None:
-        return  # somebody else was first, or it has failed again since
+        return  # another worker was first, or it has failed again since
     log.info("provider_back", provider=provider)
     for shard in kernel.every_shard() if rested_until > now else ():
         wake = partial(rests.wake_resting, shard=shard, lanes=list(Lane), rested_until=rested_until, now=now)

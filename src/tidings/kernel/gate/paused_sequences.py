@@ -1,7 +1,7 @@
 """Sequences that are paused for everyone: their enrollments are parked as they come due, and nothing of them leaves.
 
-Reached from executions.py and gate.py. Pausing writes one row, whoever comes due is parked by the worker that claims
-them, and resuming wakes them (unpark in enroll.py). Nobody depends on being woken: what is parked looks again.
+Reached from executions.py and gate.py. Pausing writes one row; the worker that claims an enrollment parks it, and
+resuming wakes it (unpark in enroll.py). No enrollment depends on being woken: what is parked comes due again by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from tidings.storage import enroll
 class PausedSequences:
     """The sequences of one batch, and which of them are paused; without sequences it costs nothing.
 
-    At the beginning of a batch the reading is new, whatever another batch has read.
+    Each batch begins with a reading of its own, whatever another batch has read.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -29,7 +29,7 @@ class PausedSequences:
         self._read_at: datetime | None = None
 
     async def find_parked(self, version_of: Mapping[UUID, UUID], now: datetime) -> set[UUID]:
-        """Those owners whose sequence is paused; `version_of` names the versions of a batch's enrollments."""
+        """Return the owners whose sequence is paused; `version_of` holds the versions of a batch's enrollments."""
         self._version_of = version_of
         await self._refresh(now)
         return {owner for owner, version in version_of.items() if version in self._paused}
@@ -39,7 +39,7 @@ class PausedSequences:
         return bool(self._version_of)
 
     async def prepare(self, _items: Sequence[Item], now: datetime) -> Ask | None:
-        """Read what is paused, unless that was done a moment ago."""
+        """Read which sequences are paused, unless that was done a moment ago."""
         await self._refresh(now)
         if not self._paused:
             return None
@@ -51,7 +51,7 @@ class PausedSequences:
         return answer
 
     def forget(self) -> None:
-        """Read what is paused before anything more is marked."""
+        """Have the paused sequences read again before anything more is marked."""
         self._read_at = None
 
     async def _refresh(self, now: datetime) -> None:

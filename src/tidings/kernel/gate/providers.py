@@ -1,6 +1,6 @@
-"""Whether the providers of a batch may be called now: one answer for each, whatever the item.
+"""Whether the providers of a batch may be called now: one answer for each provider, whatever the item.
 
-Only what has waited through an outage for longer than its lane waits gets an answer of its own: never.
+Only an item that has waited through an outage longer than its lane allows gets its own answer: never.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class Providers:
         return True
 
     async def prepare(self, items: Sequence[Item], now: datetime) -> Ask | None:
-        """Learn which providers rest or cannot be used, and take on the trial of one whose rest is over."""
+        """Learn which providers rest or cannot be used, and claim the trial of one whose rest is over."""
         names = {item.provider for item in items}
         await refresh_limits(self._kernel, now, names)
         has_outages = self._kernel.rests.has_outages

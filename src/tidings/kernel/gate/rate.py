@@ -1,8 +1,8 @@
 """Keep a run to its time: what is too late is skipped, and what missed its place in the run's rate is given another.
 
 Reached from jobs.py before anything is rendered; lateness.py asks once more before each mark. After a pause, or when no
-worker ran, everything is due at once: a run with a rate sends those behind the last that has a place, never faster than
-it was told.
+worker ran, everything is due at once: a run with a rate puts those items behind the last one that has a place, and
+never sends faster than its rate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from tidings.storage.database import Tx
 from tidings.storage.load import LoadedRun
 
 MISSED_AFTER = timedelta(seconds=30)
-"""How long after its place in the rate an item is still on time: less would be taken up with moving it."""
+"""How long after its place in the rate an item is still on time: with less, the time would go into moving items."""
 
 
 class DueItems(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ def has_times(run: LoadedRun) -> bool:
 async def keep_time(
     kernel: Kernel, shard: Shard, due: Sequence[DueItems], now: datetime
 ) -> Mapping[UUID, Later | Never]:
-    """Of what is due: what is too late, and what missed its place and has another one now."""
+    """Return which due items are too late, and which missed their place and have another one now."""
     answers: dict[UUID, Later | Never] = {}
     for job in due:
         missed = []
@@ -64,7 +64,7 @@ def appointment_of(run: LoadedRun | None, item: Reserved) -> Appointment | None:
 
 
 def _planned(run: LoadedRun, item: Reserved) -> datetime | None:
-    """When an item was to be called for; None once it was, where that is no longer known or nobody knows its fate."""
+    """When an item was to be called for; None in doubt, or once called for, where that time is no longer known."""
     if item.in_doubt:
         return None
     if item.marked_attempt == 0 and item.retry_at:
@@ -76,7 +76,7 @@ def _planned(run: LoadedRun, item: Reserved) -> datetime | None:
 async def _move(
     kernel: Kernel, shard: Shard, job: DueItems, missed: Sequence[Reserved], now: datetime
 ) -> Mapping[UUID, Later | Never]:
-    """Give items places behind the last one, apart from those for whom that would be too late."""
+    """Assign items places behind the last one, except those for which that would be too late."""
     gap = timedelta(minutes=kernel.shards / (job.run.rate_per_minute or 1))
 
     async def write(tx: Tx) -> list[datetime]:

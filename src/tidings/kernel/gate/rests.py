@@ -19,11 +19,11 @@ from tidings.storage import finalize, rests
 log = structlog.get_logger()
 
 WITHOUT_PROVIDER = timedelta(seconds=30)
-"""How long items wait whose provider no worker serves that lives."""
+"""How long items wait when no live worker serves their provider."""
 
 
 async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]) -> None:
-    """Learn which providers rest, how many calls are ours, and what others serve, before anything is marked."""
+    """Learn which providers rest, how many calls this process may make, and what others serve, before a mark."""
     await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
     if kernel.rests.is_stale(now):
@@ -31,12 +31,12 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
 
 
 async def read_rests(kernel: Kernel, now: datetime) -> None:
-    """Learn which providers rest."""
+    """Read which providers rest."""
     kernel.rests.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
 
 
 def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> Later | None:
-    """When to try again, if nothing of a provider may be called now: it rests, or we drain, lack it or a share."""
+    """When to try again, if a provider may not be called here now: it rests, or we drain, lack it or have no share."""
     if provider not in kernel.providers:
         return Later(others_may_call_at(kernel, provider, lane, now), "this worker does not serve its provider")
     if kernel.draining.is_set():
@@ -48,9 +48,10 @@ def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> L
 
 
 def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> datetime:
-    """When work is due again that this worker cannot do: at once if somebody else can, as far as is known.
+    """When work that this worker cannot do is due again: at once if another worker can do it, as far as is known.
 
-    Who has the provider and does not work on the lane cannot: it would be given back to nobody, over and over.
+    A worker that has the provider but does not work on the lane cannot: the work would be released for no one, over and
+    over.
     """
     if kernel.roster.staff.serves(provider, lane):
         return now
@@ -59,7 +60,7 @@ def others_may_call_at(kernel: Kernel, provider: str, lane: Lane, now: datetime)
 
 
 async def announce(kernel: Kernel, provider: str, rest: Rest) -> None:
-    """Let the provider rest for all; its table is no part of any shard, so it has a transaction of its own."""
+    """Let the provider rest for all workers. Its table is not part of any shard, so this uses its own transaction."""
     log.warning("provider_rests", provider=provider, until=rest.until, reason=rest.reason)
     pause = partial(finalize.pause_provider, provider=provider, paused_until=rest.until, reason=rest.reason)
     await kernel.db.persist(pause, alone=True)

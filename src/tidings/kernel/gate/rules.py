@@ -1,4 +1,4 @@
-"""Whether the rules that waiting items come from still stand: what was disabled or deleted meanwhile does not leave.
+"""Whether the rules of waiting items still stand: an item whose rule was disabled or deleted does not leave.
 
 Made by event.py from what it has just loaded.
 """
@@ -23,7 +23,7 @@ class RulesOfItems:
     kernel: Kernel
     read_at: datetime
     rule_of: Mapping[UUID, UUID] = field(default_factory=dict)  # by item
-    enabled: Mapping[UUID, bool | None] = field(default_factory=dict)  # by rule; None where there is none any more
+    enabled: Mapping[UUID, bool | None] = field(default_factory=dict)  # by rule; None where it was deleted
 
     def concerns(self, _items: Sequence[Item]) -> bool:
         """Whether any of the batch's items comes from a rule."""
@@ -40,7 +40,7 @@ class RulesOfItems:
         return self._answer
 
     def is_old_for(self, item: Reserved) -> bool:
-        """Whether the rule of an item, if it has one, must be asked about once more before anything leaves."""
+        """Whether the rule of an item, if it has one, must be read once more before the item leaves."""
         return item.id in self.rule_of and self._is_old()
 
     def _answer(self, item: Item) -> Answer:

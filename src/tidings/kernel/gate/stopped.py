@@ -1,7 +1,7 @@
 """Which marks of one batch belong to owners that were asked to stop since, and so are to be taken back.
 
-stops.py knows who was asked. What is taken back waits for the next mark, which tells whether it may be called:
-so nothing here decides anything.
+stops.py knows which owners were asked. What is taken back waits for the next mark, which decides whether it may be
+called for: nothing is decided here.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from tidings.kernel.process.stops import Stops
 
 
 class StoppedOwners:
-    """How far one batch has followed what was asked."""
+    """Which requests to stop one batch has already followed."""
 
     def __init__(self, stops: Stops, lane: Lane) -> None:
         self._stops = stops
@@ -22,12 +22,12 @@ class StoppedOwners:
 
     @property
     def are_sequences_asked(self) -> bool:
-        """Whether enrollments were asked to stop without being named, since this batch followed."""
+        """Whether enrollments were asked to stop, without being named, since this batch last followed."""
         return self._stops.sequences != self._sequences
 
     @property
     def is_anybody_asked(self) -> bool:
-        """Whether anything may have to be taken back."""
+        """Whether any mark may have to be taken back."""
         return bool(self._stops) or self.are_sequences_asked
 
     def is_stopped(self, item: Marked) -> bool:
@@ -35,6 +35,6 @@ class StoppedOwners:
         return item.owner in self._stops or (self._has_sequences and self.are_sequences_asked)
 
     def follow(self, held: Iterable[UUID]) -> None:
-        """Everything marked of whoever was asked is taken back: whatever is marked from now on is marked after that."""
+        """Note that all marks of owners asked so far are taken back: any later mark is made after the request."""
         self._stops.forget(held)
         self._sequences = self._stops.sequences

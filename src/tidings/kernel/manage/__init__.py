@@ -1,1 +1,1 @@
-"""What people decide and look at."""
+"""What people decide and inspect."""

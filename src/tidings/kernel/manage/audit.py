@@ -1,4 +1,4 @@
-"""Write who changed what: every person's action leaves a line, in the transaction that does it."""
+"""Record who changed what: every person's action adds an audit entry, in the transaction that makes the change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tidings.storage.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What happened to one thing; `line_id` is given where a repeat must be known by it."""
+    """What happened to one thing; `line_id` is set where a repeat must be recognised by it."""
 
     kind: str
     id: UUID
@@ -26,7 +26,7 @@ class AuditEntry:
 async def write_audit(
     kernel: Kernel, tx: Tx, caller: Caller, audit_entries: Sequence[AuditEntry], now: datetime
 ) -> None:
-    """Add a line for each entry; all in one shard."""
+    """Write the entries, all in one shard."""
     if not audit_entries:
         return
     await resolve.insert_audit(

@@ -1,8 +1,8 @@
-"""Move those on the way through a sequence to another version of it, in batches, each in a transaction of its shard.
+"""Move live enrollments of a sequence to another version of it, in batches, each in a transaction of its shard.
 
 Reached from resources/sequences.py after a version was frozen. The one exception to rule 16: a person asked for it, and
-the audit log says so. Where an enrollment is afterwards is decided by domain/sequences/change_version.py alone.
-Safe to repeat: what has been moved is not found again, and what a worker holds is left for the next time.
+the audit log says so. domain/sequences/change_version.py alone decides where an enrollment is afterwards.
+Safe to repeat: what has been moved is not found again, and what a worker holds is left for the next call.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ class _Batch:
 async def move_enrollments(
     kernel: Kernel, workflow_id: UUID, version: Version, on_progress: Callable[[MoveCounts], None] | None = None
 ) -> MoveCounts:
-    """Move every live enrollment that is on another version; tell after each batch how far it has come."""
+    """Move every live enrollment that is on another version; report the progress after each batch."""
     lines = {version.id: _line(kernel, version)}
     counts = MoveCounts()
     for shard in kernel.every_shard():

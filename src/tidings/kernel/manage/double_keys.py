@@ -1,7 +1,7 @@
-"""Find an idempotency key that stands in two shards, which no unique index can refuse.
+"""Find an idempotency key that exists in two shards, which no unique index can refuse.
 
-Reached from observe.py for `tidings verify`. Every shard's keys are read in their order, some thousands at a time, and
-laid side by side: however many there are, little is held.
+Reached from observe.py for `tidings verify`. Every shard's keys are read in order, some thousands at a time, and
+compared: memory stays small however many there are.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ PAGE = 10_000
 
 @dataclass(slots=True)
 class _Reader:
-    """One shard's keys of a workspace, as far as they were read."""
+    """One shard's keys of a workspace, as far as they have been read."""
 
     shard: Shard
     keys: list[bytes] = field(default_factory=list)
@@ -27,7 +27,7 @@ class _Reader:
     is_at_end: bool = False
 
     async def fill(self, tx: Tx, workspace: Workspace) -> None:
-        """Read on, if all that was read is taken."""
+        """Read the next keys, if all that were read are taken."""
         if self.keys or self.is_at_end:
             return
         self.keys = await verify.read_keys(
@@ -37,14 +37,14 @@ class _Reader:
         self.after = self.keys[-1] if self.keys else self.after
 
     def take(self, until: bytes) -> list[bytes]:
-        """The keys up to one, that one included."""
+        """Take the keys up to and including this one."""
         place = bisect_right(self.keys, until)
         taken, self.keys = self.keys[:place], self.keys[place:]
         return taken
 
 
 async def find_double_keys(kernel: Kernel, tx: Tx, limit: int) -> list[Offence]:
-    """The items whose key another shard has, too."""
+    """Return the items whose key another shard has, too."""
     shards = kernel.every_shard()
     whose = [await verify.workspaces_with_items(tx, shard=shard) for shard in shards]
     found: list[Offence] = []
@@ -62,7 +62,7 @@ async def _find_in(tx: Tx, workspace: Workspace, readers: list[_Reader], limit: 
         for reader in readers:
             await reader.fill(tx, workspace)
         readers = [reader for reader in readers if reader.keys]
-        # Beyond the first end of what was read, another shard's keys are not known yet.
+        # Beyond the lowest last key read, another shard's keys are not known yet.
         until = min((reader.keys[-1] for reader in readers), default=b"")
         first_in: dict[bytes, Shard] = {}
         for reader in readers:

@@ -1,4 +1,4 @@
-"""See what there is, and check the promises. Reads only; views, metrics and commands go through here."""
+"""Count what there is, and check the promises. Reads only; metrics and commands go through here."""
 
 import asyncio
 from collections import Counter
@@ -54,7 +54,7 @@ class Totals:
 
 
 async def show_history(kernel: Kernel, id: UUID) -> list[HistoryLine]:
-    """What was done to an execution, run or item."""
+    """Return what was done to an execution, run or item."""
     shard = kernel.shard_of(id)
     return await kernel.db.persist(lambda tx: observe.list_audit(tx, shard=shard, subject_id=id), alone=True)
 

@@ -1,8 +1,8 @@
 """Reopen failed executions, each in the audit log: the only way back from failed to queued.
 
-Reached from resources/executions.py; claim.py finds what is due again. What becomes of an execution is decided by
-domain/flow/replay.py alone. Guarded by the rows themselves: an execution that somebody works on, or that another replay
-has reopened meanwhile, is refused.
+Reached from resources/executions.py; claim.py finds what is due again. domain/flow/replay.py alone decides what becomes
+of an execution. The rows themselves guard it: an execution that a worker holds, or that another replay has reopened
+meanwhile, is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ async def replay_executions(
 ) -> Replayed:
     """Reopen executions of one shard in one transaction, or in a dry run only decide about them."""
     now = await kernel.clock.now()
-    # Made once: after an unknown commit they tell which were reopened by this very call.
+    # Made once: after an unknown commit they tell which executions this call reopened.
     entries = {id: kernel.new_id(bucket_of_id(id), now) for id in ids}
 
     async def write(tx: Tx) -> Replayed:
@@ -88,7 +88,7 @@ def _with_idempotent(kernel: Kernel, failed: FailedExecution) -> FailedExecution
 async def _reopen(
     tx: Tx, shard: Shard, wanted: Mapping[UUID, Reopening], failed: Mapping[UUID, FailedExecution], now: datetime
 ) -> dict[UUID, Reopening]:
-    """Write them; give those that were not taken by a worker at the last moment."""
+    """Write the reopenings; return those that no worker took at the last moment."""
     lanes = {id: failed[id].lane for id in wanted}
     free = await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, now=now)
     reopened = {id: one for id, one in wanted.items() if id in free}

@@ -1,7 +1,7 @@
 """What a person decides: the end of doubt, and pause, resume or cancel. Every decision is in the audit log.
 
-Reached from resources/. What is another workspace's is not found, in the transaction that would change it. Asks rather
-than acts: whoever holds the lease obeys, or the next claim does.
+Reached from resources/. What belongs to another workspace is not found, in the transaction that would change it. This
+asks rather than acts: the worker that holds the lease obeys, or the one that claims the row next.
 """
 
 from datetime import datetime
@@ -34,7 +34,7 @@ async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolu
     if not note.strip():
         raise InputInvalid("a note is needed: say what shows that this is so")
     shard, now = kernel.shard_of(id), await kernel.clock.now()
-    entry = kernel.new_id(bucket_of_id(id), now)  # made once: after an unknown commit it tells that it was ours
+    entry = kernel.new_id(bucket_of_id(id), now)  # made once: after an unknown commit it tells that this call committed
 
     async def write(tx: Tx) -> FoundItem:
         item = await resolve.find_item(tx, shard=shard, id=id)
@@ -84,7 +84,7 @@ async def stop_execution(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | 
     entry = kernel.new_id(bucket_of_id(id), now)
 
     async def write(tx: Tx) -> None:
-        # Asked first: whoever moves the execution holds the same row, so what is read after it is what became of it.
+        # Ask first: a worker that moves the execution locks the same row, so what is read afterwards is the result.
         is_asked = await resolve.stop_owner(tx, shard=shard, id=id, stop=stop, now=now)
         found = (await load.load_executions(tx, shard=shard, ids=[id])).get(id)
         if found is None or found.workspace != caller.workspace:
@@ -129,8 +129,9 @@ async def stop_run(kernel: Kernel, caller: Caller, id: UUID, stop: Stop | None) 
 async def pass_on_stop(kernel: Kernel, run_id: UUID, actor: str) -> None:
     """Ask every open job of a run to pause, stop or go on, as the run says at that moment.
 
-    Whoever writes jobs of a run, or asks them, holds the shard's part of it and reads what the run says only then. So
-    what was asked for last is what holds, whoever asks at the same time and whoever died before it had asked all.
+    A process that writes jobs of a run, or asks them, locks the shard's part of the run and only then reads what the
+    run says. So the last request wins, whichever processes ask at the same time, and even if one dies before it has
+    asked all.
     """
     now = await kernel.clock.now()
     for shard in kernel.every_shard():

@@ -1,7 +1,7 @@
 """The contacts of an audience, shard by shard and chunk by chunk, in the order of their ids.
 
-Reached from contact_chunks.py and from what counts or enrolls. Safe to go on with from any cursor: filters, named
-contacts and exclusions give the same people in the same order.
+Reached from contact_chunks.py and from the modules that count or enroll. Safe to continue from any cursor: filters,
+named contacts and exclusions yield the same people in the same order.
 """
 
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from tidings.storage.audience import Picked
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some of an audience: who, how far that goes, and whether anybody may come after them."""
+    """Some of an audience: the contacts, the cursor after them, and whether more may follow."""
 
     people: Sequence[Picked]
     cursor: UUID | None
@@ -37,8 +37,8 @@ async def next_chunk(
     after: UUID | None,
     limit: int,
 ) -> Chunk:
-    """The next people of one shard; of those made after `made_by` nobody."""
-    # Each way in is read as far as the chunk goes, so the first of all of them together are the first there are.
+    """Return the next people of one shard, without contacts made after `made_by`."""
+    # Each source is read for a whole chunk, so the first of all sources together are the first there are.
     ways = [
         await pick(kernel, shard, workspace, wanted, made_by=made_by, after=after, limit=limit)
         for wanted in _ways_in(kernel, shard, audience, after)
@@ -52,7 +52,7 @@ async def next_chunk(
 
 
 def _ways_in(kernel: Kernel, shard: Shard, audience: Audience, after: UUID | None) -> Iterator[AudienceFilter]:
-    """By what holds for them, and by name; who is named is looked for in their own shard."""
+    """The sources of an audience: by filter and by name; a named contact is looked up in its own shard."""
     if audience.has_filter:
         yield audience.filter
     ids = tuple(id for id in audience.contact_ids if kernel.shard_of(id) == shard and (after is None or id > after))
@@ -70,7 +70,7 @@ async def pick(
     after: UUID | None,
     limit: int,
 ) -> list[Picked]:
-    """The next contacts of a filter in one shard, in the order of their ids."""
+    """Return the next contacts that match a filter in one shard, in the order of their ids."""
     find = partial(
         storage.pick_contacts,
         shard=shard,
@@ -86,7 +86,7 @@ async def pick(
 async def every_chunk(
     kernel: Kernel, shard: Shard, workspace: Workspace, audience: Audience, *, made_by: datetime, limit: int
 ) -> AsyncIterator[Chunk]:
-    """All of one shard's people, a chunk at a time."""
+    """Yield all of one shard's people, a chunk at a time."""
     after: UUID | None = None
     while True:
         chunk = await next_chunk(kernel, shard, workspace, audience, made_by=made_by, after=after, limit=limit)
@@ -97,7 +97,7 @@ async def every_chunk(
 
 
 async def count_lacking(kernel: Kernel, shard: Shard, ids: Sequence[UUID], paths: Collection[str]) -> Mapping[str, int]:
-    """How many of these contacts lack an attribute that templates print, by its path."""
+    """Count how many of these contacts lack an attribute that templates print, by its path."""
     if not ids or not paths:
         return {}
     return await kernel.db.persist(partial(storage.count_lacking, shard=shard, ids=ids, paths=paths), alone=True)

@@ -1,7 +1,7 @@
 """The contacts that work is for: what templates see of them, and what they allow (rule 14).
 
 Reached from case.py, jobs.py and consents.py. A contact may be in any shard, so it is read in its own;
-whatever names no contact costs nothing.
+work without a contact costs nothing.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ Read = Callable[..., Awaitable[Mapping[UUID, LoadedContact]]]
 
 
 async def load_people(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, LoadedContact]:
-    """Contacts by id as they are now, deleted ones too; one statement for each shard that they are in."""
+    """Return contacts by id as they are now, deleted ones too; one statement for each shard that holds any."""
     return await _read(kernel, ids, people.load_people)
 
 
 async def read_consents(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[UUID, LoadedContact]:
-    """What contacts allow now, by id, deleted ones too; without what templates would see of them."""
+    """Return what contacts allow now, by id, deleted ones too; without the fields that templates see."""
     return await _read(kernel, ids, people.read_consents)
 
 
 async def find_deleted(kernel: Kernel, ids: Iterable[UUID]) -> list[UUID]:
-    """Those of the contacts that were deleted."""
+    """Return those of the contacts that were deleted."""
     return [id for id, person in (await read_consents(kernel, ids)).items() if person.is_deleted]
 
 
@@ -42,7 +42,7 @@ async def _read(kernel: Kernel, ids: Iterable[UUID], read: Read) -> Mapping[UUID
 
 
 def _in_their_shards(kernel: Kernel, ids: Iterable[UUID]) -> Mapping[Shard, list[UUID]]:
-    """Each shard's share, without repeats."""
+    """The contact ids by shard, without repeats."""
     shares: dict[Shard, list[UUID]] = defaultdict(list)
     for id in set(ids):
         shares[kernel.shard_of(id)].append(id)

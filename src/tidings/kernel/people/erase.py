@@ -1,8 +1,8 @@
-"""Take a deleted contact out of the work for it: what goes on is stopped, what is kept keeps only its outcome.
+"""Take a deleted contact out of the work for it: work under way is stopped, and finished work keeps only its outcome.
 
 Reached from resources/contact_erasure.py when a contact is deleted, and from executions.py and event_people.py for what
-was held or stored meanwhile. Bounded statements, each alone: together they would hold locks against the order that
-facts take them in. Safe to repeat.
+was held or stored meanwhile. Each statement is bounded and commits alone: together they would take locks in another
+order than facts do. Safe to repeat.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ Decisions = Sequence[Mapping[str, object]]
 
 
 async def erase_everywhere(kernel: Kernel, contact_id: UUID) -> None:
-    """Stop and erase the work for a contact in every shard: executions are where their keys are."""
+    """Stop and erase the work for a contact in every shard: an execution's key decides its shard, not its contact."""
     for shard in kernel.every_shard():
         await erase_work(kernel, shard, [contact_id])
         for lane in (Lane.TRANSACTIONAL, Lane.SEQUENCES, Lane.CAMPAIGNS):
@@ -82,7 +82,7 @@ async def _erase_executions(kernel: Kernel, shard: Shard, now: datetime, ids: Se
 
 
 async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
-    """What was not called for is skipped, in jobs too; a call that is in the air or in doubt stays what it is."""
+    """Skip and erase a contact's own items, in jobs too; an item whose call is under way or in doubt stays so."""
     skip = partial(
         outbox.settle_unmarked_items,
         shard=shard,
@@ -98,9 +98,9 @@ async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Seq
 async def _erase_events(
     kernel: Kernel, shard: Shard, now: datetime, audience: RuleAudience, ids: Sequence[UUID]
 ) -> None:
-    """An event is about its lead, and is erased with it as a whole; others it merely writes to, and goes on without.
+    """Erase a deleted lead's events as a whole; take anybody else out of them, and let them go on.
 
-    What was written to the others stays theirs; but a fallback was told of everybody.
+    Items for the other people stay; but the payload of a fallback names everybody.
     """
     is_whole = audience is RuleAudience.LEAD
     found = await kernel.db.persist(partial(erase.find_events_to_erase, shard=shard, ids=ids), alone=True)
@@ -118,7 +118,7 @@ async def _erase_events(
 
 
 def _unexplained(decisions: Decisions | None, audience: RuleAudience | None) -> Decisions | None:
-    """Decisions without their reasons, which may hold what was given as an address: those about one, or (None) all."""
+    """Return decisions without their reasons, which may quote an address: those about one person, or (None) all."""
     if decisions is None:
         return None
     return [{**one, "reason": ERASED} if audience in {None, one.get("audience")} else dict(one) for one in decisions]

@@ -1,6 +1,6 @@
-"""Contacts as callers name them, by id or by external id: every command and operation that takes one asks here.
+"""Contacts as callers name them, by id or by external id: every command and operation that takes one uses this.
 
-A reference that is a contact's id names that contact, even if another has it for an external id. Reached from check.py
+A reference that is a contact's id names that contact, even if another has it as its external id. Reached from check.py
 and event_people.py, and from resources/.
 """
 
@@ -28,7 +28,7 @@ CONTACTS, EXCLUDED = "contact_ids", "exclude_contact_ids"
 
 @dataclass(slots=True)
 class _Share:
-    """What is looked for in one shard."""
+    """The references to look up in one shard."""
 
     ids: set[UUID] = field(default_factory=set)
     external_ids: set[str] = field(default_factory=set)
@@ -37,7 +37,7 @@ class _Share:
 async def find_contacts(
     kernel: Kernel, workspace: Workspace, references: Iterable[ContactReference | None], *, deleted: bool = False
 ) -> Found:
-    """The ids of contacts by what names them, in one statement for each shard; who is not there is left out.
+    """Return the ids of contacts by reference, with one statement for each shard; unknown references are left out.
 
     With `deleted`, contacts that were deleted are found by their ids: what was meant for them can still be read.
     """
@@ -66,7 +66,7 @@ async def _look(
 async def find_contact(
     kernel: Kernel, workspace: Workspace, reference: ContactReference, *, deleted: bool = True
 ) -> UUID:
-    """The id of one contact, or NotFound."""
+    """Return the id of one contact, or raise NotFound."""
     found = await find_contacts(kernel, workspace, [reference], deleted=deleted)
     if reference not in found:
         raise NotFound(f"there is no contact {str(reference)!r} in workspace {workspace.name!r}")
@@ -74,27 +74,27 @@ async def find_contact(
 
 
 def no_contact(place: str, reference: object) -> Problem:
-    """What is wrong with a place that names nobody."""
+    """The problem of a field that names no existing contact."""
     named = str(reference)[:LONGEST_EXTERNAL_ID]
     return Problem(place, f"there is no contact {named!r} in this workspace; create it first, or leave it out")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedAudience:
-    """An audience as it was given, with ids in place of what named its contacts."""
+    """An audience as it was given, with ids in place of references."""
 
     given: object
     known: object
-    """The same without the contacts that are not there."""
+    """The audience without the contacts that do not exist."""
     unknown: Sequence[Problem]
-    """Contacts that are named and are not there: a slip, and nobody would notice."""
+    """Named contacts that do not exist: a mistake that would otherwise go unnoticed."""
     unknown_exclusions: Sequence[Problem]
 
 
 async def name_audience(kernel: Kernel, workspace: Workspace, given: object, place: str) -> NamedAudience:
-    """Find the contacts that an audience names one by one; whatever else is wrong with it is left to read_audience.
+    """Look up the contacts that an audience names one by one; read_audience reports every other problem.
 
-    Who is excluded may have been deleted meanwhile: nobody is written to for that.
+    An excluded contact may be missing, deleted meanwhile: that causes no message.
     """
     lists = _contact_lists(given)
     if not lists or not isinstance(given, Mapping):
@@ -116,7 +116,7 @@ async def name_audience(kernel: Kernel, workspace: Workspace, given: object, pla
 
 
 def _contact_lists(given: object) -> Mapping[str, Sequence[Any]]:
-    """The lists of contacts in an audience; one that is too long is looked at by nobody."""
+    """The lists of contacts in an audience; one that is too long is not looked up."""
     if not isinstance(given, Mapping):
         return {}
     return {
@@ -142,7 +142,7 @@ def _in_their_shards(kernel: Kernel, workspace: Workspace, named: Iterable[Conta
 
 
 def _id_of(reference: ContactReference) -> UUID | None:
-    """The id that a reference may be; what reads as one may still be an external id."""
+    """Parse a reference as an id, if it reads as one; it may still be an external id."""
     if isinstance(reference, UUID):
         return reference
     try:

@@ -1,12 +1,13 @@
-"""Where claims need not look again.
+"""Where claims may begin to look.
 
-A queue row that was claimed or finished leaves an entry in the index behind. Usually the next look removes it; while
-somebody keeps an old snapshot open nothing can, and every claim would walk past all of them. So each process remembers
-how far it has taken everything, starts there, and looks from the beginning every few seconds: a row may appear late
-behind that point, when the transaction that made it was slow or a claim was rolled back.
+A queue row that was claimed or finished leaves an entry in the index behind. Usually the next scan removes it; while
+some transaction keeps an old snapshot open nothing can, and every claim would walk past all of them. So each process
+remembers how far it has taken everything, starts there, and looks from the beginning every few seconds: a row may
+appear late behind that point, when the transaction that made it was slow or a claim was rolled back.
 
-What was being worked on in a crash is taken one by one, and whoever takes one has the others locked for that moment: a
-claim beside it finds nothing and would believe that everything is taken. While there are such rows nothing is passed.
+Rows that were being worked on in a crash (suspects) are claimed one by one, and the claim that takes one has the others
+locked for that moment: a claim beside it finds nothing and would believe that everything is taken. While there are such
+rows, the floor does not rise.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -31,34 +32,34 @@ class ClaimFloor:
         self._suspected_at: dict[Place, datetime] = {}
 
     def to_claim(self, place: Place, now: datetime) -> datetime:
-        """Where a claim begins."""
+        """The due time at which a claim begins."""
         return self._since(self._claimed_all_at, place, now)
 
     def to_look(self, place: Place, now: datetime) -> datetime:
-        """Where a look at the next due time begins."""
+        """The time at which a search for the next due time begins."""
         return self._since(self._looked_at_all_at, place, now)
 
     def taken_until(self, place: Place) -> datetime:
-        """Where claims begin, unless one looks everywhere."""
+        """The time at which claims begin, unless one looks from the beginning."""
         return self._taken_until.get(place, BEGINNING)
 
     def took(self, place: Place, until: datetime, now: datetime) -> None:
-        """Everything due up to then was claimed, or is locked by somebody who claims it or a suspect beside it."""
+        """Note that everything due up to then was claimed, or is locked by a claim of it or of a suspect beside it."""
         if not self._was_lately(self._suspected_at, place, now):
             self._taken_until[place] = until - SLACK
 
     def suspected(self, place: Place, due_at: datetime, now: datetime) -> None:
-        """A suspect that was due then was taken alone: others may be left, so for a while nothing is passed over."""
+        """Note that a suspect due then was taken alone: others may be left, so for a while nothing is passed over."""
         self._suspected_at[place] = now
         self.found(place, due_at)
 
     def found(self, place: Place, due_at: datetime) -> None:
-        """A row is there, behind what was taken: the next claim begins with it."""
+        """Note that a row exists before the floor: the next claim begins with it."""
         if due_at < self.taken_until(place):
             self._taken_until[place] = due_at
 
     def forget(self) -> None:
-        """Look from the beginning next: whoever moves the clock by days would step over what appeared late."""
+        """Have the next claim look from the beginning: a clock moved by days would step over what appeared late."""
         self._taken_until.clear()
 
     def _since(self, done_at: dict[Place, datetime], place: Place, now: datetime) -> datetime:
@@ -69,6 +70,6 @@ class ClaimFloor:
 
     @staticmethod
     def _was_lately(done_at: dict[Place, datetime], place: Place, now: datetime) -> bool:
-        """Neither too long ago nor, because the time has gone back, in the future."""
+        """Whether a time is recent: neither too long ago nor, because the clock was set back, in the future."""
         last = done_at.get(place)
         return last is not None and timedelta() <= now - last < LOOK_EVERYWHERE

@@ -1,4 +1,4 @@
-"""What this process knows of the others, as last read from the database: routes, who lives, and what is theirs to do.
+"""What this process knows of the others, as last read from the database: routes, live workers, and work left to them.
 
 readiness.py reads; kernel.py holds one of each.
 """
@@ -30,7 +30,7 @@ class RouteTable:
         self._providers, self._read_at = providers, now
 
     def forget(self) -> None:
-        """Read it before it is used again: something has changed."""
+        """Have it read again before its next use: something has changed."""
         self._read_at = None
 
     def find(self, workspace: Workspace, channel: Channel) -> str | None:
@@ -39,7 +39,7 @@ class RouteTable:
 
 
 class Roster:
-    """What the workers that live can do."""
+    """What the live workers can do."""
 
     STALE_AFTER = timedelta(seconds=2)
 
@@ -57,22 +57,22 @@ class Roster:
 
 
 class Elsewhere:
-    """Work that this process has given back for a worker that serves its provider.
+    """Work that this process has released for a worker that serves its provider.
 
-    The row is due at once, and this process passes it over until somebody has held it or a while has passed: it neither
-    keeps the other waiting nor claims the same row again and again. A row is known by its id and its fence, which every
-    holder changes.
+    The row is due at once, and this process skips it until another worker has held it or a while has passed: it neither
+    keeps the other waiting nor claims the same row again and again. A row is recognised by its id and its fence, which
+    every holder changes.
     """
 
     MOST = 500
-    """Each is compared with each row that a claim looks at."""
+    """The most notes: each is compared with each row that a claim looks at."""
     FOR = timedelta(seconds=30)
 
     def __init__(self) -> None:
         self._notes: dict[UUID, tuple[int, datetime]] = {}  # fence, and until when
 
     def note(self, given_back: Iterable[tuple[UUID, int]], now: datetime) -> None:
-        """Pass these over for a while, as long as nobody changes their fence; the oldest notes give way to new ones."""
+        """Skip these rows for a while, as long as their fence does not change; new notes replace the oldest."""
         for id, fence in given_back:
             self._notes.pop(id, None)
             self._notes[id] = fence, now + self.FOR
@@ -80,12 +80,12 @@ class Elsewhere:
             del self._notes[oldest]
 
     def notes(self, now: datetime) -> dict[UUID, int]:
-        """What a claim passes over now, each while it has this fence."""
+        """The rows that a claim skips now, each while it has this fence."""
         if self._notes:
             self._notes = {id: one for id, one in self._notes.items() if now < one[1] <= now + self.FOR}
         return {id: fence for id, (fence, _) in self._notes.items()}
 
     @property
     def is_full(self) -> bool:
-        """Whether there is more than can be noted."""
+        """Whether there is no room for more notes."""
         return len(self._notes) >= self.MOST

@@ -1,4 +1,4 @@
-"""Which providers rest, and which cannot be used, as this process knows: what it has read and what it has met itself.
+"""Which providers rest, and which cannot be used, as this process knows: what it has read, and what it has seen itself.
 
 kernel/gate/rests.py and kernel/gate/outages.py read and write the database; a Kernel holds the one Rests of a process.
 """
@@ -12,7 +12,7 @@ from tidings.kernel.calls.slots import Rest
 from tidings.storage.rests import StoredRest
 
 FORGOTTEN_AFTER = timedelta(minutes=15)
-"""An outage that nobody has tried for so long says nothing about now: no worker ran, or nothing waited."""
+"""An outage that no call has tried for this long says nothing about now: no worker ran, or nothing waited."""
 
 
 class Rests:
@@ -22,7 +22,7 @@ class Rests:
 
     def __init__(self) -> None:
         self._rests: dict[str, StoredRest] = {}
-        self._untold: dict[str, StoredRest] = {}  # outages that this process has met, and others do not know of yet
+        self._untold: dict[str, StoredRest] = {}  # outages that this process has seen, and others do not know of yet
         self._answered: dict[str, datetime] = {}  # provider → when the last call began that was answered here
         self._read_at: datetime | None = None
 
@@ -32,13 +32,13 @@ class Rests:
         return any(rest.since for rest in self._rests.values())
 
     def is_stale(self, now: datetime) -> bool:
-        """Whether it is time to read them again; in an outage always, or what was woken at its end would sleep on."""
+        """Whether it is time to read them again; always in an outage, or what is woken at its end would wait on."""
         if self._read_at is None or self.has_outages:
             return self._read_at != now
         return now - self._read_at >= self.STALE_AFTER
 
     def update(self, rests: Mapping[str, StoredRest], now: datetime) -> None:
-        """Take over what was read; what was met here since counts too, but not for ever if nobody could be told."""
+        """Take over what was read; what was seen here since counts too, but not for ever if it could not be written."""
         self._untold = {name: rest for name, rest in self._untold.items() if rest.until > now}
         self._rests, self._read_at = {**rests, **self._untold}, now
 
@@ -57,14 +57,14 @@ class Rests:
         return rest.until if rest and rest.until > now else None
 
     def outage(self, provider: str) -> StoredRest | None:
-        """What is known of a provider that cannot be used, as far as anybody knows."""
+        """What is known, here or in the database, of a provider that cannot be used."""
         rest = self._rests.get(provider)
         return rest if rest and rest.since else None
 
     def begin_outage(
         self, provider: str, reason: str, started_at: datetime, ended_at: datetime, rest: timedelta
     ) -> bool:
-        """Leave a provider alone at once; False when the call was under way already as its last rest began."""
+        """Leave a provider alone at once; return False when the call was already under way as its last rest began."""
         known = self.outage(provider)
         if known and known.rested_at and started_at <= known.rested_at:
             return False
@@ -75,7 +75,7 @@ class Rests:
         return True
 
     def told(self, provider: str) -> None:
-        """Everybody knows by now what was met here."""
+        """Note that the outages seen here are in the database now."""
         self._untold.pop(provider, None)
 
     def answered(self, provider: str, started_at: datetime) -> datetime | None:
@@ -86,7 +86,7 @@ class Rests:
     def end_outage(self, provider: str) -> datetime | None:
         """Use a provider again if a call was answered here that began after its last rest did; return when it began.
 
-        Asked again for each outage that is read: it may have been answered here while others met the trouble.
+        Asked again for each outage that is read: a call may have been answered here while others failed.
         """
         known, started_at = self.outage(provider), self._answered.get(provider)
         if known is None or known.rested_at is None or started_at is None or started_at <= known.rested_at:

@@ -1,9 +1,9 @@
 """Share a provider's limit with all other workers, through PostgreSQL.
 
 Each worker holds a number of slots under a lease, and renews it on a beat: nothing is asked or counted for a call.
-deliver.py starts a call only if the lease outlasts it, so that a worker which is dead, frozen or cut off has nothing in
-the air when its slots go to others. `beat_share` in storage/schema.sql decides who gets how many; without a limit
-nothing here does anything.
+deliver.py starts a call only if the lease outlasts it, so that a worker which is dead, frozen or cut off has no call
+under way when its slots go to others. `beat_share` in storage/schema.sql decides which worker gets how many; without a
+limit this module does nothing.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 BEATS_OF_GRACE = 15
 """Beats that may fail in a row before a worker starts no more calls."""
 BEATS_OF_A_TURN = 10
-"""How long one worker has the odd slot that cannot be divided."""
+"""How long one worker keeps the odd slot that cannot be divided."""
 QUICK, OWED, IDLE = 0.1, 0.25, 3.0
-"""Parts of a beat: to give or to ask for slots; until others have given what is ours; for somebody without work."""
+"""Beats until the next one: with slots to release or request; while others still hold ours; without work."""
 LONGEST_FAREWELL_SECONDS = 5.0
 
 
@@ -47,7 +47,7 @@ class Share:
 
     @property
     def kept(self) -> int:
-        """The calls that are in the air or may start before the next beat."""
+        """The calls that are under way or may start before the next beat."""
         return max(self.slots.size, self.slots.in_air)
 
     def is_due(self, now: datetime) -> bool:
@@ -65,7 +65,7 @@ class Share:
         return 1.0 if self._wanted else IDLE
 
     def wanted(self, now: datetime) -> int:
-        """The calls that this process would make at once; what it did counts for less with time, not with beats."""
+        """The calls that this process would make at once; past demand counts for less with time, not with beats."""
         wanted = self.slots.wanted
         if not timedelta() <= now - self._faded_at < self._beat:
             self._faded_at = now
@@ -73,7 +73,7 @@ class Share:
         return wanted
 
     def take(self, granted: Granted, wanted: int) -> None:
-        """Work with what was granted; what is more than fair is given back as its calls end."""
+        """Work with what was granted; slots beyond the fair share are released as their calls end."""
         self._held, self._fair, self._wanted, self.until = granted.slots, granted.fair, wanted, granted.until
         self.resize(min(granted.slots, granted.fair))
 
@@ -83,7 +83,7 @@ class Share:
         self.resize(0)
 
     def resize(self, size: int) -> None:
-        """Keep to so many calls, and to so many connections, before the rest is offered to others."""
+        """Limit calls and connections to this number, before the rest is offered to others."""
         self.slots.resize(size)
         if isinstance(self.provider, KeepsConnections):
             self.provider.keep_connections(size)
@@ -114,19 +114,19 @@ class Shares:
         return share is None or until + self._margin < share.until
 
     def start(self) -> None:
-        """Beat by itself from now on, until everything is given back."""
+        """Start a task that renews the shares until everything is released."""
         if self._shares and self._keeping is None:
             self._ended.clear()
             self._keeping = asyncio.create_task(self._keep())
 
     async def refresh(self, now: datetime) -> None:
-        """Beat for what is due; called before each window too, for engines that have no worker."""
+        """Renew the shares whose beat is due; called before each window too, for engines that have no worker."""
         for share in self._shares.values():
             if share.is_due(now):
                 await self._beat(share, now)
 
     async def give_back(self) -> None:
-        """Let all slots go at once, when nothing is in the air any more."""
+        """Release all slots at once, when no call is under way any more."""
         if self._keeping is None and all(share.until == NEVER for share in self._shares.values()):
             return
         try:
@@ -139,7 +139,7 @@ class Shares:
             share.forget()
 
     async def _stop_keeping(self) -> None:
-        """A beat that is under way is waited for: it must not come after the farewell."""
+        """Stop the beats. One that is under way is waited for: it must not come after the release."""
         self._ended.set()
         keeping, self._keeping = self._keeping, None
         if keeping:
@@ -160,7 +160,7 @@ class Shares:
     async def _beat(self, share: Share, now: datetime) -> None:
         share.is_beating = True
         if self._draining.is_set():
-            share.resize(0)  # nothing starts any more: what ends is given back
+            share.resize(0)  # no call starts any more: the slot of each that ends is released
         wanted = 0 if self._draining.is_set() else share.wanted(now)
         try:
             async with self._db.autocommit() as tx:

@@ -1,7 +1,7 @@
-"""What somebody was just asked to pause or cancel, so that marks whose calls have not begun are taken back at once.
+"""What was just asked to pause or cancel, so that marks whose calls have not begun are taken back at once.
 
-resolve.py and its like tell it after their commit, to every worker; stopped.py asks before each call. Nothing depends
-on it but how soon: without it, what is marked already, a tenth of a second's worth, is still called.
+resolve.py and its like notify every worker after their commit; stopped.py asks before each call. Only speed depends on
+it: without it, what is already marked, a tenth of a second's worth, is still called.
 """
 
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from time import monotonic
 from uuid import UUID
 
 KEPT_SECONDS = 10.0
-"""How long a note waits for whoever holds its owner: far longer than a mark waits for its call."""
+"""How long a note waits for the batch that holds its owner: far longer than a mark waits for its call."""
 
 
 class Stops:
-    """The owners that were asked to stop of late, as this process knows; whoever holds one takes its note along."""
+    """The owners that were lately asked to stop, as this process knows; the batch that holds one removes its note."""
 
     def __init__(self) -> None:
-        self._owners: dict[UUID, float] = {}  # when it was heard of
+        self._owners: dict[UUID, float] = {}  # when this process was notified
         self.sequences = 0
         """How often enrollments were asked to stop without being named, by a filter or with their sequence."""
 
@@ -27,7 +27,7 @@ class Stops:
         return bool(self._owners)
 
     def note(self, owners: Iterable[UUID]) -> None:
-        """These are to stop: whatever is marked of them is to be marked anew, which tells whether it may be called."""
+        """Note owners that are to stop: their marks must be made anew, which decides whether they are called for."""
         heard_at = monotonic()
         for owner, since in list(self._owners.items()):
             if heard_at - since > KEPT_SECONDS:
@@ -35,10 +35,10 @@ class Stops:
         self._owners |= dict.fromkeys(owners, heard_at)
 
     def note_sequences(self) -> None:
-        """Any enrollment may be one that is to stop."""
+        """Note that any enrollment may be one that is to stop."""
         self.sequences += 1
 
     def forget(self, owners: Iterable[UUID]) -> None:
-        """Whoever holds these has taken back what was marked: what is marked from now on was marked after that."""
+        """Remove the notes of owners whose marks have been taken back: any later mark is made after the request."""
         for owner in owners:
             self._owners.pop(owner, None)

@@ -72,7 +72,7 @@ class Request(msgspec.Struct, array_like=True, frozen=True):
 
 
 def patience(seconds: float, strikes: int) -> float:
-    """The time for one job: a tenth once three of its batch broke a limit, so that nothing but poison still ends."""
+    """The CPU time for one job: a tenth once three of its batch broke a limit, so that every batch ends."""
     return seconds / 10 if strikes >= 3 else seconds
 
 
@@ -152,7 +152,7 @@ class Child:
     def _render_twice_if_memory_is_short(self, shape: Sequence[Template], job: ChildJob) -> Answer:
         with contextlib.suppress(MemoryError):
             return self._render(shape, job)
-        forget_parsed()  # the templates of other jobs must not be what this one fails of
+        forget_parsed()  # this job must not fail because of the templates of other jobs
         try:
             return self._render(shape, job)
         except MemoryError:
@@ -174,7 +174,7 @@ class Child:
 
 
 def _batched(answers: Iterator[Answer], *, flush_each: bool) -> Iterator[Answers]:
-    """Gather answers until they are large or late; nothing waits for a job longer than the flush time."""
+    """Gather answers until they are large or late; no answer waits longer than the flush time for another job."""
     batch: Answers = []
     size, started = 0, time.monotonic()
     for answer in answers:

@@ -1,9 +1,9 @@
 """Render templates in a child process, so that no template can take down a worker.
 
-A message that only puts values into text is filled in place (domain/content/interpolation.py): it has nothing to
-confine. Called while planning, when no transaction is open. A job that breaks a limit fails alone: the child answers
-jobs in order and mostly fails them itself (child.py says how); if it dies or stalls, it is started again and the jobs
-without an answer are sent once more, each answered at once. The first without an answer then is the one that did it.
+A message that only inserts values is filled in place (domain/content/interpolation.py): it has nothing to confine.
+Called while planning, when no transaction is open. A job that breaks a limit fails alone: the child answers jobs in
+order and mostly fails them itself (child.py says how); if it dies or stalls, it is started again and the jobs without
+an answer are sent once more, each answered at once. The first without an answer then is the one that did it.
 """
 
 import asyncio
@@ -175,7 +175,7 @@ class Renderer:
             for each, answer in zip(chunk, answers, strict=False):
                 results[each.position] = each.shape.result(answer)
             strikes += sum(map(wire.is_strike, answers))
-            # One death may be an accident (somebody killed an idle child); from then on, each answer comes at once.
+            # One death may be an accident (an idle child was killed); from then on, each answer comes at once.
             suspicious = suspicious or ended is not None
             del waiting[: len(answers)]
 
@@ -345,7 +345,7 @@ async def _receive(current: _Child) -> wire.Answers:
 async def _end(ending: _Child, *, at_once: bool) -> int:
     """Wait until a child and its pipes are gone, killing it if it must be; return how it ended."""
     ending.stdin.close()
-    # To kill a process that has just died would take its exit status from whoever waits for it: let it go by itself.
+    # Killing a process that has just died would take its exit status from the task that awaits it: let it end alone.
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0 if at_once else LEAVE_SECONDS):
             await ending.process.wait()

@@ -1,1 +1,1 @@
-"""What brings work in: define, trigger, enroll, event."""
+"""What starts work: define, trigger, enroll, event."""

@@ -1,7 +1,7 @@
-"""Check triggers before anything is stored: what each lacks, whose contact it names, and which were there before.
+"""Check triggers before anything is stored: what each lacks, which contact it names, and which were started before.
 
-Reached from trigger.py, trigger_batch.py and resources/bulk.py; what starts each once is the unique index, in
-trigger.py.
+Reached from trigger.py, trigger_batch.py and resources/bulk.py; the unique index, in trigger.py, is what starts each
+only once.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ from tidings.storage.define import FoundWorkflow, Version
 
 LONGEST_KEY = 500
 MOST_PROBLEMS = 100
-"""How many of a call's triggers are told what is wrong with them."""
+"""How many of a call's triggers get their problems reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Trigger:
     idempotency_key: str
     data: Mapping[str, object] = field(default_factory=dict)
     contact_id: ContactReference | None = None
-    """Whom it is for, by id or external id: what templates see as `contact`, and where a send without `to` goes."""
+    """The contact it is for, by id or external id: `contact` in templates, and where a send without `to` goes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Triggers that may be started, by their keys, and the executions of those that were started before."""
+    """Triggers that may be started, by key, and the executions of those that were started before."""
 
     workflow: FoundWorkflow
     requests: Sequence[Trigger]
@@ -62,12 +62,12 @@ class Checked:
     """Whether their keys belong to the workspace, as a `correlation_id` does, and not to their workflow alone."""
 
     def contact_of(self, one: Trigger) -> UUID | None:
-        """The id of the contact that a trigger is for."""
+        """Return the id of the contact that a trigger is for."""
         return None if one.contact_id is None else self.contacts[one.contact_id]
 
 
 async def find_workflow(kernel: Kernel, workspace: Workspace, workflow: UUID | str) -> FoundWorkflow:
-    """A workflow by id or by name, or NotFound."""
+    """Return a workflow by id or by name, or raise NotFound."""
 
     async def find(tx: Tx) -> FoundWorkflow | None:
         if isinstance(workflow, UUID):
@@ -88,12 +88,12 @@ async def check_triggers(
     *,
     correlated: bool = False,
 ) -> tuple[Checked, Mapping[int, InputInvalid | Conflict]]:
-    """Tell what may be started, and what is wrong with each that may not, by its place.
+    """Return what may be started, and what is wrong with each trigger that may not, by its place.
 
     A repeat is answered even if the workflow was deactivated since, a channel has lost its provider or the data lacks
-    something now, so those that fall short are looked up by their keys. That refuses or answers them; what starts them
-    once is still the unique index.
-    Of very many that are wrong, only the first are told so: each may lack thousands of names.
+    something now, so triggers with problems are looked up by their keys. That refuses or answers them; the unique index
+    is still what starts them only once. Of very many wrong triggers only the first are reported: each may lack
+    thousands of names.
     """
     wrong: dict[int, InputInvalid | Conflict] = {
         place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))
@@ -131,7 +131,7 @@ def _is_complete(one: Trigger, needs: Requirements, contacts: Found) -> bool:
 
 
 def _lack_in(one: Trigger, needs: Requirements, contacts: Found) -> InputInvalid:
-    """Why a trigger that is not complete is refused."""
+    """Why an incomplete trigger is refused."""
     missing = needs.missing(one.data, names_contact=one.contact_id is not None)
     if one.contact_id is None or one.contact_id in contacts:
         return missing or InputInvalid("data is not complete")
@@ -167,7 +167,7 @@ async def _find_known(
 
 
 def by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mapping[Shard, Mapping[str, Bucket]]:
-    """Each shard's keys, with their buckets."""
+    """Group keys by shard, with their buckets."""
     shares: dict[Shard, dict[str, Bucket]] = defaultdict(dict)
     for key in keys:
         bucket = workspace.bucket_of(key)
@@ -178,7 +178,7 @@ def by_shard(kernel: Kernel, workspace: Workspace, keys: Iterable[str]) -> Mappi
 async def existing(
     tx: Tx, shard: Shard, workspace: Workspace, workflow: FoundWorkflow, keys: Sequence[str], *, correlated: bool
 ) -> Mapping[str, UUID]:
-    """The executions that took these keys: of the workflow itself, or else, where they are correlated, of another."""
+    """Return the executions that took these keys: of the workflow itself or, where keys are correlated, of another."""
     if not keys:
         return {}
     own = await start.find_executions_by_key(tx, shard=shard, workspace=workspace, workflow_id=workflow.id, keys=keys)
@@ -190,13 +190,13 @@ async def existing(
 
 
 def check_key(key: str) -> None:
-    """Refuse what cannot be an idempotency key."""
+    """Refuse a string that cannot be an idempotency key."""
     if not key or len(key) > LONGEST_KEY or not is_storable(key):
         raise InputInvalid(f"idempotencyKey {key[:50]!r}: use 1 to {LONGEST_KEY} characters, none of them NUL")
 
 
 def check_data(data: Mapping[str, object], place: str) -> None:
-    """Refuse what could not be stored or read again, naming the place, before anything is."""
+    """Refuse data that could not be stored or read again, naming the place, before anything is stored."""
     try:
         with suppress(UnicodeEncodeError):  # half of a surrogate pair: the walk below says where
             if is_surely_storable(msgspec.json.encode(data)):

@@ -1,7 +1,7 @@
-"""Check a workflow and freeze it as a version. The first arrow: everything later names a version for ever (rule 16).
+"""Check a workflow and freeze it as a version. The first step: everything later names a version for ever (rule 16).
 
-Reached from engine.py and resources/workflows.py, and from resources/sequences.py, which publishes drafts. One writer
-of a workflow at a time: the row is locked.
+Reached from engine.py and resources/workflows.py, and from resources/sequences.py, which publishes drafts. Only one
+process writes a workflow at a time: the row is locked.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ Change = Literal["created", "updated", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A workflow as it stands now, and what a definition has changed of it."""
+    """A workflow as it is now, and what a definition has changed about it."""
 
     workflow_id: UUID
     version: Version
@@ -47,7 +47,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A definition that was checked, and what its next version would be called."""
+    """A checked definition, and what its next version would be called."""
 
     definition: Json
     graph: Graph
@@ -69,7 +69,7 @@ async def define_workflow(
     check_name(name)
     check_description(description)
     draft = await draft_of(kernel, caller, name, definition, parse_own_workflow)
-    new_id = kernel.new_id(caller.workspace.bucket_of(name), draft.now)  # made once: a repeat knows its own by it
+    new_id = kernel.new_id(caller.workspace.bucket_of(name), draft.now)  # made once: a repeat finds its own by it
 
     async def write(tx: Tx) -> Defined:
         await define.insert_workflow(
@@ -149,13 +149,13 @@ async def _change(
         await write_audit(kernel, tx, caller, [audit_entry], draft.now)
     if is_new:
         return Defined(locked.id, version, "created")
-    # A version by our own id that was there already is ours, written by a commit whose answer was lost.
+    # An existing version with our own id is ours, written by a commit whose answer was lost.
     changed = version.id == draft.version_id or renamed or described
     return Defined(locked.id, version, "updated" if changed else "unchanged")
 
 
 async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool]:
-    """The newest version once it says what the draft says, and whether it is new."""
+    """Make the newest version say what the draft says; return it, and whether it is new."""
     latest = await define.latest_version(tx, workflow_id=workflow_id)
     if latest and latest.definition == draft.definition:
         return latest, False
@@ -179,19 +179,19 @@ async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool
 
 
 def _entry_wait(graph: Graph) -> timedelta | None:
-    """How long an execution sleeps before its first node; a time it waits for is looked at when it is due."""
+    """How long an execution waits before its first node; a time to wait for is evaluated when the node is due."""
     entry = graph.nodes[graph.entry]
     return entry.wait or None if isinstance(entry, Delay) else None
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a workflow or a sequence."""
+    """Refuse a string that cannot be the name of a workflow or a sequence."""
     if wrong := problem_of_name(name):
         raise FieldsInvalid([Problem("name", wrong)])
 
 
 def check_description(description: str | None) -> None:
-    """Refuse what cannot be a workflow's description."""
+    """Refuse a string that cannot be a workflow's description."""
     if description is not None and (len(description) > LONGEST_DESCRIPTION or not is_storable(description)):
         raise InputInvalid(
             f"the description is too long: use at most {LONGEST_DESCRIPTION} characters, none of them NUL"

@@ -2,8 +2,8 @@
 
 An enrollment is an execution with a contact, in the contact's shard, under the key `<contact>:<n>`: n grows with each
 re-entry, and the unique index lets a contact be in a sequence once at a time. Reached from resources/enrollments.py.
-Everything is a chunk at a time, each chunk one transaction of one shard and safe to repeat, so a crash in the middle
-leaves the rest to a second try.
+Everything is done in chunks, each one transaction of one shard and safe to repeat, so a crash in the middle leaves the
+rest to a second try.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from tidings.storage.enroll import Choice, EnrolledChunk
 LOOK_CHUNK = 2_000
 """Enrollments looked at in one statement when many are paused, resumed, cancelled or woken."""
 SHARDS_AT_ONCE = 4
-"""However many shards there are: the other connections are for others."""
+"""The shards worked on at once, however many there are: the other connections are for other work."""
 FIRST = UUID(int=0)
 __all__ = [
     "Choice",
@@ -58,7 +58,7 @@ async def enroll_audience(
     dry_run: bool = False,
     on_progress: Told | None = None,
 ) -> Enrolling:
-    """Enroll everybody who is meant, or only count what that would do; every shard on its own, a chunk at a time."""
+    """Enroll an audience, or only count what that would do; each shard on its own, a chunk at a time."""
     now = await kernel.clock.now()
     enroller = Enroller(kernel, sequence, triggered_by, now, include_cancelled=include_cancelled)
     printed = attributes_in(templates_in(sequence.graph))
@@ -82,7 +82,7 @@ class _Batch:
     counts: Enrolling = field(default_factory=Enrolling)
 
     async def enroll_shard(self, shard: Shard) -> None:
-        """The named, then those who match and were not named."""
+        """Enroll the named contacts of a shard, then those who match and were not named."""
         excluded = set(self.audience.exclude_contact_ids)
         named = [id for id in self.audience.contact_ids if self.kernel.shard_of(id) == shard and id not in excluded]
         for ids in _chunks(named, CHUNK):
@@ -93,7 +93,7 @@ class _Batch:
             await self._enroll_matching(shard, excluded | set(named))
 
     async def _enroll_matching(self, shard: Shard, without: Collection[UUID]) -> None:
-        """A chunk goes in by one statement if it may, and is looked at one by one if somebody was left out."""
+        """Enroll the contacts that match, each chunk by one statement; look one by one at those it leaves out."""
         wanted, after = self.audience.filter, FIRST
         while True:
             chunk = EnrolledChunk(CHUNK, None, 0)
@@ -133,7 +133,7 @@ class _Batch:
 
 
 async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]]) -> None:
-    """Do something in all shards, a few at a time."""
+    """Run something in all shards, a few at a time."""
     room = asyncio.Semaphore(SHARDS_AT_ONCE)
 
     async def one(shard: Shard) -> None:
@@ -143,20 +143,20 @@ async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]
     tasks = [asyncio.create_task(one(shard)) for shard in kernel.every_shard()]
     try:
         await asyncio.gather(*tasks)
-    finally:  # what failed in one shard ends the whole; a repeat does the rest
+    finally:  # a failure in one shard ends the whole; a repeat does the rest
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
-    """Those of these contacts that are there and of this workspace, in the order of their ids."""
+    """Return those of these contacts that exist in this workspace, in the order of their ids."""
     now = await kernel.clock.now()
     return await pick(kernel, shard, workspace, NamedContacts(tuple(ids)), made_by=now, after=None, limit=len(ids))
 
 
 async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:
-    """Pause, cancel or (None) resume every enrollment that is chosen; give for how many that was new."""
+    """Pause, cancel or (None) resume every chosen enrollment; return for how many that was new."""
     now = await kernel.clock.now()
     stopped = 0
 
@@ -165,7 +165,7 @@ async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: S
         async for page in _chosen(kernel, shard, workflow_id, choice):
             ids = [id for id, meant in page.items() if meant]
             asked = await stop_some(kernel, shard, ids, stop, now) if ids else set()
-            stopped += len(asked)  # not in one with the await: shards count side by side
+            stopped += len(asked)  # not in one expression with the await: shards add up concurrently
 
     await in_every_shard(kernel, stop_shard)
     if stop and stopped:
@@ -174,7 +174,7 @@ async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: S
 
 
 async def stop_some(kernel: Kernel, shard: Shard, ids: Sequence[UUID], stop: Stop | None, now: datetime) -> set[UUID]:
-    """Ask these enrollments of one shard; give those for whom that is new."""
+    """Pause, cancel or resume these enrollments of one shard; return those for which that is new."""
     ask = partial(enroll.stop_enrollments, shard=shard, ids=ids, stop=stop, now=now)
     asked = await kernel.db.persist(ask, alone=True)
     kernel.notifier.tell(shard, Lane.SEQUENCES)
@@ -204,7 +204,7 @@ def _chunks(ids: Sequence[UUID], size: int) -> Iterable[Sequence[UUID]]:
 
 
 async def follow_pause(kernel: Kernel, workflow_id: UUID, *, paused: bool) -> None:
-    """After a sequence is paused or resumed, have what is marked of it taken back, or whoever waits for it go on."""
+    """After a sequence is paused, have its marks taken back; after it is resumed, let waiting enrollments go on."""
     if paused:
         await kernel.notifier.tell_sequences_stopped()
     else:
@@ -212,9 +212,9 @@ async def follow_pause(kernel: Kernel, workflow_id: UUID, *, paused: bool) -> No
 
 
 async def unpark(kernel: Kernel, workflow_id: UUID) -> int:
-    """After a sequence is resumed, make due whoever waits beyond their planned time; give how many.
+    """After a sequence is resumed, make due the enrollments that wait beyond their planned time; return how many.
 
-    Safe to repeat, and nobody depends on it alone: whoever is parked looks again within the hour.
+    Safe to repeat, and no enrollment depends on it alone: what is parked comes due again within the hour.
     """
     now = await kernel.clock.now()
     woken = 0
@@ -236,7 +236,7 @@ async def unpark(kernel: Kernel, workflow_id: UUID) -> int:
 async def _walk(
     kernel: Kernel, shard: Shard, workflow_id: UUID, look: Callable[..., Awaitable[dict[UUID, bool]]]
 ) -> AsyncIterator[Mapping[UUID, bool]]:
-    """Every enrollment of a sequence in one shard, by id, a bounded statement at a time."""
+    """Yield every enrollment of a sequence in one shard, by id, a bounded statement at a time."""
     after = FIRST
     while True:
         find = partial(look, shard=shard, workflow_id=workflow_id, after=after, limit=LOOK_CHUNK)

@@ -1,8 +1,8 @@
 """Enroll contacts in one sequence, a chunk of a shard at a time.
 
-Reached from enroll.py. Most chunks go in by one statement; whoever that leaves out, because they are or were in the
-sequence or have a zone that is new, is looked at one by one. An id is made from the contact and the call, so that after
-an unknown commit, and at a second try, everybody knows what was theirs.
+Reached from enroll.py. Most chunks go in by one statement; contacts that it leaves out, because they are or were in the
+sequence or have a new time zone, are looked at one by one. An id is made from the contact and the call, so that after
+an unknown commit, or at a second try, each call recognises its own enrollments.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from tidings.storage.load import frontier_to_json
 from tidings.views.lacks import Lack
 
 CHUNK = 10_000
-"""Contacts in one transaction: some tenths of a second."""
+"""Contacts in one transaction, which then takes some tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class OpenSequence:
 
 @dataclass(slots=True)
 class Enrolling:
-    """How far an enrolling has come."""
+    """The progress of one enroll call."""
 
     enrolled: int = 0
     reenrolled: int = 0
-    """Those among the enrolled who had been cancelled."""
+    """Those among the enrolled who had been cancelled before."""
     already_enrolled: int = 0
     completed_before: int = 0
     cancelled_before: int = 0
@@ -64,12 +64,12 @@ class Enrolling:
 
     @property
     def missing(self) -> list[Lack]:
-        """What those who would be enrolled lack."""
+        """The attributes that those who would be enrolled lack, as counts by path."""
         return lacks_of(self.lacking, self.enrolled)
 
     @property
     def skipped(self) -> int:
-        """Everybody who was meant and is not newly enrolled."""
+        """How many were meant and are not newly enrolled."""
         return self.already_enrolled + self.completed_before + self.cancelled_before + self.not_found
 
 
@@ -79,18 +79,18 @@ class Share:
 
     new: dict[UUID, UUID] = field(default_factory=dict)
     again: set[UUID] = field(default_factory=set)  # had been cancelled, and is or would be in it anew
-    live: dict[UUID, UUID] = field(default_factory=dict)  # is in it already
-    ended: dict[UUID, UUID] = field(default_factory=dict)  # has been through it, and once is enough
-    cancelled: dict[UUID, UUID] = field(default_factory=dict)  # was taken out of it, and is left so
+    live: dict[UUID, UUID] = field(default_factory=dict)  # already in it
+    ended: dict[UUID, UUID] = field(default_factory=dict)  # has completed it, and may not enter again
+    cancelled: dict[UUID, UUID] = field(default_factory=dict)  # was cancelled in it, and stays out
     gone: list[UUID] = field(default_factory=list)  # deleted since it was picked
 
     def left_alone(self, found: FoundEnrollment) -> None:
-        """Keep how a contact stands who is not enrolled anew."""
+        """Note the state of a contact who is not enrolled anew."""
         kept = self.live if found.is_live else self.cancelled if found.was_cancelled else self.ended
         kept[found.contact_id] = found.id
 
     def add_to(self, counts: Enrolling) -> None:
-        """Count everybody."""
+        """Add these contacts to the counts of a call."""
         counts.enrolled += len(self.new)
         counts.reenrolled += len(self.again & self.new.keys())
         counts.already_enrolled += len(self.live)
@@ -100,7 +100,7 @@ class Share:
 
 
 class FirstTimes:
-    """Where an enrollment begins and when it is due, reckoned once for each time zone; the first is for none."""
+    """Where an enrollment begins and when it is due, computed once for each time zone; the first is for no zone."""
 
     def __init__(self, graph: Graph, now: datetime) -> None:
         self._graph, self._now = graph, now
@@ -118,7 +118,7 @@ class FirstTimes:
         return list(self._numbers)
 
     def number_of(self, zone: str | None) -> int:
-        """Which of the times is a zone's, from 1 on as SQL counts."""
+        """The number of a zone's time, from 1 on as SQL counts."""
         zone = zone if self.by_zone else None
         if zone not in self._numbers:
             frontier = begin(self._graph, self._now, {"timeZone": zone})
@@ -137,7 +137,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class Enroller:
-    """Enrolls in one sequence, as of one moment; with `include_cancelled` those anew who were cancelled in it."""
+    """Enrolls in one sequence, as of one moment; with `include_cancelled` also those who were cancelled in it."""
 
     def __init__(
         self,
@@ -151,11 +151,11 @@ class Enroller:
         self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
         self._include_cancelled = include_cancelled
         self._times = FirstTimes(sequence.graph, now)
-        # With it an id is the same at each try: after an unknown commit it tells what this very call enrolled.
+        # Makes an id the same at each try: after an unknown commit the ids tell what this call enrolled.
         self._salt = str(kernel.new_id(Bucket(0), now))
 
     async def enroll_next(self, shard: Shard, wanted: AudienceFilter, after: UUID) -> EnrolledChunk:
-        """Enroll the next contacts of a shard in one statement; it leaves out whoever needs a second look."""
+        """Enroll the next contacts of a shard in one statement, which leaves out those that need a second look."""
         entrance = self._entrance()
 
         async def write(tx: Tx) -> EnrolledChunk:
@@ -193,7 +193,7 @@ class Enroller:
         )
 
     async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> Share:
-        """Enroll some contacts of one shard, in the order of their ids: two that enroll the same never deadlock."""
+        """Enroll some contacts of one shard, in the order of their ids: two calls for the same ones never deadlock."""
         share = Share()
         requests = [self._request(person, 1) for person in people]
         tried: set[UUID] = set()
@@ -214,7 +214,7 @@ class Enroller:
     async def _judge(
         self, shard: Shard, requests: Sequence[_Request], share: Share, tried: set[UUID]
     ) -> list[_Request]:
-        """Sort out who is or was in the sequence; give the requests of those who may come, or come again."""
+        """Sort out contacts who are or were in the sequence; return the requests of those who may enter, or again."""
         latest = await self._latest(shard, [request.person.id for request in requests])
         may_come: list[_Request] = []
         for request in requests:
@@ -225,10 +225,10 @@ class Enroller:
             if found and not self._may_come_again(found):
                 share.left_alone(found)
                 continue
-            # Two that do this at once request for the same number: the unique index lets one of them in.
+            # Two calls at once request the same number: the unique index lets one of them in.
             again = self._request(request.person, found.number + 1 if found else 1)
             if again.id in tried:
-                share.gone.append(contact)  # its key is free, and it is not there
+                share.gone.append(contact)  # its key is free, but the contact does not exist
                 continue
             may_come.append(again)
             share.again |= {contact} if found and found.was_cancelled else set()

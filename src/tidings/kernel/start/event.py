@@ -1,7 +1,7 @@
-"""Take an event: decide what it does, render it, and store event, job and items in one transaction of one shard.
+"""Take an event: decide what it sends, render that, and store event, job and items in one transaction of one shard.
 
-Reached from resources/events.py, and from jobs.py for what the SQL function has stored. An event's items belong to a
-job without a run; from there on they are delivered like any others. domain/rules/routing.py decides.
+Reached from resources/events.py, and from jobs.py for events that the SQL function has stored. An event's items belong
+to a job without a run; from there on they are delivered like any others. domain/rules/routing.py decides.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class EventWork:
 
 
 async def find_taken(kernel: Kernel, workspace: Workspace, event: IncomingEvent) -> StoredEvent | None:
-    """The event that was taken under this key before, if any."""
+    """Return the event that was taken under this key before, if any."""
     if event.idempotency_key is None:
         return None
     find = partial(
@@ -94,7 +94,7 @@ async def find_taken(kernel: Kernel, workspace: Workspace, event: IncomingEvent)
 async def take_event(
     kernel: Kernel, workspace: Workspace, event: IncomingEvent, ruling: Ruling, *, source: str
 ) -> Taken:
-    """Store an event with everything it is to send; the same key again gives the first one and sends nothing."""
+    """Store an event with everything it is to send; the same key again returns the first event and sends nothing."""
     now = await kernel.clock.now()
     write = partial(_store, kernel, workspace, event, source, now)
     return await _plan_and_write(kernel, workspace, event, ruling, now, write, must_store=False)
@@ -110,10 +110,10 @@ async def _plan_and_write(
     *,
     must_store: bool,
 ) -> Result:
-    """Where the database refuses the items, and so has rolled everything back, the fallbacks stand in for them.
+    """Plan and write an event; where the database refuses the items and rolls back, write the fallbacks instead.
 
-    A commit whose answer was lost is no refusal: it is read again by its key. Where no fallback would help, whoever
-    sent the event hears of it and nothing is stored, unless it was stored before.
+    A commit whose answer was lost is no refusal: it is read again by its key. Where no fallback would help, the sender
+    of the event gets the error and nothing is stored, unless it was stored before.
     """
     decided = await plan_event(kernel, workspace, event, ruling, now)
     try:
@@ -129,7 +129,7 @@ async def _plan_and_write(
 
 
 def _tell_failures(trigger: str, event_id: UUID | None, decided: Sequence[Decided]) -> None:
-    """Log what rules were to send and could not; why stands in the decision, whose words may name a person."""
+    """Log what rules were to send and could not; the reason is only in the decision, since it may name a person."""
     for one in decided:
         if one.failed:
             log.warning(
@@ -172,7 +172,7 @@ async def plan_event(
 
 
 def _missing(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition]) -> Mapping[RuleKey, str]:
-    """Of rules whose templates print what the event lacks: what that is."""
+    """The variables that the templates of each rule print and the event lacks."""
     found = {key: missing_for(event, rule) for key, rule in rules.items()}
     return {
         key: "; ".join(f"{one.place} {one.message}" for one in missing) for key, missing in found.items() if missing
@@ -196,7 +196,7 @@ def _decide(
 
 
 def _of_sendable(route: Route, rule: RuleDefinition, drafts: Sequence[Draft], failure: str | None) -> Route:
-    """What an enabled rule comes to: nothing is enqueued where there is nobody to send to."""
+    """The decision of an enabled rule: nothing is enqueued where there is no recipient."""
     sendable = sum(one.status is ItemStatus.QUEUED for one in drafts)
     if sendable and failure:
         return Route(RouteOutcome.ENQUEUED, f"{sendable} of {len(drafts)} items; the others failed: {failure}")
@@ -214,7 +214,7 @@ async def _store(
     key = str(kernel.new_id(Bucket(0), now)) if event.idempotency_key is None else event.idempotency_key
     bucket = workspace.bucket_of(key)
     shard = Shard(bucket % kernel.shards)
-    # Made once: after an unknown commit they tell what this very call has stored.
+    # Made once: after an unknown commit they tell what this call has stored.
     event_id, job_id = kernel.new_id(bucket, now), kernel.new_id(bucket, now)
     items, decisions = _items(kernel, event_id, decided, now)
 
@@ -312,7 +312,7 @@ async def _insert_work(
 
 
 def _settled(items: Sequence[NewEventItem], now: datetime) -> tuple[int, int, list[datetime]]:
-    """How many items are failed and skipped already, and when the others are due."""
+    """How many items have already failed or are skipped, and when the others are due."""
     failed = sum(item.status is ItemStatus.FAILED for item in items)
     skipped = sum(item.status is ItemStatus.SKIPPED for item in items)
     return failed, skipped, [item.planned_at or now for item in items if item.status is ItemStatus.QUEUED]
@@ -329,7 +329,7 @@ def _job_status(planned: int, failed: int, *, is_open: bool) -> JobStatus:
 async def load_event_work(
     kernel: Kernel, shard: Shard, leases: Sequence[Claimed], jobs: Mapping[UUID, LoadedJob], now: datetime
 ) -> EventWork:
-    """The open items of the claimed jobs that are events'; what SQL has stored is routed first."""
+    """Load the open items of the claimed jobs of events; events that SQL has stored are routed first."""
     unrouted = [job.event_id for job in jobs.values() if job.event_id and job.unrouted]
     if unrouted:
         await _route_stored(kernel, shard, {lease.id: lease for lease in leases}, unrouted, now)
@@ -358,7 +358,7 @@ async def _route_stored(
 async def _write_route(
     kernel: Kernel, shard: Shard, stored: StoredEvent, lease: Claimed, now: datetime, decided: Sequence[Decided]
 ) -> None:
-    """Write what was decided with its items; nothing if the lease was lost, or an earlier try has written it."""
+    """Write the decisions with their items; write nothing if the lease was lost, or an earlier try has written them."""
     items, decisions = _items(kernel, stored.id, decided, now)
     failed, skipped, _ = _settled(items, now)
 

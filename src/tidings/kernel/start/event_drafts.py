@@ -1,6 +1,6 @@
-"""Render what an event's rules would send, and what a fallback is told, before anything is stored.
+"""Render what an event's rules would send, and the payload of a fallback, before anything is stored.
 
-Reached from event.py, which decides by it and stores it.
+Reached from event.py, which bases its decision on it and stores it.
 """
 
 import json
@@ -48,9 +48,9 @@ async def draft_all(
     missing: Mapping[RuleKey, str],
     now: datetime,
 ) -> Mapping[RuleKey, list[Draft]]:
-    """The items of every rule's steps, rendered; one that cannot be sent says why.
+    """Return the items of every rule's steps, rendered; one that cannot be sent says why.
 
-    Of a rule whose variables are missing nothing is rendered: what it sends belongs together, and stands or falls so.
+    A rule whose variables are missing renders nothing: what it sends belongs together, all or nothing.
     """
     every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
     rendered = await kernel.renderer.render(
@@ -115,10 +115,10 @@ def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[s
 
 
 def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> Draft:
-    """What the host application does instead: a call like any other, in the outbox under the event's key."""
+    """The call of a host application's fallback: an outbox item like any other, under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}
     name, person = fallback_name(key), event.people.get(key.audience)
     contact_id = person.contact_id if person else None
-    # Its provider has its name, so whoever lacks it leaves the call to a worker that has it.
+    # Its provider has its name, so a worker that lacks it leaves the call to one that has it.
     return Draft(Channel.FUNCTION, name, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)

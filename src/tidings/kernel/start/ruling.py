@@ -1,7 +1,8 @@
-"""What decides about an event: the rules of its trigger, and what host applications do where there is none.
+"""What decides about an event: the rules of its trigger, and the fallbacks of host applications where there is none.
 
-Rules and fallbacks are facts in the database, so that whoever takes an event, with or without the application, decides
-the same; the call of a fallback waits in the outbox for a worker that has it. Reached from event.py and wiring.py.
+Rules and fallbacks are stored in the database, so that every process that takes an event, with or without the
+application, decides the same; the call of a fallback waits in the outbox for a worker that has it. Reached from
+event.py and wiring.py.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,7 +25,7 @@ class Ruling:
 
 
 async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Ruling:
-    """What decides about events of a trigger now."""
+    """Read what decides about events of a trigger now."""
 
     async def read(tx: Tx) -> Ruling:
         found = await rules.rules_of_trigger(tx, workspace=workspace, trigger=trigger)
@@ -36,13 +37,13 @@ async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Rul
 
 
 async def find_fallback_triggers(kernel: Kernel) -> set[str]:
-    """Every trigger that some application has a fallback for."""
+    """Return every trigger that some application has a fallback for."""
     listed = await kernel.db.persist(fallbacks.list_fallbacks, alone=True)
     return {key.trigger for key in kernel.fallbacks} | {one.key.trigger for one in listed}
 
 
 async def declare_fallbacks(kernel: Kernel) -> Collection[RuleKey]:
-    """Write down what this process' application has; return what of it is new. What it lacks removes nothing."""
+    """Store the fallbacks of this process's application; return the new ones. What it lacks removes nothing."""
     if not kernel.fallbacks:
         return []
     put = partial(fallbacks.put_fallbacks, keys=kernel.fallbacks, now=await kernel.clock.now())

@@ -46,10 +46,10 @@ async def trigger(
     lane: Lane = Lane.TRANSACTIONAL,
     triggered_by: str | None = None,
 ) -> list[Started]:
-    """Start one execution for each key, in one transaction per shard; a repeat gives what the first one started.
+    """Start one execution for each key, in one transaction per shard; a repeat returns what the first one started.
 
     Nothing is stored unless all of them may be. tidings.trigger() in storage/schema.sql does the same for one, inside
-    somebody else's transaction.
+    the caller's own transaction.
     """
     found = await find_workflow(kernel, workspace, workflow)
     checked, wrong = await check_triggers(kernel, workspace, found, triggers)
@@ -59,7 +59,7 @@ async def trigger(
 
 
 def _refusal(wrong: Mapping[int, InputInvalid | Conflict], count: int) -> InputInvalid | Conflict:
-    """TriggersInvalid, naming every problem; for a single trigger its own error, for an inactive workflow just that."""
+    """TriggersInvalid with every problem; for a single trigger its own error, for an inactive workflow just that."""
     conflict = next((error for error in wrong.values() if isinstance(error, Conflict)), None)
     if conflict or count == 1:
         return conflict or wrong[0]
@@ -76,7 +76,7 @@ async def store_triggers(
     lane: Lane = Lane.TRANSACTIONAL,
     triggered_by: str | None = None,
 ) -> list[Started]:
-    """Start what was checked, in one transaction per shard; give one answer for each trigger, in their order."""
+    """Start what was checked, in one transaction per shard; return one answer for each trigger, in their order."""
     started = {key: Started(id, duplicate=True) for key, id in checked.known.items()}
     shares = by_shard(kernel, workspace, checked.fresh)
     stored = await asyncio.gather(
@@ -92,7 +92,7 @@ async def store_triggers(
 
 
 def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> list[Started]:
-    """One answer for each trigger; a key given twice in one call is a duplicate the second time."""
+    """One answer for each trigger; a key that occurs twice in one call is a duplicate the second time."""
     seen: set[str] = set()
     answers = []
     for one in triggers:
@@ -113,7 +113,7 @@ async def _store_shard(
 ) -> dict[str, Started]:
     now, workflow, version = await kernel.clock.now(), checked.workflow, checked.workflow.version
     frontier = begin(graph := graph_of(kernel, version.id, version.definition), now)
-    # Made once: after an unknown commit they tell what this very call started.
+    # Made once: after an unknown commit they tell what this call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
 
     async def write(tx: Tx) -> dict[str, Started]:

@@ -1,6 +1,6 @@
 """Triggers that come one by one, stored together when they come at once.
 
-Reached from engine.py and resources/; what it does with them is trigger.py's. A lone trigger is stored at once. Those
+Reached from engine.py and resources/; trigger.py stores them. A lone trigger is stored at once. Those
 that arrive while others of the same workflow are being stored go into the next transaction together: the busier, the
 larger.
 """
@@ -29,7 +29,7 @@ class BatchKey(NamedTuple):
     lane: Lane
     triggered_by: str | None
     correlated: bool = False  # keys of the workspace, not of the workflow
-    is_hurried: bool = False  # whoever can wait for the database must not fail with those who cannot
+    is_hurried: bool = False  # a caller that can wait for the database must not fail with one that cannot
 
 
 class TriggerBatches:
@@ -41,7 +41,7 @@ class TriggerBatches:
         self._storing: dict[BatchKey, asyncio.Task[None]] = {}
 
     async def start(self, key: BatchKey, trigger: Trigger) -> Started:
-        """Start one execution; the same key again gives the same execution."""
+        """Start one execution; the same key again returns the same execution."""
         key = key._replace(is_hurried=is_hurried())
         answer: asyncio.Future[Started] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append((trigger, answer))
@@ -57,7 +57,7 @@ class TriggerBatches:
             del self._storing[key]
 
     def _take(self, key: BatchKey) -> list[Waiting]:
-        """The next to be stored together, none of them under the same key: the second must find what the first did."""
+        """Take the next triggers to store together, no two with one key: the second must find what the first did."""
         batch: dict[str, Waiting] = {}
         left: list[Waiting] = []
         for one in self._waiting.pop(key, []):
@@ -69,14 +69,14 @@ class TriggerBatches:
         return list(batch.values())
 
     async def _store_batch(self, key: BatchKey, batch: list[Waiting]) -> None:
-        """Answer each by itself; a trigger that is wrong costs the others nothing."""
+        """Store a batch and answer each trigger by itself; a wrong one does not affect the others."""
         try:
             answers = await self._answers(key, [trigger for trigger, _ in batch])
-        except Exception as error:  # everyone who waits must hear of it, whatever it is
+        except Exception as error:  # every waiting caller must get the error, whatever it is
             answers = [error] * len(batch)
         for (_, future), answer in zip(batch, answers, strict=True):
             if future.done():
-                continue  # whoever asked has gone
+                continue  # the caller is gone
             if isinstance(answer, Exception):
                 future.set_exception(answer)
             else:

@@ -1,19 +1,19 @@
 -- name: lock_admin_key
--- One process at a time looks whether there is an administrator and makes the first.
+-- Only one process at a time checks whether there is an administrator and makes the first key.
 select pg_advisory_xact_lock(7263641130);
 
 -- name: count_admin_keys
--- Whether anybody could get in.
+-- How many keys of administrators are not revoked.
 select count(*) as keys from api_keys where role = 'systemAdmin' and revoked_at is null;
 
 -- name: insert_key
--- A new key; what it is, only its hash tells.
+-- A new key, of which only the hash is stored.
 insert into api_keys (id, tenant_id, workspace_id, role, name, hash, prefix, created_at, created_by, expires_at)
 values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created_by, :expires_at)
     on conflict do nothing;
 
 -- name: find_key
--- Whose key this is, whatever became of it.
+-- The key with this hash, revoked and expired ones too.
 select {key_columns}
   from api_keys
  where hash = :digest;
@@ -50,7 +50,7 @@ select {audit_columns}
  limit :limit;
 
 -- name: list_subject_audit
--- The same of one thing, a job too.
+-- One shard's history of one thing of a tenant, newest first; a job's, too.
 select {audit_columns}
   from audit_log
  where shard = :shard and subject_id = :subject_id and tenant_id = :tenant

@@ -15,7 +15,7 @@ values (
     on conflict (id) do nothing;
 
 -- name: change_campaign
--- Writes what a campaign is now, where nobody changed it since it was read; every change counts its version up.
+-- Writes what a campaign is now, unless it changed since it was read; every change increments its version.
 update campaigns
    set name = :name, channel = :channel, content = :content::jsonb, audience = :audience::jsonb, data = :data::jsonb,
        send_hour = :send_hour, time_zone = :time_zone, rate_per_minute = :rate_per_minute,
@@ -53,7 +53,7 @@ values (:id, :tenant, :workspace, :name, :audience::jsonb, :now, :now)
     on conflict (id) do nothing;
 
 -- name: change_segment
--- Another name, another audience.
+-- Changes a segment's name and audience.
 update segments set name = :name, audience = :audience::jsonb, updated_at = :now
  where id = :id and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
 returning id;

@@ -1,12 +1,12 @@
 -- name: claim_due
 -- Leases up to :limit rows of one shard and lane. The lease is a fence, not a flag: every later move must present it.
--- :since keeps it from walking past what earlier claims left in the index. One row says how far it has taken all.
+-- :since keeps it from walking past what earlier claims left in the index. One row says up to when it has taken all.
 with due as materialized (
-    -- Filter and order share one index prefix, so a million sleepers cost nothing.
+    -- Filter and order share one index prefix, so a million rows that are not due cost nothing.
     select id, due_at, leased or crashes > 0 as suspect
       from queue
      where shard = :shard and lane = :lane and due_at between :since and :now
-       -- What another worker serves, and this one has given back. Nearly always nothing: then no row is compared.
+       -- What another worker serves and this one has released. Nearly always nothing: then no row is compared.
        and (:passed_ids::uuid[] = '{}'
             or fence is distinct from (:passed_fences::bigint[])[array_position(:passed_ids::uuid[], id)])
      order by due_at
@@ -16,13 +16,13 @@ with due as materialized (
 chosen as materialized (
     select id from due where not exists (select 1 from due where suspect)
     union all
-    -- What was being worked on in a crash is claimed alone, so that only the row that kills workers dies of it.
+    -- What was being worked on in a crash is claimed alone, so that only the row that kills workers is given up.
     (select id from due where suspect order by due_at limit 1)
 )
 update queue
    set due_at = :lease_until, fence = queue.fence + 1, leased = true, wake = false,
        crashes = queue.crashes + queue.leased::integer,
-       -- Who is only told to stop does not start. The row is written anyway: its execution learns of it at its release.
+       -- A row that is asked to stop does not start. It is written anyway: its execution learns of it at its release.
        started_at = coalesce(queue.started_at, case when queue.stop is null then :now end)
     -- An array, not a join (storage/planner.py): made without knowing :limit, a plan would read the whole shard.
  where queue.shard = :shard and queue.id = any(array(select id from chosen))
@@ -44,7 +44,7 @@ select (select min(due_at) from queue where shard = :shard and lane = 0 and due_
        (select min(due_at) from queue where shard = :shard and lane = 3 and due_at >= :runs) as runs;
 
 -- name: give_back_leases
--- Ends leases without having done anything, and without a crash: whatever was in the way was not the rows' fault.
+-- Ends leases with nothing done, and without counting a crash: the obstacle was not the rows' fault.
 update queue
    set due_at = :due_at, fence = queue.fence + 1, leased = false, wake = false
   from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
@@ -52,7 +52,7 @@ update queue
 returning queue.id;
 
 -- name: renew_leases
--- Moves the expiry of leases that are still ours, and tells which were stopped meanwhile.
+-- Moves the expiry of leases that are still ours, and returns which were stopped meanwhile.
 update queue
    set due_at = :lease_until
   from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)

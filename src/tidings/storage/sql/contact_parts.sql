@@ -38,7 +38,7 @@ contacts c
    and c.status = :status and c.id >= :since and c.id < :before
 
 -- part: found_by_company
--- Who was deleted has no company.
+-- A deleted contact has no company.
 contacts c
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace
    and lower(c.company) = lower(:company::text) and c.id >= :since and c.id < :before

@@ -16,7 +16,7 @@ returning id, external_id;
 -- Changes contacts by their external ids: null leaves a field as it is, an empty string clears it, and what is given of
 -- attributes, consent and suppressions goes over what is there. Nothing is written where nothing is new.
 with old as materialized (
-    -- Locked, so that old_tags are those that the change is made from, whoever else is at it. What becomes of each row
+    -- Locked, so that old_tags are those the change starts from, despite concurrent changes. What becomes of each row
     -- comes with it: joined a second time, what is given would be compared with every other.
     select c.id, c.tags as old_tags, t.external_id,
            nullif(coalesce(t.name, c.name), '') as name, nullif(coalesce(t.email, c.email), '') as email,

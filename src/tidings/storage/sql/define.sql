@@ -5,7 +5,7 @@ values (:id, :tenant, :workspace, :kind, :name, :description, :active, :created_
     on conflict (tenant_id, workspace_id, kind, name) where deleted_at is null do nothing;
 
 -- name: lock_workflow
--- One writer of versions at a time; by name, or by id.
+-- Locks a workflow, by name or by id: only one process writes versions at a time.
 select id, name from workflows
  where tenant_id = :tenant and workspace_id = :workspace and kind = :kind and (id = :id::uuid or name = :name::text)
    and deleted_at is null
@@ -44,7 +44,7 @@ select w.id, w.active, v.id as version_id, v.number, v.definition
  limit 1;
 
 -- name: find_workflow_by_id
--- The same by id.
+-- A workflow by id with its newest version.
 select w.id, w.active, v.id as version_id, v.number, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id

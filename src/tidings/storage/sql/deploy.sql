@@ -1,5 +1,5 @@
 -- name: load_part
--- How far a run's share of one shard has come.
+-- The progress of a run's share of one shard.
 select cursor, cursor_id, planned, finished from run_parts where shard = :shard and run_id = :run_id;
 
 -- name: read_audience
@@ -25,14 +25,14 @@ select idempotency_key from outbox
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = any(:keys::bytea[]);
 
 -- name: lock_part
--- Holds a share where it was read: of two workers on one chunk, one gets no row and writes nothing.
+-- Locks a share at the cursor that was read: of two workers on one chunk, one gets no row and writes nothing.
 select planned from run_parts
  where shard = :shard and run_id = :run_id and cursor = :cursor and cursor_id is not distinct from :cursor_id::uuid
    and not finished
    for update;
 
 -- name: hold_part
--- Holds a share wherever it is, so that no jobs are written to it meanwhile.
+-- Locks a share wherever its cursor is, so that no jobs are written to it meanwhile.
 select planned from run_parts where shard = :shard and run_id = :run_id for update;
 
 -- name: advance_part
@@ -43,7 +43,7 @@ update run_parts
  where shard = :shard and run_id = :run_id;
 
 -- name: insert_jobs
--- Writes the jobs of one chunk, and the first line of each one's history.
+-- Writes the jobs of one chunk, and the first history entry of each.
 with written as (
     insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
     select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
@@ -134,7 +134,7 @@ select ordinal, recipient, data from audience
  where shard = :shard and run_id = :run_id and ordinal = any(:ordinals::bigint[]);
 
 -- name: enqueue_jobs
--- Gives new jobs their queue rows.
+-- Inserts the queue rows of new jobs.
 insert into queue (shard, id, kind, lane, due_at, stop)
 select j.shard, j.id, 'job', :lane, t.due_at, :stop
   from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
@@ -151,7 +151,7 @@ select case when status = 'queued' and started_at is not null then 'locked' else
  group by 1;
 
 -- name: lock_pace
--- Holds how far a run's rate is taken in one shard.
+-- Locks a run's rate in one shard, and returns up to when it is taken.
 select paced_until from run_parts where shard = :shard and run_id = :run_id for update;
 
 -- name: take_pace
@@ -159,7 +159,7 @@ select paced_until from run_parts where shard = :shard and run_id = :run_id for 
 update run_parts set paced_until = :until where shard = :shard and run_id = :run_id;
 
 -- name: pace_items
--- Gives items that missed their time another, while nothing was called for and the lease holds.
+-- Sets another time for items that missed theirs, while nothing was called for and the lease holds.
 update outbox o
    set retry_at = t.retry_at
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :retry_at::timestamptz[]) as t(id, owner, fence, retry_at)

@@ -1,7 +1,7 @@
 -- name: enroll_contacts
 -- Enrolls the next contacts of a shard in one version of a sequence, in the order of their ids, each at the first time of
--- its zone; tells how many were looked at, where that ended, and how many are new. Who has been enrolled before is left
--- out, and so is whoever has a zone that is not among :zones.
+-- its zone; returns how many were looked at, the last of them, and how many are new. A contact enrolled before is left
+-- out, and so is one with a zone that is not among :zones.
 with picked as materialized (
     select c.id, c.time_zone
       from {found}
@@ -36,7 +36,7 @@ select (select count(*) from picked) as picked, (select id from picked order by 
 
 -- name: insert_enrollments
 -- Enrolls contacts in one version of a sequence, each under the key of the contact and of how often it has been in it by
--- then; who has that key already, or was deleted since it was picked, is left out. :frontiers are numbered by :plans.
+-- then; one whose key is taken, or who was deleted since it was picked, is left out. :frontiers are numbered by :plans.
 insert into executions (
     shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
     triggered_by, created_at, contact_id
@@ -51,7 +51,7 @@ select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.
 returning id;
 
 -- name: enqueue_enrollments
--- Gives new enrollments their queue rows, each at its contact's first time.
+-- Inserts the queue rows of new enrollments, each at its contact's first time.
 insert into queue (shard, id, kind, lane, due_at)
 select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
   from unnest(:ids::uuid[], :plans::integer[]) as t(id, plan)
@@ -62,7 +62,7 @@ select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
 -- name: find_enrollments
 -- Every enrollment that these contacts have had in a sequence. Not `workflow_id =`: the planner must come from the
 -- contacts, who have few executions, and never from the sequence, which may have a million. A cancel holds from the
--- moment it is asked for: nothing more can be marked, and nobody can take it back.
+-- moment it is asked for: nothing more can be marked, and it cannot be taken back.
 select e.contact_id, e.id, e.idempotency_key,
        e.ended_at is null and q.stop is distinct from 'cancel' as is_live,
        e.status in ('failed', 'cancelled') or q.stop is not distinct from 'cancel' as was_cancelled
@@ -79,8 +79,8 @@ select v.id
  where v.id = any(:ids::uuid[]) and w.paused;
 
 -- name: find_parked_enrollments
--- The next of a sequence's enrollments, in the order of their ids, and which of them wait beyond their planned time. Whoever
--- works on one just now may have read that the sequence is paused, so that one counts as well.
+-- The next of a sequence's enrollments, in the order of their ids, and which wait beyond their planned time. A worker
+-- that holds one may have read that the sequence is paused, so that one counts as well.
 with next as materialized (
     select id, frontier, ended_at
       from executions
@@ -96,7 +96,7 @@ select n.id,
  order by n.id;
 
 -- name: wake_enrollments
--- Makes parked enrollments due at once, or as soon as whoever works on them is done.
+-- Makes parked enrollments due at once, or as soon as the workers that hold them are done.
 update queue
    set due_at = case when leased then due_at else least(due_at, :now) end, wake = wake or leased
  where shard = :shard and id = any(:ids::uuid[])
@@ -123,7 +123,7 @@ select n.id,
  order by n.id;
 
 -- name: choose_enrollments_of_contacts
--- The same of named contacts; found from them, who have few, and not from the sequence.
+-- The enrollments of named contacts, and which are meant; found from the contacts, who have few, not from the sequence.
 select e.id,
        coalesce(e.ended_at is null and q.id is not null and q.stop is distinct from 'cancel'
                 and (:paused::boolean is null or :paused = (q.stop is not null))
@@ -137,8 +137,8 @@ select e.id,
  order by e.id;
 
 -- name: stop_enrollments
--- Asks enrollments to pause or stop, or (null) to go on. What is paused keeps its time: no mark is made while it is, so
--- nobody needs to look at it now. A cancel stays one, whatever is asked for after it.
+-- Asks enrollments to pause or stop, or (null) to go on. What is paused keeps its time: no mark is made then, so
+-- no worker needs to look at it now. A cancel stays one, whatever is asked for after it.
 update queue
    set stop = :stop, due_at = case when leased or :stop::text = 'pause' then due_at else :now end, wake = wake or leased
  where shard = :shard and id = any(:ids::uuid[]) and stop is distinct from :stop

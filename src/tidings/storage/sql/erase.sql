@@ -7,7 +7,7 @@ select id
  limit :limit;
 
 -- name: list_items_to_erase
--- A page of one shard's items for a contact, whoever their owner is.
+-- A page of one shard's items for a contact, whatever their owner is.
 select id
   from outbox
  where shard = :shard and contact_id = :contact_id and (:after::uuid is null or id > :after)
@@ -37,14 +37,14 @@ select id from outbox
  where shard = :shard and event_id = any(:ids::uuid[]) and (not :fallbacks_only::boolean or channel = 'function');
 
 -- name: stop_work
--- Asks executions and jobs to end; whoever holds or claims them obeys.
+-- Asks executions and jobs to end; the worker that holds or claims them obeys.
 update queue
    set stop = 'cancel', due_at = case when leased then due_at else :now end, wake = wake or leased
  where shard = :shard and id = any(:ids::uuid[]) and stop is distinct from 'cancel'
 returning id;
 
 -- name: wake_owners
--- Lets the owners of items look again: some of what they wait for is settled.
+-- Makes the owners of items due: some of what they wait for is settled.
 update queue q
    set due_at = case when q.leased then q.due_at else least(q.due_at, :now) end, wake = q.wake or q.leased
   from outbox o
@@ -90,7 +90,7 @@ update attempts set error = :erased
 returning item_id;
 
 -- name: erase_log
--- What nodes saw and gave.
+-- What nodes saw and returned.
 update execution_log
    set saw = null, output = null, error = case when error is null then null else :erased end
  where shard = :shard and execution_id = any(:ids::uuid[])

@@ -58,7 +58,7 @@ select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, 
  where j.shard = :shard and j.id = :job_id;
 
 -- name: load_unrouted_events
--- Events that SQL stored and nobody has routed yet.
+-- Events that SQL stored and that are not routed yet.
 select {event_columns}
   from events
  where shard = :shard and id = any(:ids::uuid[]) and routed_at is null;
@@ -117,7 +117,7 @@ select {event_columns}
  limit :limit;
 
 -- name: list_events_of_contact
--- The same of those that name a contact, as whichever of their people.
+-- One shard's events that name a contact, as any of their people, newest first.
 select {event_columns}
   from events
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
@@ -131,7 +131,7 @@ select {event_columns}
 -- The items of events, in their order, whatever became of them.
 select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payload, o.status, o.in_doubt,
        o.attempts + case when o.in_doubt then (
-           -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+           -- The worker died in its last call: that attempt is not counted, but it is the one in doubt.
            select count(*) from attempts a
             where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
        ) else 0 end as attempts,

@@ -11,7 +11,7 @@ select {execution_columns}, {execution_columns_in_queue}, coalesce(e.error, f.er
        where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and o.status = 'queued' and o.error is not null
          and o.attempts > 0
        order by o.execution_id, o.retry_at, o.id desc
-       -- What is held in doubt is news only where the walk still stands at it.
+       -- An item held in doubt is shown only where the walk still stands at its node.
   ) f on f.execution_id = e.id and e.ended_at is null and (f.retry_at is not null or f.node = e.cursor)
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace;
 
@@ -77,7 +77,7 @@ select {execution_columns}, e.status, e.started_at, e.error, e.error_node, null:
  limit :limit;
 
 -- name: list_open_providers
--- Through whom the due items of executions would go; in doubt is for a person or the provider to end.
+-- The providers of the due items of executions; doubt is for a person or the provider to end.
 select distinct execution_id, provider
   from outbox
  where shard = :shard and execution_id = any(:ids::uuid[]) and status = 'queued' and not in_doubt

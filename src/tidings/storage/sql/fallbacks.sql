@@ -1,5 +1,5 @@
 -- name: put_fallbacks
--- What a host application does where there is no rule, for whoever takes an event without it.
+-- What a host application does where there is no rule, for processes that take an event without it.
 insert into fallbacks (trigger, channel, audience, since)
 select t.trigger, t.channel, t.audience, :now
   from unnest(:triggers::text[], :channels::text[], :audiences::text[]) as t(trigger, channel, audience)

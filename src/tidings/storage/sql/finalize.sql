@@ -1,6 +1,6 @@
 -- name: finalize_items
 -- Records what providers said, by the mark and whatever became of the lease: a fact ends doubt, adds to the job's
--- counts, and wakes an owner that somebody else holds by now. Safe to repeat: a terminal item takes no further fact.
+-- counts, and wakes an owner that another worker holds by now. Safe to repeat: a terminal item takes no further fact.
 with fact as materialized (
     select *
       from unnest(
@@ -20,7 +20,7 @@ finalized as (
       from fact f
      where o.shard = :shard and o.id = f.id and o.status = 'queued'
        and o.marked_attempt = f.attempt
-       -- What ends nothing has cleared the mark, says nothing new a second time, and must not be counted twice.
+       -- A fact that ends nothing has cleared the mark, adds nothing a second time, and must not be counted twice.
        and (o.marked_at is not null or f.status <> 'queued')
     returning o.id, coalesce(o.job_id, o.execution_id) as owner, o.job_id, o.status, f.fence
 ),
@@ -51,7 +51,7 @@ woken as (
 select count(*) as recorded from finalized;
 
 -- name: keep_results
--- What functions gave, in the transaction of the facts that end their items and under the same guard. A statement of
+-- Results of functions, in the transaction of the facts that end their items and under the same guard. A statement of
 -- its own, because messages have no result and are many.
 update outbox o
    set result = t.result
@@ -73,7 +73,7 @@ select o.shard, o.id, t.attempt, t.outcome, case when o.recipient <> '' then t.e
 
 -- name: doubt_items
 -- A mark found without an answer after a crash: the call may have happened. Not a fact, so the lease must hold. The
--- attempt is given back: it was the worker that failed, and an item must not be given up for being near crashes.
+-- attempt is not counted: it was the worker that failed, and an item must not be given up for being near crashes.
 update outbox o
    set in_doubt = true, marked_at = null, attempts = greatest(o.attempts - 1, 0)
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, owner, fence, attempt)

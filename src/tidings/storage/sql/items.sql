@@ -6,7 +6,7 @@ error, idempotency_key, created_at, finalized_at
 -- part: item_columns
 id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
 o.attempts + case when o.in_doubt then (
-    -- The worker died in its last call: that attempt is given back, but it is the one in doubt.
+    -- The worker died in its last call: that attempt is not counted, but it is the one in doubt.
     select count(*) from attempts a
      where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
 ) else 0 end as attempts,
@@ -32,7 +32,7 @@ select {item_columns}
  limit :limit;
 
 -- name: list_outbox_in_doubt
--- The same of those in doubt; reads only the index of those.
+-- One shard's items in doubt, newest first; reads only the index of those.
 select {item_columns}
   from outbox o
  where shard = :shard and in_doubt and tenant_id = :tenant and workspace_id = :workspace
@@ -45,7 +45,7 @@ select {item_columns}
  limit :limit;
 
 -- name: list_outbox_of_owner
--- The same of one run, one execution or one event. Read by their own indexes first: by id alone, the search for an old
+-- The items of one run, execution or event, newest first, by their own indexes: by id alone, the search for an old
 -- run would walk through everything that came after it.
 with owned as materialized (
     select {outbox_columns}
@@ -71,7 +71,7 @@ select {item_columns}
  limit :limit;
 
 -- name: list_outbox_of_contact
--- The same of those meant for one contact, whatever they belong to. By their own index first, as above.
+-- The items for one contact, whatever they belong to, newest first. By their own index first, as above.
 with meant as materialized (
     select {outbox_columns}
       from outbox

@@ -1,5 +1,5 @@
 -- name: load_executions
--- What deciding needs of the executions just claimed.
+-- The fields of the executions just claimed that deciding needs.
 select e.id, e.tenant_id, e.workspace_id, e.version_id, e.status, e.frontier, e.input, e.vars, e.attempts, e.error,
        e.error_node, e.created_at, e.reopened_at, e.ended_at, e.contact_id
   from executions e
@@ -18,7 +18,7 @@ select o.id, o.execution_id as owner, o.node, o.ordinal, o.channel, o.provider, 
 with taken as (
     update jobs
        set status = 'locked', started_at = coalesce(jobs.started_at, :now),
-           -- The first try, and one more for each that nobody has ended: its worker was lost, or failed. A job that was
+           -- The first try, and one more for each that was not ended: its worker was lost, or failed. A job that was
            -- released to wait for its rate, a retry or a resume goes on with the same try.
            attempts = jobs.attempts + (jobs.started_at is null or q.crashes > 0)::integer
       from unnest(:ids::uuid[], :fences::bigint[], :entries::uuid[]) as t(id, fence, entry)

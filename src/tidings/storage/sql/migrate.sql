@@ -34,8 +34,8 @@ end
 $$;
 
 -- name: find_schema
--- Whether the database was ever initialised, and one of the things in a schema of our name that somebody else made. An
--- empty schema is nobody's: whoever administers the database may have made it for us.
+-- Whether the database was ever initialised, and one of the objects in a schema of our name that are not ours. An
+-- empty schema belongs to nobody: an administrator may have made it for us.
 select ours as initialised,
        case when not ours then (
            select pg_describe_object(classid, objid, 0)

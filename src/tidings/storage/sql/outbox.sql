@@ -28,7 +28,7 @@ returning id, marked_at is not null as marked;
 
 -- name: reread_reserved
 -- What an insert whose answer was lost has written: rows by our own ids, under a lease that is still ours, with the mark
--- they were given. Whoever has taken them for orphans since holds another fence.
+-- they were given. A worker that has taken them for orphans since holds another fence.
 select o.id, o.marked_at is not null as marked
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[]) as t(id, owner, fence)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
@@ -56,7 +56,7 @@ update outbox o
 returning o.id, o.payload;
 
 -- name: unmark_items
--- Takes back marks whose call never started; what was in doubt before stays so. It is a fact: whoever has the owner by
+-- Takes back marks whose call never started; what was in doubt before stays so. A fact: a worker that has the owner by
 -- now took the mark for a call, so that doubt ends and the owner looks again.
 with lost as materialized (
     -- An execution that has ended since has no row and would not look again: its item stays in doubt.
@@ -69,7 +69,7 @@ with lost as materialized (
 unmarked as (
     update outbox o
        set marked_at = null, marked_fence = null,
-           -- Whoever took the mark for a crash has given the attempt back already.
+           -- The worker that took the mark for a crash has uncounted the attempt already.
            attempts = greatest(o.attempts - (o.marked_at is not null)::integer, 0),
            in_doubt = o.in_doubt and (t.doubtful or t.owner not in (select id from lost))
       from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :doubtful::boolean[])

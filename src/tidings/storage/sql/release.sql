@@ -1,7 +1,7 @@
 -- name: release_executions
 -- Moves executions on and ends their lease, where the fence is still ours. `wake`, and a `stop` set since the claim,
 -- are obeyed here: the row is due at once instead of when it asked to be, and an execution does not end by a walk that
--- had not heard of the stop. Its results are kept; whoever claims it next ends it as cancelled, or lets it rest.
+-- had not heard of the stop. Its results are kept; the next worker to claim it ends it as cancelled, or leaves it paused.
 with moved as materialized (
     select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t.frontier, t.cursor, t.vars, t.attempts,
            t.error, t.error_node, t.ended_at, t.due_at, q.started_at,
@@ -40,7 +40,7 @@ kept as (
      where q.shard = :shard and q.id = m.id and (m.due_at is not null or m.due_now)
     returning q.id
 )
--- Nearly always none: then nobody is looked for.
+-- Nearly always none: then no row is looked for.
 select t.id
   from unnest(:ids::uuid[]) as t(id)
  where (select count(*) from moved) < cardinality(:ids::uuid[]) and t.id not in (select id from moved);
@@ -151,7 +151,7 @@ kept as (
 select id from moved;
 
 -- name: wake_owner
--- Asks for a row to be looked at by :at: now if it sleeps, right after its lease if somebody works on it.
+-- Asks for a row to be looked at by :at: now if it sleeps, right after its lease if a worker holds it.
 update queue
    set due_at = case when leased then due_at else least(due_at, :at) end, wake = wake or leased
  where shard = :shard and id = :id

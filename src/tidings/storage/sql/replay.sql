@@ -1,5 +1,5 @@
 -- name: lock_queue_rows
--- Holds what rows there are of executions about to be reopened, in the order release takes them; claims pass them by.
+-- Locks the existing rows of executions about to be reopened, in the order release takes them; claims pass them by.
 select id, leased from queue
  where shard = :shard and id = any(:ids::uuid[])
  order by id
@@ -27,8 +27,8 @@ select o.execution_id, o.id, o.node, o.status, o.in_doubt, o.marked_attempt as m
  where o.shard = :shard and o.execution_id = any(:ids::uuid[]);
 
 -- name: enqueue_reopened
--- Gives reopened executions their queue row. Its fence must be above every earlier one, or a worker from before would
--- take the new lease for its own. A row that somebody holds is refused: its release would undo the reopening.
+-- Inserts the rows of reopened executions. A fence must be above every earlier one, or a worker from before would
+-- take the new lease for its own. A row that a worker holds is refused: its release would undo the reopening.
 insert into queue (shard, id, kind, lane, due_at, fence)
 select e.shard, e.id, 'execution', t.lane, :now, :fence
   from unnest(:ids::uuid[], :lanes::smallint[]) as t(id, lane)

@@ -1,9 +1,9 @@
 -- name: resolve_item
--- A person's word on an item in doubt. Refused while a live lease has a call for it in the air.
+-- A person's word on an item in doubt. Refused while a live lease has a call for it under way.
 with resolved as (
     update outbox o
        set status = :status, in_doubt = false, retry_at = null, error = :error,
-           -- A worker that died in the call gave its attempt back; what it is known to have come to counts after all.
+           -- The attempt of a worker that died in the call was not counted; now that its result is known, it counts.
            attempts = o.attempts + case when :status <> 'queued' then (
                select count(*) from attempts a
                 where a.shard = :shard and a.item_id = o.id and a.attempt = o.marked_attempt and a.outcome = 'crashed'
@@ -36,7 +36,7 @@ select e.shard, e.id, 'execution', :lane, :now, :fence
     on conflict do nothing;
 
 -- name: insert_audit
--- Lines of history.
+-- Writes audit entries.
 insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
 select s.shard, t.id, :tenant, :workspace, t.subject_kind, t.subject_id, t.event, :actor, t.detail, :now
   from shards s
@@ -46,11 +46,11 @@ select s.shard, t.id, :tenant, :workspace, t.subject_kind, t.subject_id, t.event
     on conflict do nothing;
 
 -- name: find_audit
--- Which lines of history are there: after an unknown commit it tells whether that was ours.
+-- Which audit entries exist: after an unknown commit this tells whether it was ours.
 select id from audit_log where shard = :shard and id = any(:ids::uuid[]);
 
 -- name: stop_owner
--- Asks an execution or run to pause or stop, or (null) to go on; whoever claims it obeys. A cancel stays one, whatever
+-- Asks an execution or run to pause or stop, or (null) to go on; the worker that claims it obeys. A cancel stays, whatever
 -- is asked for after it.
 update queue
    set stop = :stop, due_at = case when leased then due_at else :now end, wake = wake or leased
@@ -70,7 +70,7 @@ select case when cancelled then 'cancel' when paused then 'pause' end as stop
  where shard = :shard and id = :id;
 
 -- name: stop_jobs_of_run
--- The same request for every open job of a run in one shard, and a line in the history of each that is new to it. Tells
+-- The same request for every open job of a run in one shard, and a history entry for each to which it is new. Returns
 -- which of those are being worked on.
 with asked as (
     update queue q

@@ -6,7 +6,7 @@ select provider as name, {rest_columns}
  order by provider;
 
 -- name: lock_rest
--- What is known of one provider's rest, held until its next is written: workers meet the same trouble at once.
+-- One provider's rest, locked until its next is written: workers meet the same trouble at once.
 select {rest_columns}
   from provider_pauses
  where provider = :provider
@@ -22,7 +22,7 @@ values (:provider, :paused_until, :reason, :since, :times, :refused, :rested_at)
  where provider_pauses.rested_at is null or provider_pauses.rested_at < :started_at;
 
 -- name: try_unavailable
--- Takes it on to try a provider whose rest is over; nobody else does until then, unless this one is lost.
+-- Claims the trial of a provider whose rest is over; no other worker tries until then, unless this one is lost.
 update provider_pauses
    set tried_at = :now
  where provider = :provider and since is not null and paused_until <= :now
@@ -36,7 +36,7 @@ delete from provider_pauses
 returning paused_until;
 
 -- name: wake_resting
--- Wakes whoever waits for the very end of a rest that is over early.
+-- Wakes what waits for the exact end of a rest that is over early.
 update queue
    set due_at = :now
  where shard = :shard and lane = any(:lanes::smallint[]) and due_at = :rested_until and not leased

@@ -1,11 +1,11 @@
 -- name: list_routes
--- Every route there is, every workspace's first: a handful.
+-- Every route, those for every workspace first: a handful.
 select tenant_id, workspace_id, channel, provider, source, since
   from routes
  order by tenant_id, workspace_id, channel;
 
 -- name: put_routes
--- What somebody's settings say of channels in every workspace. Printing takes nothing from a provider that sends.
+-- Stores a process's routes for every workspace. A printing provider does not replace one that sends.
 insert into routes (tenant_id, workspace_id, channel, provider, source, since)
 select '', '', t.channel, t.provider, :source, :now
   from unnest(:channels::text[], :providers::text[]) as t(channel, provider)

@@ -8,7 +8,7 @@ values (:id, :tenant, :workspace, :trigger, :channel, :audience, :enabled, :step
     on conflict (tenant_id, workspace_id, trigger, channel, audience) do nothing;
 
 -- name: lock_rule
--- One rule by id or by key, kept for the one who changes it.
+-- Locks one rule, by id or by key, for the transaction that changes it.
 select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace
@@ -16,7 +16,7 @@ select {rule_columns}
    for update;
 
 -- name: update_rule
--- Makes a rule say this.
+-- Writes a rule.
 update rules
    set trigger = :trigger, channel = :channel, audience = :audience, enabled = :enabled, steps = :steps::jsonb,
        required = :required::jsonb, updated_at = :now
@@ -49,7 +49,7 @@ select {rule_columns}
  limit :limit;
 
 -- name: rules_of_trigger
--- What an event of this trigger is routed by.
+-- The rules that events of this trigger are routed by.
 select {rule_columns}
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;

@@ -20,7 +20,7 @@ select {run_columns}
  limit :limit;
 
 -- name: list_runs_of_campaign
--- The same of one campaign.
+-- One shard's runs of one campaign, newest first.
 select {run_columns}
   from runs
  where shard = :shard and campaign_id = :campaign_id and tenant_id = :tenant and workspace_id = :workspace
@@ -56,7 +56,7 @@ select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.ca
  limit :limit;
 
 -- name: list_job_history
--- One shard's lines about the jobs of a run, or about one of them, in the order it happened.
+-- One shard's lines about the jobs of a run, or about one of them, in the order of events.
 select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
   from jobs j
   join audit_log a on a.shard = :shard and a.subject_id = j.id
@@ -66,7 +66,7 @@ select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
  limit :limit;
 
 -- name: list_items_of_jobs
--- The items of some jobs of a run, for whoever reads the whole run job by job.
+-- The items of some jobs of a run, for reading the whole run job by job.
 select id, execution_id, run_id, job_id, event_id, node, channel, provider, recipient, contact_id, status, in_doubt,
        attempts, retry_at, first_marked_at as first_called_at, provider_message_id, error,
        encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at

@@ -45,7 +45,7 @@ select w.id
  limit :limit;
 
 -- name: list_steps
--- The steps of drafts, in their order, by sequence. A node is named by its step's id, so that is a text here.
+-- The steps of drafts, in their order, by sequence. A node is named by its step's id, so that is a string here.
 select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, subject, content, max_lateness
   from sequence_steps
  where sequence_id = any(:ids::uuid[])
@@ -84,7 +84,7 @@ update workflows set deleted_at = :now, active = false, updated_at = :now where 
 returning id;
 
 -- name: has_live_enrollment
--- Whether somebody in one shard is on the way through a sequence. Who was cancelled is not, though no worker has seen it yet.
+-- Whether a sequence has a live enrollment in one shard. A cancelled one is not live, though no worker has seen it yet.
 select exists (
     select 1 from executions e
      where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
@@ -92,7 +92,7 @@ select exists (
 ) as found;
 
 -- name: count_in_flight
--- How many of one shard are on the way to which node, by version.
+-- How many live enrollments of one shard come to which node next, by version.
 select e.version_id, e.cursor, count(*) as count
   from executions e
  where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
@@ -103,8 +103,8 @@ select e.version_id, e.cursor, count(*) as count
 select id, number, definition from workflow_versions where id = any(:ids::uuid[]);
 
 -- name: lock_enrollments_behind
--- Holds up to :limit live enrollments of one shard that are on another version, by id; those that a worker has just now
--- are given, too, so that they can be counted, and are not touched. A person's cancel goes first.
+-- Locks up to :limit live enrollments of one shard that are on another version, by id; those that a worker has leased
+-- are returned, too, so that they can be counted, and are not touched. A person's cancel goes first.
 select e.id, e.version_id, e.frontier, e.vars, e.created_at as begun_at, q.leased, c.time_zone
   from executions e
   join queue q on q.shard = :shard and q.id = e.id
@@ -123,7 +123,7 @@ select o.execution_id, o.node
 
 -- name: move_enrollments
 -- Puts enrollments on another version, at a place and a time of that version; one that is past its end completes.
--- Their queue rows are locked and nobody holds a lease on them.
+-- Their queue rows are locked and no worker holds a lease on them.
 with moved as (
     update executions e
        set version_id = :version_id, frontier = t.frontier, cursor = t.cursor,
@@ -140,7 +140,7 @@ gone as (
     returning q.id
 ),
 due as (
-    -- Whoever is paused is looked at when the pause says so; resuming makes it due.
+    -- A paused enrollment is due when its pause says so; resuming makes it due.
     update queue q
        set due_at = t.due_at
       from unnest(:ids::uuid[], :cursors::text[], :due_at::timestamptz[]) as t(id, cursor, due_at)

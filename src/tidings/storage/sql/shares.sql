@@ -4,7 +4,7 @@ select slots, fair, until
   from beat_share(:provider, :worker_id, :provider_limit, :kept, :wanted, :turn, :now, :lease_until);
 
 -- name: drop_shares
--- Gives back everything that a worker holds.
+-- Releases everything that a worker holds.
 delete from provider_shares where worker_id = :worker_id;
 
 -- name: list_shares

@@ -5,7 +5,7 @@ select count(*) as people
    and {matching};
 
 -- name: sample_audience
--- Some of them, as if drawn by lot: whoever has the lowest draws of every shard together is drawn from all of them. The
+-- Some of them, as if drawn by lot: those with the lowest draws of all shards together are a sample of all. The
 -- same seed draws the same people, whatever else is in the table. It reads them all and keeps a few.
 select md5(c.id::text || :seed) as draw, {contact_columns}
   from {found}
@@ -23,7 +23,7 @@ select id, coalesce(execution_id, run_id) as owner, contact_id, coalesce(node, '
  limit :limit;
 
 -- name: list_walks
--- Every execution of one shard, and every run, likewise. What failed of a run is told by its items.
+-- Every execution and run of one shard, in the order of ids. What failed of a run is in its items.
 select id, contact_id, status, error, error_node, ended_at
   from executions
  where shard = :shard and id > :after

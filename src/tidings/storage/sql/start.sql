@@ -22,14 +22,14 @@ select idempotency_key, id
    and idempotency_key = any(:keys::text[]);
 
 -- name: find_correlated_executions
--- The same of executions that share their keys with the whole workspace.
+-- The ids of executions that share these keys with the whole workspace.
 select idempotency_key, id
   from executions
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and correlated
    and idempotency_key = any(:keys::text[]);
 
 -- name: enqueue_executions
--- Gives new executions their queue row.
+-- Inserts the queue rows of new executions.
 insert into queue (shard, id, kind, lane, due_at)
 select e.shard, e.id, 'execution', :lane, :due_at
   from executions e
@@ -91,7 +91,7 @@ select s.shard, :run_id from shards s where s.shard = :shard
     on conflict do nothing;
 
 -- name: enqueue_run
--- Gives a new run its queue row.
+-- Inserts the queue row of a new run.
 insert into queue (shard, id, kind, lane, due_at)
 select r.shard, r.id, 'run', :lane, :due_at
   from runs r

@@ -13,5 +13,5 @@ select count(*) as due
          order by due_at limit :most) as few;
 
 -- name: analyze_queue
--- Has the planner look again, unless somebody else does that now.
+-- Analyzes the queue, unless another process does that now.
 analyze (skip_locked) tidings.queue;

@@ -1,5 +1,5 @@
 -- name: keep_suppressions
--- That addresses want nothing more, whoever has them; what is kept already stays as it is.
+-- Stores addresses that must get nothing more, whichever contact has them; existing rows stay as they are.
 insert into suppressed_addresses (shard, hash, reason, since)
 select s.shard, t.hash, t.reason, t.since
   from shards s
@@ -12,9 +12,9 @@ select s.shard, t.hash, t.reason, t.since
 select exists (select 1 from suppressed_addresses where shard = :shard) as found;
 
 -- name: find_suppressions
--- Those of the addresses that want nothing more.
+-- Those of the addresses that must get nothing more.
 select hash, reason, since from suppressed_addresses where shard = :shard and hash = any(:hashes::bytea[]);
 
 -- name: lift_suppressions
--- Addresses that somebody says may be written to again.
+-- Deletes addresses that a person says may be written to again.
 delete from suppressed_addresses where shard = :shard and hash = any(:hashes::bytea[]);

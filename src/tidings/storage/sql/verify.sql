@@ -18,7 +18,7 @@ having count(*) > 1
  limit :limit;
 
 -- name: workspaces_with_items
--- Promise 1, first half: whose items one shard holds.
+-- Promise 1, first half: the workspaces that have items in one shard.
 select distinct tenant_id, workspace_id from outbox where shard = :shard;
 
 -- name: read_keys
@@ -75,7 +75,7 @@ select e.id, 'is not routed and its job is not in the queue' as problem
  order by e.id limit :limit;
 
 -- name: ownerless_rows
--- Whatever is in the queue exists.
+-- Every queue row has an owner that exists.
 select q.id, 'is in the queue, but there is no such ' || q.kind as problem
   from queue q
  where q.shard = :shard

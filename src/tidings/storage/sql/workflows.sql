@@ -49,11 +49,11 @@ update workflows set deleted_at = :now, active = false, updated_at = :now
 returning id;
 
 -- name: rename_workflow
--- The unique index decides whether a name is free.
+-- Renames a workflow; the unique index decides whether the name is free.
 update workflows set name = :name, updated_at = :now where id = :id;
 
 -- name: describe_workflow
--- What a workflow is for, in its author's words.
+-- Sets a workflow's description, in its author's words.
 update workflows set description = :description, updated_at = :now
  where id = :id and description is distinct from :description
 returning id;
