@@ -60,7 +60,7 @@ def reason_of(facts: WhyFacts) -> str:
 
 
 def fates(facts: WhyFacts) -> Iterator[StepFate]:
-    """Return what happened to each step, in their order, or will happen."""
+    """Yield what happened to each step, in their order, or will happen."""
     by_step: dict[str, list[StepItem]] = {}
     for item in facts.items:
         by_step.setdefault(item.step_id, []).append(item)
