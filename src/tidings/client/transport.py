@@ -202,7 +202,7 @@ def path_to(resource: str, id: object, *verbs: str) -> str:
 
 
 def error_of(status: int, body: bytes) -> ApiError:
-    """Return the error that an answer stands for, whoever sent it: a proxy's page has only a status."""
+    """Return the error for an answer that is no success, perhaps a proxy's: such a page has only a status."""
     try:
         found = msgspec.json.decode(body, type=ProblemDetails)
     except _UNREADABLE:

@@ -87,8 +87,10 @@ class Enrollments:
     async def enroll(
         self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"
     ) -> EnrolledContact:
-        """Enroll one contact, anew if it was cancelled; one that is in the sequence, or has been through it and may not
-        come again, stays as it is."""
+        """Enroll one contact, again if its enrollment was cancelled.
+
+        A contact stays as it is who is in the sequence now, or has been through it and may not enter it again.
+        """
         sequence = await self._open(caller.workspace, sequence_id)
         contact = (await find_contacts(self._kernel, caller.workspace, [contact_id])).get(contact_id)
         if contact is None:

@@ -134,7 +134,7 @@ class Sequences:
         """Rename, change the draft's settings, publish, pause or resume; all of it or nothing.
 
         `active` publishes a draft that was never published, and lets a paused sequence go on. A draft beside a
-        published version is published when `in_flight` says what becomes of those on the way, or when nobody is.
+        published version is published when no contact is on the way, or when `in_flight` says what becomes of them.
         """
         if name is not None:
             check_name(name)

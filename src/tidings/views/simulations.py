@@ -80,8 +80,8 @@ class Simulation(SimulatedSpan, frozen=True, kw_only=True):
     ended: Annotated[
         Mapping[str, int],
         doc(
-            "Executions, or a campaign's run, at the end, by status; `enqueued` (`active` in a sequence, `running` of "
-            "a campaign) are under way.",
+            "Executions, or a campaign's run, at the end, by status; those still under way are `enqueued` (`active` in "
+            "a sequence, `running` for a campaign).",
             {"completed": 1},
         ),
     ]
