@@ -26,7 +26,8 @@ OTHER_VARIABLES = frozenset(
     {
         *("TIDINGS_URL", "TIDINGS_KEY"),  # the Python client's
         "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
-        *("TIDINGS_TEST_API", "TIDINGS_TEST_RUN", "TIDINGS_TEST_SUPABASE"),  # the test suite's
+        "TIDINGS_TEST_API",  # and the rest the test suite's
+        *("TIDINGS_TEST_RUN", "TIDINGS_TEST_SIMULATE_ON", "TIDINGS_TEST_SUPABASE"),
     }
 )
 """Every variable with our prefix that is not a setting."""

@@ -38,11 +38,11 @@ RELEASED = "select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.
 RESULT = "o.status = 'queued' and o.marked_attempt = t.attempt and o.recipient <> ''"
 KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its_fact")
 REACHES = resources("campaigns", "a_campaign_reaches_nobody_of_another_workspace_whatever_its_audience_and_tenant")
+NAMED = resources("audience_filters", "no_way_finds_contacts_of_another_workspace")
 ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_removed")
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
 AT_ONCE = kernel("finalize", "rule_8_a_provider_that_says_try_again_at_once_does_not_get_a_loop_without_a_pause")
 ERASED = kernel("finalize", "a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_nothing_else")
-ISOLATION = ("tests/storage/test_isolation.py",)
 SETTLED = kernel("doubt", "rule_9_absent_after_an_unknown_answer_permits_a_resend_only_after_the_settle_time")
 PACED = resources("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
 RULE_5 = kernel(
@@ -349,7 +349,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("audience-company", f"{OURS}\n   and lower(c.company)", f"{ANYBODYS}\n   and lower(c.company)"),
         ("audience-tag", "t.workspace_id = :workspace and t.tag", ":workspace::text is not null and t.tag"),
     ],
-    ("isolation: audiences", "storage/sql/contact_parts.sql", ISOLATION): [
+    ("isolation: audiences", "storage/sql/contact_parts.sql", NAMED): [
         (
             "audience-named",
             f"{OURS}\n   and c.deleted_at is null and c.id",

@@ -121,6 +121,16 @@ async def test_the_database_finds_whom_the_filter_means(engine: Engine, caller: 
         assert await found_in(engine, caller, wanted) == [meant, meant], wanted
 
 
+async def test_no_way_finds_contacts_of_another_workspace(engine: Engine, caller: Caller) -> None:
+    people = await make_people(engine, caller)
+    ways: list[AudienceFilter] = [EVERYONE]
+    ways += [Where(leaf, value) for leaf, values in VALUES.items() for value in values]
+    ways += [NamedContacts(tuple(one.id for one in people))]
+    neighbour = Caller(Workspace(caller.workspace.tenant, "another"), "test")
+
+    assert [await found_in(engine, neighbour, wanted) for wanted in ways] == [[set(), set()]] * len(ways)
+
+
 def shapes() -> list[Statement]:
     """Every way to find contacts, with every leaf beside it."""
     rest = AnyOf((*(Where(leaf, values[0]) for leaf, values in VALUES.items()), Not(NamedContacts((UUID(int=1),)))))

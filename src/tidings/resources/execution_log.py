@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.flow.graph import Graph
+from tidings.domain.flow.graph import Graph, NodeType
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.domain.flow.node_result import PARTIAL
 from tidings.domain.flow.readiness import is_printing
@@ -64,8 +64,8 @@ def _with_contexts(
 
 
 def _with_context(line: LogLine, given: Json, results: Json) -> LogLine:
-    """Add what a branch saw: the whole context. Stored with it is the contact as it was, or an older full copy."""
-    if line.kind != "branch":
+    """Add to a line what its node saw; a branch's row holds the contact as it was, or an older copy of it all."""
+    if line.kind != NodeType.BRANCH:
         return replace(line, context=bounded_context(given, results))
     saw = line.saw or {}
     copied = saw if saw.keys() == {"data", "vars"} else {"data": {**given, **saw}, "vars": results}

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, NotFound
-from tidings.domain.flow.graph import Branch, Delay, Function, Graph, Node, Send
+from tidings.domain.flow.graph import Graph
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, Span, newest_first
@@ -155,7 +155,7 @@ class Executions:
             nodes = await executions.list_execution_log(tx, shard=shard, execution_id=id)
             items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
             attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
-        kinds = {name: kind_of(node) for name, node in {**graph.nodes, **graph.doers}.items()}
+        kinds = {name: node.type for name, node in {**graph.nodes, **graph.doers}.items()}
         return log_lines(execution, graph, kinds, nodes, items, attempts)
 
     async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Execution]:
@@ -276,17 +276,6 @@ class Executions:
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
         await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
-
-
-def kind_of(node: Node) -> str:
-    """Return a node's type, as definitions write it."""
-    match node:
-        case Send() | Function():
-            return node.channel
-        case Delay():
-            return "delay"
-        case Branch():
-            return "branch"
 
 
 def _shown(found: FoundExecution, contact: ContactName | None, waiting: str | None = None) -> Execution:

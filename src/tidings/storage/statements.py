@@ -108,7 +108,11 @@ def _pieces(file: str, heading: Literal["name", "part"]) -> Mapping[str, str]:
 
 def _with_own(body: str, parts: Mapping[str, str]) -> str:
     """A statement with the parts of its own file in their places; what is none of them is filled in later."""
-    return _PLACE.sub(lambda place: parts[place[1]].strip() if place[1] in parts else place[0], body)
+
+    def own(place: re.Match[str]) -> str:
+        return _with_own(parts[place[1]].strip(), parts) if place[1] in parts else place[0]
+
+    return _PLACE.sub(own, body)
 
 
 def _binder(

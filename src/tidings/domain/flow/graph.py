@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
+from typing import ClassVar
 
 from tidings.domain.content.template import has_liquid
 from tidings.domain.flow.condition import Condition
@@ -53,6 +54,14 @@ class Schedule:
     offset_from: OffsetFrom = OffsetFrom.ENROLLMENT
 
 
+class NodeType(StrEnum):
+    """What a node is, as definitions write it; a node that sends is named by its channel."""
+
+    DELAY = "delay"
+    BRANCH = "branch"
+    FUNCTION = "function"
+
+
 @dataclass(frozen=True)
 class Send:
     """A node that writes to people: one item for each recipient; if none is named, for each address of the contact."""
@@ -65,6 +74,11 @@ class Send:
     on_failure: OnFailure = OnFailure.ABORT
     on_doubt: OnDoubt = OnDoubt.CONTINUE
     max_lateness: timedelta | None = None  # after its planned time; what would leave later is skipped
+
+    @property
+    def type(self) -> str:
+        """Its type, as definitions write it."""
+        return self.channel
 
     @cached_property
     def every_template(self) -> Mapping[str, str]:
@@ -81,6 +95,7 @@ class Send:
 class Function:
     """A node that calls code: one item. Called again after doubt only if it is declared `idempotent`."""
 
+    type: ClassVar[NodeType] = NodeType.FUNCTION
     id: str
     function: str
     action: str
@@ -110,6 +125,7 @@ class Function:
 class Delay:
     """A node that waits: for a while, until a time (given, or named as `{{ path }}`), or by a schedule."""
 
+    type: ClassVar[NodeType] = NodeType.DELAY
     id: str
     wait: timedelta = timedelta()
     until: str | None = None
@@ -120,6 +136,7 @@ class Delay:
 class Branch:
     """A node that takes the first of its edges whose condition holds, or else the one without a condition."""
 
+    type: ClassVar[NodeType] = NodeType.BRANCH
     id: str
 
 

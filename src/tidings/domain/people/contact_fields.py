@@ -2,7 +2,7 @@
 
 Everything that treats contacts field by field takes it from here: reading and merging changes, columns of a file, what
 templates see, what is stored, copied and compared. To add a field: a line in ContactChange, a column in
-storage/schema.sql, its place in storage/sql/contacts.sql, and a line in the view of a contact.
+storage/schema.sql, its place in storage/sql/contact_parts.sql, and a line in the view of a contact.
 """
 
 import re

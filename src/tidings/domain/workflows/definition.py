@@ -23,6 +23,7 @@ from tidings.domain.flow.graph import (
     Function,
     Graph,
     Node,
+    NodeType,
     OnDoubt,
     Send,
 )
@@ -45,9 +46,9 @@ _OPTIONS = ("requiredFields", "timeoutSeconds", "visibilityTimeout", "maxRetries
 _GRAPH_FIELDS = ("entryNodeId", "nodes", "edges", *_OPTIONS)
 _STEPS_FIELDS = ("steps", *_OPTIONS)
 _NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "delay": ("delayMs", "duration", "until"),
-    "branch": (),
-    "function": (
+    NodeType.DELAY: ("delayMs", "duration", "until"),
+    NodeType.BRANCH: (),
+    NodeType.FUNCTION: (
         *("function", "action", "payload", "payloadTemplate", "idempotent"),
         *("timeoutSeconds", "retry", "onFailure", "onDoubt"),
     ),
@@ -279,12 +280,19 @@ class _Workflow(Reader):
             self.add(f"{place}.type", f"{unfit(kind, 'is not a node type')}; use one of {types}")
             return Delay(name)  # stands in for it, so that edges to it are not called wrong as well
         self.known_fields(raw, ("id", "type", *_NODE_FIELDS[kind]), place)
-        if kind == "function":
-            payload = self.get(raw, "payload", self.get(raw, "payloadTemplate"))
-            if not self.is_stored and "payload" in raw and self.get(raw, "payloadTemplate") is not None:
-                self.add(f"{place}.payloadTemplate", "is given twice, the other time as payload; give it once")
-            return self.function(raw, name, payload, retry, place, in_graph=True)
-        return Branch(name) if kind == "branch" else self.delay(raw, name, place)
+        match NodeType(kind):
+            case NodeType.FUNCTION:
+                return self.function_node(raw, name, retry, place)
+            case NodeType.BRANCH:
+                return Branch(name)
+            case NodeType.DELAY:
+                return self.delay(raw, name, place)
+
+    def function_node(self, raw: Raw, name: str, retry: RetryPolicy, place: str) -> Function:
+        payload = self.get(raw, "payload", self.get(raw, "payloadTemplate"))
+        if not self.is_stored and "payload" in raw and self.get(raw, "payloadTemplate") is not None:
+            self.add(f"{place}.payloadTemplate", "is given twice, the other time as payload; give it once")
+        return self.function(raw, name, payload, retry, place, in_graph=True)
 
     def send(self, raw: Raw, name: str, channel: Channel, retry: RetryPolicy, place: str) -> Send:
         own = ("id", "type", "to", *CONTENT_FIELDS[channel], "retry", "onFailure", "onDoubt")

@@ -43,11 +43,15 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
 
 def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str, object] | None:
     """A delay goes by the time it was given; a branch by everything, of which only the contact changes later."""
-    if isinstance(node, Branch):
-        return {CONTACT: execution.input.get(CONTACT)} if case.person else None
-    if node.schedule is not None:
-        return _fields(node.schedule)
-    return {"until": node.until} if node.until is not None else {"seconds": node.wait.total_seconds()}
+    match node:
+        case Branch():
+            return {CONTACT: execution.input.get(CONTACT)} if case.person else None
+        case Delay(schedule=Schedule() as schedule):
+            return _fields(schedule)
+        case Delay(until=str() as until):
+            return {"until": until}
+        case Delay():
+            return {"seconds": node.wait.total_seconds()}
 
 
 @lru_cache(maxsize=1024)
@@ -66,7 +70,10 @@ def _started_at(case: Case, node: Delay | Branch, now: datetime) -> datetime | N
     ready = next((one for one in case.loaded.execution.frontier.ready if one.node == node.id), None)
     if ready is None:
         return now
-    if isinstance(node, Branch):
-        return min(ready.due_at, now)
-    # The time that it waited for took the place of its own.
-    return ready.due_at - node.wait if node.until is None and node.schedule is None else None
+    match node:
+        case Branch():
+            return min(ready.due_at, now)
+        case Delay(until=None, schedule=None):
+            return ready.due_at - node.wait
+        case Delay():
+            return None  # the time that it waited for took the place of its own

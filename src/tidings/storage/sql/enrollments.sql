@@ -1,11 +1,17 @@
+-- part: enrollment_status
+-- A cancel holds from the moment it is asked for: nothing more can be marked.
+case when q.stop = 'cancel' then 'cancelled'
+     else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end
+
+-- part: enrollment_columns
+e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
+e.version_id, v.number as version, {enrollment_status} as status,
+e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
+e.error_node, e.idempotency_key, e.created_at, e.ended_at
+
 -- name: show_enrollments
--- Enrollments of a workspace by id. A cancel holds from the moment it is asked for: nothing more can be marked.
-select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
-       e.version_id, v.number as version,
-       case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
-       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, e.idempotency_key, e.created_at, e.ended_at
+-- Enrollments of a workspace by id.
+select {enrollment_columns}
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id
@@ -15,12 +21,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
 
 -- name: list_enrollments
 -- One shard's enrollments in a sequence, newest first; reads the index of its enrollments from the end.
-select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
-       e.version_id, v.number as version,
-       case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
-       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, e.idempotency_key, e.created_at, e.ended_at
+select {enrollment_columns}
   from executions e
   join workflows w on w.id = e.workflow_id
   join workflow_versions v on v.id = e.version_id
@@ -28,8 +29,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
  where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null
    and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:statuses::text[] is null
-        or case when q.stop = 'cancel' then 'cancelled'
-                else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end = any(:statuses))
+        or {enrollment_status} = any(:statuses))
    and (:cursors::text[] is null or e.cursor = any(:cursors))
    and e.id >= :since and e.id < :before
  order by e.id desc
@@ -37,12 +37,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
 
 -- name: list_enrollments_of_contact
 -- Every enrollment of a contact, in whatever sequence, newest first.
-select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name, w.paused as sequence_paused,
-       e.version_id, v.number as version,
-       case when q.stop = 'cancel' then 'cancelled'
-            else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end as status,
-       e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
-       e.error_node, e.idempotency_key, e.created_at, e.ended_at
+select {enrollment_columns}
   from executions e
   join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
   join workflow_versions v on v.id = e.version_id
@@ -50,8 +45,7 @@ select e.id, e.contact_id, e.workflow_id as sequence_id, w.name as sequence_name
  where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and (:statuses::text[] is null
-        or case when q.stop = 'cancel' then 'cancelled'
-                else shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) end = any(:statuses))
+        or {enrollment_status} = any(:statuses))
    and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
