@@ -11,7 +11,7 @@ from tidings.domain.errors import TidingsError
 
 
 def main() -> None:
-    """Run a command; an error that a person can mend is one line and a non-zero exit status."""
+    """Run a command; an error that a person can correct is one line and a non-zero exit status."""
     # Help and usage errors are typer's, which takes GitHub's runners for terminals wherever the output goes.
     if not any(os.environ.get(name) for name in ("FORCE_COLOR", "PY_COLORS")) and not sys.stdout.isatty():
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"

@@ -27,7 +27,7 @@ class Identified(Protocol):
 
 
 def answer_of(value: object) -> object:
-    """A value that JSON does not know, as the API writes it."""
+    """Return a value that JSON does not know, as the API writes it."""
     match value:
         case datetime():
             return value.isoformat().replace("+00:00", "Z")
@@ -44,14 +44,14 @@ def answer_of(value: object) -> object:
 
 
 def fields_of(record: object) -> dict[str, object]:
-    """A record as the API answers it."""
+    """Return a record as the API answers it."""
     if isinstance(record, View):
         return record.in_json()
     return {camel(name): value for name, value in values_of(record).items()}
 
 
 def values_of(record: object) -> dict[str, object]:
-    """What a record holds, under the names of its fields."""
+    """Return a record's values under the names of its fields."""
     if isinstance(record, View):
         return {name: getattr(record, name) for name in record.__struct_fields__}
     if not is_dataclass(record) or isinstance(record, type):
@@ -60,16 +60,16 @@ def values_of(record: object) -> dict[str, object]:
 
 
 def with_fields(record: object, **beside: object) -> dict[str, object]:
-    """A record as the API answers it, and fields that the command adds."""
+    """Return a record as the API answers it, with fields that the command adds."""
     return fields_of(record) | {camel(name): more for name, more in beside.items()}
 
 
 def deleted(record: "Identified") -> dict[str, object]:
-    """What is answered of something that is there no more."""
+    """Return the answer about something that was deleted."""
     return {"id": record.id, "deleted": True}
 
 
 def camel(name: str) -> str:
-    """A field's name as the API spells it."""
+    """Return a field's name as the API spells it."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)

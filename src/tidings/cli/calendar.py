@@ -1,4 +1,4 @@
-"""A simulation for the terminal: a calendar with bars, the hours of the day, every step, and why something stays."""
+"""A simulation in the terminal: a calendar with bars, the hours of the day, every step, and why some are not sent."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ WEEK = timedelta(days=7)
 
 
 def print_simulated(found: Simulation) -> None:
-    """Everything a person wants to see of it, the calendar first."""
+    """Print a simulation for people, the calendar first."""
     print_line(headline(found), style="bold")
     if not found.complete:
         print_line(
@@ -45,7 +45,7 @@ def print_simulated(found: Simulation) -> None:
 
 
 def headline(found: Simulation) -> str:
-    """What was simulated, in one line."""
+    """Return in one line what was simulated."""
     version = "not published" if found.version is None else f"version {found.version}"
     people = "" if found.audience is None else f" · {found.contacts:,} of {found.audience:,} contacts"
     ended = ", ".join(f"{count:,} {status}" for status, count in found.ended.items())
@@ -58,20 +58,20 @@ def headline(found: Simulation) -> str:
 
 
 def bar(count: int, most: int, cells: int = BAR_CELLS) -> str:
-    """A bar of so many cells for the most, to an eighth of a cell; whatever is there is seen."""
+    """Return a bar of this many cells for the largest count, to an eighth of a cell; no count above 0 is invisible."""
     eighths = max(1, round(count / most * cells * 8)) if count else 0
     full, rest = divmod(eighths, 8)
     return "█" * full + (EIGHTHS[rest] if rest else "")
 
 
 def sparkline(counts: Sequence[int]) -> str:
-    """One sign for each count, as high as its share of the most."""
+    """Return one sign for each count, as high as its part of the largest."""
     most = max(counts, default=0)
     return "".join(HEIGHTS[max(1, round(count / most * 8)) if count else 0] for count in counts)
 
 
 def rows_of(calendar: Sequence[SimulatedHour]) -> Mapping[date, Counter[str]]:
-    """Sends by day and step; by week, from its Monday on, when there are very many days."""
+    """Return sends by day and step; by week, from its Monday on, when there are very many days."""
     days: dict[date, Counter[str]] = defaultdict(Counter)
     for one in calendar:
         days[one.day][one.step] += one.count

@@ -75,7 +75,7 @@ def _print(campaign: "ShownCampaign") -> None:
 
 
 def _print_content(content: Mapping[str, object]) -> None:
-    """What it says: the parts of a message, or one post after the other."""
+    """Print its content: the parts of a message, or one post after the other."""
     posts = content.get("posts")
     for one in posts if isinstance(posts, list) else [content]:
         print_content(one, indent=2)

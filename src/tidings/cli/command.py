@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 def already_shown(_: object) -> None:
-    """What `shows` the result of a command that prints on the way, for people and for scripts."""
+    """Show nothing: the `shows` of a command that prints as it goes, for people and for scripts."""
 
 
 def command(
@@ -112,7 +112,7 @@ async def _run(
 
 
 def _parameters(function: Callable[..., object]) -> tuple[type[Called], list[Parameter]]:
-    """What kind of command a function is, and its own parameters."""
+    """Return what kind of command a function is, and its own parameters."""
     first, *own = signature(function).parameters.values()
     return first.annotation, own
 
@@ -131,7 +131,7 @@ def _parameter(name: str, option: object, default: object) -> Parameter:
 
 
 def _typed(parameter: Parameter) -> Iterator[Parameter]:
-    """The options that a parameter stands for, as they are typed."""
+    """Yield the options that a parameter stands for, as they are typed."""
     read = _reader(parameter)
     if _is_group(parameter):
         for inner in signature(parameter.annotation).parameters.values():
@@ -145,7 +145,7 @@ def _typed(parameter: Parameter) -> Iterator[Parameter]:
 
 
 def _read(parameter: Parameter, typed: Mapping[str, Any]) -> object:
-    """What a parameter is given, made of what was typed."""
+    """Return the value of a parameter, made of what was typed."""
     if _is_group(parameter):
         inner = signature(parameter.annotation).parameters
         return parameter.annotation(**{name: _read(one, typed) for name, one in inner.items()})

@@ -25,7 +25,7 @@ _NDJSON = (".ndjson", ".jsonl")
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """What became of a file: of its lines and its columns, and where what was rejected is written down."""
+    """The result of an import: its lines and columns, and the file that lists rejected lines."""
 
     report: Imported
     columns: Columns
@@ -35,7 +35,7 @@ class ImportedFile:
 async def run_import(
     engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
 ) -> ImportedFile:
-    """Import a file, showing how far it is and writing down what is rejected; tell also what its columns became."""
+    """Import a file, show progress and write down rejected lines; return also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
     with ExitStack() as stack:

@@ -21,9 +21,9 @@ from tidings.domain.names import problem_of_name
 JSON_SUFFIX = ".json"
 SUFFIXES = frozenset({".yaml", ".yml", JSON_SUFFIX})
 MOST_PARTS = 1_000_000
-"""Of a YAML document once its aliases are written out; a workflow has some thousands."""
+"""The most values in a YAML document once its aliases are written out; a workflow has some thousands."""
 ABOUT = frozenset({"name", "description", "active"})
-"""What a document says of the workflow; the rest is its definition."""
+"""The fields of a document that describe the workflow; the rest is its definition."""
 
 _CAPITAL = re.compile(r"[A-Z]")
 _PLACE = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -41,12 +41,12 @@ class Document:
     node: yaml.Node | None = None
 
     def line_of(self, place: str) -> int | None:
-        """The line of a place such as `nodes[2].to`, or of what is nearest to it; None in JSON."""
+        """Return the line of a place such as `nodes[2].to`, or of what is nearest to it; None in JSON."""
         return line_of(self.node, place)
 
 
 def line_of(node: yaml.Node | None, place: str) -> int | None:
-    """The line of a place below a node, or of what is nearest to it; None without a node."""
+    """Return the line of a place below a node, or of what is nearest to it; None without a node."""
     if node is None:
         return None
     for match in _PLACE.finditer(place):
@@ -83,20 +83,20 @@ class FilesInvalid(InputInvalid):
 
 
 def refused(problems: Sequence[FileProblem]) -> Refused:
-    """What a command says that will not have such files: a line for each problem."""
+    """Return the refusal of such files: a line for each problem."""
     return Refused([str(problem) for problem in problems], {"valid": False, "errors": problems})
 
 
 @dataclass
 class Found:
-    """What a file holds before it is known what that is."""
+    """What a file holds before its kind is known."""
 
     value: object
     node: yaml.Node | None = None
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as people expect it: a time stays the text that was written, and no key may be there twice."""
+    """YAML as people expect it: a time stays the string that was written, and no key may be repeated."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[object] = set()
@@ -115,7 +115,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read_definitions(files: Sequence[Path]) -> tuple[list[Document], list[FileProblem]]:
-    """Every workflow in these files, and everything that keeps one from being read."""
+    """Return every workflow in these files, and everything that keeps one from being read."""
     documents: list[Document] = []
     problems: list[FileProblem] = []
     for file in files:
@@ -134,13 +134,13 @@ def read_definitions(files: Sequence[Path]) -> tuple[list[Document], list[FilePr
 
 
 def problems_of(document: Document, problems: Sequence[Problem]) -> list[FileProblem]:
-    """What is wrong with a definition, where it stands in its file."""
+    """Return the problems of a definition, with their places in its file."""
     file, name = str(document.file), document.name
     return [FileProblem(file, document.line_of(one.place), name, one.place, one.message) for one in problems]
 
 
 def read_objects(file: Path) -> Iterator[Found]:
-    """Everything in a YAML or JSON file: each document, and each of a list; FilesInvalid when it cannot be read."""
+    """Yield every object of a YAML or JSON file, from each document and list; raise FilesInvalid on a bad file."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -151,7 +151,7 @@ def read_objects(file: Path) -> Iterator[Found]:
         if isinstance(one.value, list):
             inner = one.node.value if isinstance(one.node, yaml.SequenceNode) else [None] * len(one.value)
             yield from (Found(value, node) for value, node in zip(one.value, inner, strict=True))
-        elif one.value is not None:  # nothing between two `---` is nothing
+        elif one.value is not None:  # an empty document between two `---` is skipped
             yield one
 
 
@@ -203,7 +203,7 @@ def _parts(node: yaml.Node, counted: dict[int, float]) -> float:
 
 
 def _document(file: Path, found: Found) -> tuple[Document | None, list[FileProblem]]:
-    """A workflow of a file and what is wrong about it; its definition is looked at even where the rest is wrong."""
+    """Return a workflow of a file and its problems; its definition is checked even where the rest is wrong."""
     value, line = found.value, found.node.start_mark.line + 1 if found.node else None
     if not isinstance(value, dict):
         told = f"a workflow is an object with a name, not {_kind(value)}"
@@ -225,7 +225,7 @@ def _named(value: Mapping[Any, Any]) -> str | None:
 
 
 def _wrong_about(value: Mapping[Any, Any]) -> Iterator[Problem]:
-    """What keeps an object from being a workflow, whatever its definition says."""
+    """Yield what keeps an object from being a workflow, whatever its definition says."""
     name, description, active = value.get("name"), value.get("description"), value.get("active")
     if wrong := "give the workflow a name" if name in (None, "") else problem_of_name(name):
         yield Problem("name", wrong)
@@ -236,7 +236,7 @@ def _wrong_about(value: Mapping[Any, Any]) -> Iterator[Problem]:
 
 
 def wrong_as_json(value: Mapping[Any, Any]) -> Problem | None:
-    """What keeps an object of a file from being JSON."""
+    """Return what keeps an object of a file from being JSON."""
     if odd := [key for key in value if not isinstance(key, str)]:
         return Problem("", f"{odd[0]!r} is not the name of a field; put it in quotes")
     try:

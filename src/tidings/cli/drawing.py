@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one node to the next, and in which case."""
+    """An edge from one node to the next, and the case in which it is taken."""
 
     source: str
     target: str
@@ -56,7 +56,7 @@ class Shape:
 
     @cached_property
     def out_of(self) -> Mapping[str, list[Arrow]]:
-        """The arrows that leave each node."""
+        """Return the edges that leave each node."""
         found: dict[str, list[Arrow]] = {node: [] for node in self.nodes}
         for arrow in self.arrows:
             found[arrow.source].append(arrow)
@@ -64,7 +64,7 @@ class Shape:
 
     @cached_property
     def before(self) -> Mapping[str, list[str]]:
-        """The nodes before each node."""
+        """Return the nodes before each node."""
         found: dict[str, list[str]] = {node: [] for node in self.nodes}
         for arrow in self.arrows:
             found[arrow.target].append(arrow.source)
@@ -72,7 +72,7 @@ class Shape:
 
     @cached_property
     def meetings(self) -> Mapping[str, list[str]]:
-        """The nodes where ways meet, each under the last node that all those ways have in common."""
+        """Return the nodes where branches meet, each under the last node that all those branches have in common."""
         above: dict[str, str] = {}
         depth = {self.entry: 0}
         found: dict[str, list[str]] = {node: [] for node in self.nodes}
@@ -97,7 +97,7 @@ def _common(one: str, other: str, above: Mapping[str, str], depth: Mapping[str, 
 
 
 def shape_of(definition: Raw) -> Shape:
-    """The shape of a definition in either form; it has been checked before it was stored."""
+    """Return the shape of a definition in either form; it was checked before it was stored."""
     if "steps" in definition:
         return _shape_of_steps(definition["steps"])
     nodes = {raw["id"]: Node(raw["id"], raw["type"], _detail(raw)) for raw in definition["nodes"]}
@@ -107,7 +107,7 @@ def shape_of(definition: Raw) -> Shape:
 
 
 def draw(definition: Raw) -> list[Text]:
-    """The lines of the drawing."""
+    """Return the lines of the drawing."""
     shape = shape_of(definition)
     if len(shape.nodes) > MOST_NODES:
         return [_row(shape, node) for node in shape.nodes.values()]
@@ -115,7 +115,7 @@ def draw(definition: Raw) -> list[Text]:
 
 
 def _draw_chain(shape: Shape, node: str, margin: str) -> Iterator[Text]:
-    """A node and what follows it: down to an end, or to where its ways part and meet again."""
+    """Draw a node and what follows it: down to an end, or to where its branches part and meet again."""
     while True:
         yield _line(margin, shape.nodes[node])
         arrows = shape.out_of[node]
@@ -201,7 +201,7 @@ def _say_delay(raw: Raw) -> str:
 
 
 def say_condition(condition: Any) -> str:
-    """A condition in words."""
+    """Return a condition in words."""
     if "all" in condition:
         return " and ".join(_grouped(one) for one in condition["all"])
     if "any" in condition:
@@ -215,7 +215,7 @@ def say_condition(condition: Any) -> str:
 
 
 def say_failure(failure: Any) -> str:
-    """What is done about a failure, in words."""
+    """Return in words what is done about a failure."""
     if isinstance(failure, Mapping):
         return f"retry {failure.get('retry')} times, then {failure.get('then', 'abort')}"
     return str(failure)

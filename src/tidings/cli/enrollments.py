@@ -142,13 +142,13 @@ class ChosenEnrollments:
             raise typer.BadParameter("name an enrollment, or a --sequence and which of its enrollments")
 
     def question(self) -> str | None:
-        """What must be confirmed before many are cancelled."""
+        """Return the question to confirm before many are cancelled."""
         return None if self.sequence is None else f"Cancel enrollments of {self.sequence} for ever?"
 
 
 @dataclass(frozen=True, slots=True)
 class StatusChange:
-    """How many have which status now; or the one that was named."""
+    """How many enrollments have which status now; or the one that was named."""
 
     status: EnrollmentStatus
     done: "Enrollment | int"

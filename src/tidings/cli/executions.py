@@ -23,7 +23,7 @@ ExecutionId = Annotated[UUID, typer.Argument(help="The execution's id.")]
 
 
 def row(execution: "Execution") -> dict[str, object]:
-    """An execution as a line of a table."""
+    """Return an execution as a row of a table."""
     return {
         "id": execution.id,
         "workflow": f"{execution.workflow_name} v{execution.workflow_version}",

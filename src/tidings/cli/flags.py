@@ -1,7 +1,7 @@
-"""What an error says of the API's fields, said of the running command's flags: `--in-flight`, not `inFlight`.
+"""Rewrite an error about the API's fields to name the running command's flags: `--in-flight`, not `inFlight`.
 
 Errors come from the domain, which knows fields and no flags. A flag stands for the field of its own name, or for those
-in FIELDS; whatever a user's own data, a file or JSON calls its fields keeps its name.
+in FIELDS; names of fields in a user's own data, a file or JSON stay as they are.
 """
 
 import re
@@ -28,13 +28,13 @@ FIELDS: Mapping[str, Sequence[str]] = {
 }
 """The fields that a flag of another name fills in."""
 EVERYWHERE = frozenset(["data", "tenant", "workspace", "actor", "databaseUrl", "dataDir", "json", "yes", "limit"])
-"""Options that are no field: who asks, where, and how it is shown."""
+"""Options that are no field: who asks, where, and how the answer is shown."""
 _LISTED = re.compile(r"[\w-]+(?:, [\w-]+)+(?: (?:and|or) [\w-]+)?")
 _COMPOUND = re.compile(r"[a-z]+[A-Z]\w*")
 
 
 def with_flags(error: TidingsError, command: TyperCommand | None, arguments: Sequence[str]) -> str:
-    """The error's words, naming the command's flags where they name the fields that these fill in."""
+    """Return the error's message with the command's flags in place of the fields they fill in."""
     text = " ".join(str(error).split())
     theirs = {*error.required, *error.variables} if isinstance(error, DataMissing) else set()
     for field, option in _options(command, arguments).items():
@@ -44,7 +44,7 @@ def with_flags(error: TidingsError, command: TyperCommand | None, arguments: Seq
 
 
 def running_command(app: object, arguments: Sequence[str]) -> TyperCommand | None:
-    """The command that these arguments name; groups take no options, so its name comes first."""
+    """Return the command that these arguments name; groups take no options, so its name comes first."""
     found = app
     for argument in arguments:
         if not isinstance(found, TyperGroup):
@@ -54,7 +54,7 @@ def running_command(app: object, arguments: Sequence[str]) -> TyperCommand | Non
 
 
 def _options(command: TyperCommand | None, arguments: Sequence[str]) -> dict[str, TyperOption]:
-    """The options of a command by the fields they fill in; beside a file with fields of its own, only what is given."""
+    """Return a command's options by the fields they fill in; beside a file with fields of its own, only those given."""
     params = command.params if command else []
     has_file = any(isinstance(one, TyperArgument) and one.name in {"file", "files"} for one in params)
     found: dict[str, TyperOption] = {}

@@ -1,4 +1,4 @@
-"""What is given as JSON or as a text: itself, a file's name after @, or @- for standard input."""
+"""Read JSON or a string from an argument: the value itself, a file's name after @, or @- for standard input."""
 
 import sys
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ Json = Mapping[str, object]
 
 
 def read_data(text: str, flag: str = "--data") -> Json:
-    """A JSON object as it was given."""
+    """Return the JSON object of an argument."""
     data = read_json(text, flag)
     if not isinstance(data, dict):
         raise InputInvalid(f'{flag} is no JSON object; write it like \'{{"name": "Ada"}}\'')
@@ -18,7 +18,7 @@ def read_data(text: str, flag: str = "--data") -> Json:
 
 
 def read_json(text: str, flag: str) -> object:
-    """Any JSON, given in the same ways."""
+    """Return any JSON value of an argument, which may name a file after @."""
     from tidings.domain.json_text import parse_json
 
     source = text if not text.startswith("@") else _read(text[1:], flag)
@@ -36,7 +36,7 @@ def _read(name: str, flag: str) -> str:
 
 
 def read_text(text: str) -> str:
-    """A text as it was given: itself, or a file's name after @."""
+    """Return the string of an argument: the value itself, or the content of the file named after @."""
     if not text.startswith("@"):
         return text
     try:

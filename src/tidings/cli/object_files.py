@@ -18,7 +18,7 @@ class Given:
     found: Found
 
     def problems(self, problems: Sequence[Problem], name: str | None = None) -> list[FileProblem]:
-        """What is wrong with it, where it stands in its file."""
+        """Return its problems, with their places in its file."""
         return [
             FileProblem(str(self.file), line_of(self.found.node, one.place), name, one.place, one.message)
             for one in problems
@@ -26,7 +26,7 @@ class Given:
 
 
 def read_given(files: Sequence[Path], what: str) -> list[Given]:
-    """Every object in these files, or FilesInvalid with everything that keeps one from being read."""
+    """Return every object in these files, or raise FilesInvalid with everything that keeps one from being read."""
     given: list[Given] = []
     problems: list[FileProblem] = []
     for file in files:

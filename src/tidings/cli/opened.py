@@ -53,7 +53,7 @@ class Operating(Opened):
 
     @property
     def by(self) -> Caller:
-        """Who changes it."""
+        """Return the person who changes it."""
         return Caller(Workspace(), self.shared.actor)
 
 
@@ -69,7 +69,7 @@ class InWorkspace(Opened):
         return Workspace(self.shared.tenant, self.shared.workspace)
 
     async def find(self, of: "Named[Found_co]", named: UUID | str) -> Found_co:
-        """What has this id or name."""
+        """Return what has this id or name."""
         return await (of.get(self.workspace, named) if isinstance(named, UUID) else of.find(self.workspace, named))
 
 
@@ -81,25 +81,25 @@ class Acting(InWorkspace):
 
     @property
     def by(self) -> Caller:
-        """Who changes it, and where."""
+        """Return the person who changes it, and the workspace."""
         return Caller(self.workspace, self.shared.actor)
 
 
 class Named(Protocol[Found_co]):
-    """What is found by its id or its name."""
+    """A resource whose records are found by id or name."""
 
     async def get(self, workspace: Workspace, id: UUID, /) -> Found_co:
-        """What has this id."""
+        """Return what has this id."""
         ...
 
     async def find(self, workspace: Workspace, name: str, /) -> Found_co:
-        """What has this name."""
+        """Return what has this name."""
         ...
 
 
 @asynccontextmanager
 async def opened(config: Config, app: str | None = None) -> "AsyncIterator[Engine]":
-    """An engine for one command, with a host application's own; the database must run, and its tables be up to date."""
+    """Open an engine for one command, perhaps with a host application; the database must run and be migrated."""
     from tidings.wiring import load_app, open_engine, running_database_url
 
     engine = await open_engine(config, load_app(app) if app else None, may_migrate=False, find_url=running_database_url)

@@ -1,4 +1,4 @@
-"""Options that several commands share, each once, and how a command reads one."""
+"""Options that several commands share, each declared once, and how a command reads one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from tidings.domain.paging import Created, read_created
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Beside an option: what was typed goes through `read` before the command gets it, and before a database is opened.
+    """Beside an option: `read` converts what was typed before the command gets it, and before a database is opened.
 
-    `default` stands in the place of what was not typed.
+    `default` stands in for an option that was not typed.
     """
 
     read: Callable[[Any], object]
@@ -27,7 +27,7 @@ class Read:
 
 
 def named(text: str) -> UUID | str:
-    """What names something: its id, or else its name."""
+    """Return what names something: its id, or else its name."""
     try:
         return UUID(text)
     except ValueError:
@@ -56,7 +56,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a command may be told beside its own options, in the order of `--help`."""
+    """The options of a command beside its own, in the order of `--help`."""
 
     tenant: Tenant = "default"
     workspace: WorkspaceName = "default"
@@ -104,7 +104,7 @@ CreatedBefore = Annotated[
 
 @dataclass(slots=True)
 class Listed:
-    """How much of a list, and of what was created when."""
+    """How many records to list, and from which times of creation."""
 
     limit: Limit = 50
     created_after: CreatedAfter = None

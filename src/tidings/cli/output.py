@@ -34,17 +34,17 @@ def print_json_line(value: object) -> None:
 
 
 def json_line(value: object) -> str:
-    """A value as one line for scripts."""
+    """Return a value as one line for scripts."""
     return json.dumps(value, default=answer_of) + "\n"
 
 
 def table(title: str, row: Callable[[Row], Mapping[str, object]], *, empty: str) -> Callable[[Sequence[Row]], None]:
-    """What prints a list as a table, each of its records by `row`."""
+    """Return a function that prints a list as a table, each record by `row`."""
     return lambda records: print_table(title, [row(one) for one in records], empty=empty)
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
-    """Print rows for people, without columns that say nothing of any of them; or say that there are none."""
+    """Print rows for people, without columns that are empty in all of them; or say that there are none."""
     if not rows:
         console.print(empty)
         return
@@ -62,7 +62,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str)
 
 
 def _narrowest(names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> int:
-    """How wide a table is in which no word is broken."""
+    """Return the width of a table in which no word is broken."""
     words = [[word for text in (name, *(row[name].plain for row in cells)) for word in text.split()] for name in names]
     return sum(max(Text(word).cell_len for word in column) + 3 for column in words) + 1
 
@@ -103,7 +103,7 @@ def print_not_ready(channels: Sequence[str]) -> None:
 
 
 def print_line(text: str, style: str = "") -> None:
-    """Print one line that may hold what users wrote: no markup, no wrapping."""
+    """Print one line that may hold what users wrote, without markup or wrapping."""
     console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
@@ -114,17 +114,17 @@ def print_content(content: Mapping[str, object], indent: int = 0) -> None:
 
 
 def content_cell(content: Mapping[str, object]) -> Text:
-    """What a message says, in a cell of a table."""
+    """Return the content of a message for a cell of a table."""
     return lines_cell("\n".join(content_lines(content)))
 
 
 def lines_cell(text: str) -> Text:
-    """A text of several lines in a cell of a table, each on its own."""
+    """Return a string of several lines for a cell of a table."""
     return Text("\n".join(printable(line) for line in text.splitlines()))
 
 
 def content_lines(content: Mapping[str, object]) -> Iterator[str]:
-    """The lines of a message; those after a part's first stand below it."""
+    """Yield the lines of a message; those after a part's first line stand below it."""
     width = max((len(name) for name in content), default=0) + 2
     for name, value in in_reading_order(content):
         lines = in_words(value).splitlines() or [""]
@@ -137,7 +137,7 @@ def print_fields(shown: Mapping[str, object]) -> None:
 
 
 def in_words(value: object) -> str:
-    """A value as a person writes it on a line: `tag=vip, company=Acme`."""
+    """Return a value as a person writes it on a line: `tag=vip, company=Acme`."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -163,11 +163,11 @@ def _named(name: str, value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """What users wrote, with whatever could steer a terminal escaped."""
+    """Return what users wrote, with everything that could control a terminal escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def fail(words: str) -> None:
-    """Say in one line what is wrong."""
+    """Print in one line what is wrong."""
     line = Text.assemble(("tidings:", "bold red"), " ", printable(words))
     errors.print(line, soft_wrap=True)

@@ -22,7 +22,7 @@ app = typer.Typer(help="Rules: what is sent when something happens, over which c
 
 
 def _checked(files: Sequence[Path]) -> "list[Given]":
-    """The rules in the files, if nothing is wrong in them."""
+    """Return the rules in the files, or raise if one has a problem."""
     from tidings.cli.definition_files import FilesInvalid, refused
     from tidings.cli.object_files import read_given
     from tidings.resources.rules import Rules

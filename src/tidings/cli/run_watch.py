@@ -31,13 +31,13 @@ STYLES = {
 
 
 class Pace:
-    """How many items are done in a second, over the last few."""
+    """How many items are done per second, over the last few seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
     def look(self, done: int, at: float) -> float:
-        """Add what is done by now; give the rate."""
+        """Add the number that is done now; return the rate."""
         self._seen.append((at, done))
         while len(self._seen) > 2 and at - self._seen[0][0] > RATE_OVER_SECONDS:
             self._seen.popleft()
@@ -46,7 +46,7 @@ class Pace:
 
 
 async def watch_run(engine: Engine, room: Workspace, id: UUID) -> Run:
-    """Show a run live until it has ended; give it as it is then."""
+    """Show a run live until it has ended; return it as it is then."""
     pace = Pace()
     run = await engine.runs.get(room, id)
     with Live(console=console, refresh_per_second=4) as live:
@@ -59,7 +59,7 @@ async def watch_run(engine: Engine, room: Workspace, id: UUID) -> Run:
 
 
 def screen(run: Run, jobs: list[Job], rate: float) -> Group:
-    """One picture of a run."""
+    """Return one picture of a run."""
     style = "green" if run.status is RunStatus.COMPLETED else "red" if run.status is RunStatus.FAILED else "bold"
     head = Text.assemble(
         f"{run.id}  ",

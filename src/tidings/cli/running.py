@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 def config_from(**flags: object) -> Config:
-    """The settings, with these flags first."""
+    """Return the settings; these flags take precedence."""
     config = read_config(**flags)
     configure_logs(config)
     return config
@@ -28,7 +28,7 @@ def configure_logs(config: Config) -> None:
     # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     as_json = config.log_format is LogFormat.JSON
-    # The fine tracebacks of the default show local variables, and so the key of whoever asked.
+    # The rich tracebacks of the default show local variables, and so the key of the request.
     for_people = structlog.dev.ConsoleRenderer(
         colors=_shows_colour(sys.stderr), exception_formatter=structlog.dev.plain_traceback
     )
@@ -48,7 +48,7 @@ def configure_logs(config: Config) -> None:
 
 
 def _shows_colour(stream: TextIO) -> bool:
-    """Whether log lines are coloured: rich decides, as everywhere, by the terminal, NO_COLOR and FORCE_COLOR."""
+    """Return whether log lines are coloured: rich decides, as everywhere, by the terminal, NO_COLOR and FORCE_COLOR."""
     from rich.console import Console
 
     console = Console(file=stream)
@@ -56,7 +56,7 @@ def _shows_colour(stream: TextIO) -> bool:
 
 
 def run(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Run a command's coroutine on the fastest loop there is."""
+    """Run a command's coroutine on the fastest loop available."""
     try:
         import uvloop
     except ImportError:

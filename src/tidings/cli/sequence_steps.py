@@ -33,7 +33,7 @@ MaxLateness = Annotated[
 
 
 def print_steps(steps: "Several[Step]", *, title: str, whole: bool = False) -> None:
-    """Steps for people: their content from its beginning, or the whole of it."""
+    """Print steps for people: the beginning of their content, or all of it."""
     print_table(title, [_row(step, whole) for step in steps], empty="there is no step yet")
 
 
@@ -63,12 +63,12 @@ def _given(**fields: object) -> dict[str, object]:
 
 
 async def find_sequence(at: InWorkspace, sequence: UUID | str) -> UUID:
-    """The id of a sequence that is named by its name or id."""
+    """Return the id of a sequence that is given by its name or id."""
     return sequence if isinstance(sequence, UUID) else (await at.engine.sequences.find(at.workspace, sequence)).id
 
 
 async def _find_step(at: InWorkspace, sequence: UUID | str, text: str) -> tuple[UUID, UUID]:
-    """The ids of a sequence and of one of its steps, which may be named by its order."""
+    """Return the ids of a sequence and of one of its steps, which may be given by its order."""
     id, step = await find_sequence(at, sequence), named(text)
     if isinstance(step, UUID):
         return id, step

@@ -80,7 +80,7 @@ async def show(at: InWorkspace, sequence: Sequence) -> "ShownSequence":
 
 
 def _read_new(text: str) -> tuple[Json, list[Json]]:
-    """Settings, and steps."""
+    """Return the settings and the steps of a new sequence."""
     given = dict(read_data(text))
     written = given.pop("steps", [])
     if not isinstance(written, list) or not all(isinstance(one, dict) for one in written):
@@ -103,7 +103,7 @@ async def create(
 
 
 def _read_changes(text: str) -> tuple[str | None, Json]:
-    """A name, or none, and settings."""
+    """Return the new name, if any, and the settings that are given."""
     given = dict(read_data(text))
     name = given.pop("name", None)
     if name is not None and not isinstance(name, str):

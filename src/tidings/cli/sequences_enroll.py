@@ -1,4 +1,4 @@
-"""Contacts on their way into a sequence as a person watches it: a count beforehand, a bar, and what became of all."""
+"""Enroll an audience as a person watches: a count beforehand, a bar, and the result."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -16,8 +16,8 @@ from tidings.views.enrollments import EnrolledCounts
 async def enroll_audience(
     at: Acting, sequence_id: UUID, audience: Mapping[str, object], *, include_cancelled: bool, dry_run: bool
 ) -> EnrolledCounts:
-    """Count first where somebody watches, so that the bar has an end."""
-    # Whoever types a name that nobody has is told so, and does not look for a number in the answer.
+    """Enroll an audience; count first where somebody watches, so that the bar has an end."""
+    # A person who types an unknown name is told so, and need not look for a number in the answer.
     enroll = partial(
         at.engine.enrollments.batch_enroll,
         at.by,

@@ -91,7 +91,7 @@ async def _up(config: Config, app: str | None) -> int:
 
 
 async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simulator]":
-    """Listen, and say where and with which key; what is wrong is said before anything runs."""
+    """Listen, and print the address and the key; problems are reported before anything runs."""
     from tidings.http.server import ApiServer
     from tidings.simulation import Simulator
     from tidings.wiring import line_to_export
@@ -113,7 +113,7 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
 
 
 async def _print_channels(engine: "Engine") -> None:
-    """Say what becomes of a message over each channel, before one wonders."""
+    """Print what becomes of a message over each channel."""
     shown = await engine.providers.list()
     routes = {channel: one for one in shown for channel in one.channels if channel is not Channel.FUNCTION}
     sent = [f"{channel} over {one.name}" for channel, one in routes.items() if not one.printing]

@@ -25,7 +25,7 @@ app = typer.Typer(help="Run the next weeks in seconds, on a scratch database: no
 
 
 def _audience(filters: list[str]) -> dict[str, Any]:
-    """`all`, `tag=vip`, `id=…`: an audience as the API reads it."""
+    """Return an audience as the API reads it, from `all`, `tag=vip` or `id=…`."""
     given: dict[str, Any] = {}
     for one in filters:
         name, sign, value = one.partition("=")
@@ -51,7 +51,7 @@ def _read_many(text: str) -> tuple[Mapping[str, object], ...]:
 
 
 def _definition_in(file: Path, name: str) -> tuple[str, Mapping[str, object]]:
-    """The workflow of this name in a file, or its only one."""
+    """Return the workflow of this name in a file, or its only one."""
     from tidings.cli.definition_files import FilesInvalid, read_definitions
 
     documents, problems = read_definitions([file])
@@ -109,7 +109,7 @@ class Asked:
     zone: Annotated[str, typer.Option("--zone", help="The time zone of the calendar's days and hours.")] = "UTC"
 
     async def scenario(self, at: InWorkspace, **more: object) -> "Scenario":
-        """What is asked, with the contacts found whose messages are to be shown."""
+        """Return the scenario, with the contacts found whose messages are to be shown."""
         from msgspec.structs import replace
 
         from tidings.domain.simulation import Scenario

@@ -30,7 +30,7 @@ STYLES = {
 
 
 async def wait_for(engine: Engine, room: Workspace, id: UUID, seconds: float) -> Execution:
-    """An execution once it has ended; Conflict when that takes longer."""
+    """Return an execution once it has ended; raise Conflict when that takes longer."""
     execution = await engine.executions.get(room, id)
     try:
         async with asyncio.timeout(seconds):
@@ -68,7 +68,7 @@ async def _watch_lines(engine: Engine, room: Workspace, execution: Execution) ->
 
 
 def timeline(execution: Execution, log: Sequence[LogLine]) -> RenderableType:
-    """The whole picture: what it is, what each node did, and how it stands."""
+    """Return the whole picture: what the execution is, what each node did, and its present state."""
     head = f"{execution.workflow_name} version {execution.workflow_version} · {execution.id}"
     return Group(
         Text(printable(head), style="bold"),
@@ -78,7 +78,7 @@ def timeline(execution: Execution, log: Sequence[LogLine]) -> RenderableType:
 
 
 def log_table(log: Sequence[LogLine]) -> Table:
-    """What each node did, in order."""
+    """Return a table of what each node did, in order."""
     table = Table(header_style="bold")
     for name in ("", "node", "kind", "status", "started", "took", "attempts", "error"):
         table.add_column(name, overflow="fold")
@@ -98,7 +98,7 @@ def log_table(log: Sequence[LogLine]) -> Table:
 
 
 def state_words(execution: Execution) -> str:
-    """How an execution stands, in a line."""
+    """Return the state of an execution in one line."""
     if execution.status.has_ended:
         return ended_words(execution)
     words = [execution.status, f"step {execution.current_step + 1} of {execution.total_steps}"]
@@ -112,7 +112,7 @@ def state_words(execution: Execution) -> str:
 
 
 def ended_words(execution: Execution) -> str:
-    """How an execution ended, in a line."""
+    """Return in one line how an execution ended."""
     at = f" at {_time(execution.completed_at)}" if execution.completed_at else ""
     node = f" in {execution.error_step}" if execution.error_step else ""
     error = f": {execution.error_message}" if execution.error_message else ""

@@ -66,19 +66,19 @@ async def _work(config: Config, app: str | None, lifeline: int | None) -> int:
 
 
 def worker_processes(config: Config, app: str | None) -> "Processes":
-    """The children of one command."""
+    """Return the child processes of one command."""
     from tidings.worker.processes import Processes
 
     return Processes(_arguments(config, app), _environment(config), config.processes)
 
 
 def _environment(config: Config) -> dict[str, str]:
-    """The database's address goes where `ps` does not show its password."""
+    """Return the environment of a child: there, `ps` does not show the password in the database's address."""
     return {variable("database_url"): config.database_url} if config.database_url else {}
 
 
 def _arguments(config: Config, app: str | None) -> list[str]:
-    """What a child must be told; the rest it reads from the environment and tidings.toml like its parent."""
+    """Return the arguments of a child; it reads the rest from the environment and tidings.toml, as its parent does."""
     lanes = ",".join(lane.name.lower() for lane in config.lanes)
     arguments = ["--batch", str(config.batch), "--lanes", lanes]
     if config.data_dir:

@@ -21,7 +21,7 @@ app = typer.Typer(help="Workflows: apply definitions from files, show and remove
 
 
 def _checked(files: Sequence[Path]) -> "list[Document]":
-    """The workflows in the files, if nothing is wrong in them."""
+    """Return the workflows in the files, or raise if one has a problem."""
     from tidings.cli.definition_files import problems_of, read_definitions, refused
     from tidings.resources.workflows import Workflows
 
@@ -159,7 +159,7 @@ async def deactivate(at: Acting, workflow: Workflow) -> "ShownWorkflow":
 
 
 def _names(given: Sequence[str]) -> list[str]:
-    """What was named, with the workflows in a file in the place of the file."""
+    """Return the given names, with a file replaced by the names of its workflows."""
     from tidings.cli.definition_files import SUFFIXES, FilesInvalid, read_definitions
 
     names: list[str] = []

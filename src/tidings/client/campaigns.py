@@ -1,4 +1,4 @@
-"""`client.campaigns` and `client.segments`: what is said, to whom and when."""
+"""`client.campaigns` and `client.segments`: create, try out and deploy campaigns; name audiences."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
@@ -20,26 +20,26 @@ Fields = Mapping[str, Any]
 
 
 class Deployed(Struct, frozen=True, kw_only=True):
-    """A run that was started, or had been under the same key."""
+    """A run that was started now, or earlier under the same key."""
 
     run: Run
     duplicate: bool
     note: str | None = None
-    """What else is to be known: that the answer is a run that was cancelled."""
+    """What the caller should know besides: that this run existed before and was cancelled."""
 
 
 class Campaigns:
-    """Make, try out and deploy campaigns."""
+    """Creates, tries out and deploys campaigns."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def create(self, **fields: Any) -> Campaign:
-        """A new campaign; nothing is sent before it is deployed."""
+        """Create a campaign and return it; nothing is sent before it is deployed."""
         return await self._transport.ask(Request("POST", PATH, fields, repeatable=False), Campaign)
 
     async def get(self, id: UUID | str) -> Campaign:
-        """One campaign."""
+        """Return one campaign."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Campaign)
 
     def list(
@@ -51,7 +51,7 @@ class Campaigns:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Campaign]:
-        """Campaigns, newest first, page by page as the iterator is used."""
+        """Yield campaigns, newest first; each page is fetched as the iterator needs it."""
         return pages(
             self._transport,
             PATH,
@@ -62,7 +62,7 @@ class Campaigns:
         )
 
     async def update(self, id: UUID | str, **fields: Any) -> Campaign:
-        """The campaign with what is given changed; runs under way keep what they have."""
+        """Change the given fields and return the campaign; runs under way keep what they have."""
         return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Campaign)
 
     async def delete(self, id: UUID | str) -> None:
@@ -70,27 +70,26 @@ class Campaigns:
         await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
     async def count(self, id: UUID | str) -> AudienceCount:
-        """How many a deploy would reach at this moment, and how many not."""
+        """Return how many contacts a deploy would reach at this moment, and how many it would not."""
         return await self._transport.ask(Request("GET", path_to(PATH, id, "audience")), AudienceCount)
 
     async def preview(self, id: UUID | str, contact_id: UUID | str | None = None) -> Preview:
-        """What a contact would get; without one, the first of the audience."""
+        """Return what a contact would receive; without one, the first of the audience."""
         body = {"contactId": str(contact_id)} if contact_id else {}
         found = await self._transport.ask(Request("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
         return found.items[0]
 
     async def test(self, id: UUID | str, to: str, contact_id: UUID | str | None = None) -> Run:
-        """The run of a test to an address of your own; each call sends one."""
+        """Send a test to an address of your own and return its run; each call sends one."""
         body = {"to": to, **({"contactId": str(contact_id)} if contact_id else {})}
         return await self._transport.ask(Request("POST", path_to(PATH, id, "test"), body, repeatable=False), Run)
 
     async def deploy(
         self, id: UUID | str, *, scheduled_for: datetime | None = None, idempotency_key: str | None = None
     ) -> Deployed:
-        """A run of the campaign; the same key again gives the same run.
+        """Deploy the campaign and return its run; the same key returns the same run.
 
-        Without a key, a campaign that has not changed since is deployed once for the same time, so this may be
-        repeated as well.
+        Without a key, an unchanged campaign is deployed once for the same time, so this may be repeated as well.
         """
         body: dict[str, Any] = {}
         if scheduled_for is not None:
@@ -103,32 +102,32 @@ class Campaigns:
 
 
 class Segments:
-    """Keep audiences under names."""
+    """Creates and changes named audiences."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def create(self, name: str, audience: Fields) -> Segment:
-        """A new segment."""
+        """Create a segment and return it."""
         body = {"name": name, "audience": audience}
         return await self._transport.ask(Request("POST", SEGMENTS, body, repeatable=False), Segment)
 
     async def get(self, id: UUID | str) -> Segment:
-        """One segment."""
+        """Return one segment."""
         return await self._transport.ask(Request("GET", path_to(SEGMENTS, id)), Segment)
 
     def list(
         self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
     ) -> AsyncIterator[Segment]:
-        """Segments, newest first."""
+        """Yield segments, newest first."""
         return pages(self._transport, SEGMENTS, {"limit": page_size}, Segment, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Segment:
-        """The segment with another name or audience."""
+        """Change a segment's name or audience and return it."""
         return await self._transport.ask(Request("PATCH", path_to(SEGMENTS, id), fields), Segment)
 
     async def count(self, id: UUID | str) -> AudienceCount:
-        """How many are in it at this moment."""
+        """Return how many contacts are in a segment at this moment."""
         return await self._transport.ask(Request("GET", path_to(SEGMENTS, id, "audience")), AudienceCount)
 
     async def delete(self, id: UUID | str) -> None:

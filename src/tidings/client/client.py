@@ -1,4 +1,4 @@
-"""The client: trigger, look, wait; the rest by resource."""
+"""The client: trigger, look and wait; everything else is under its resource."""
 
 import asyncio
 import inspect
@@ -90,22 +90,22 @@ class Client:
         *,
         contact_id: UUID | str | None = None,
     ) -> Triggered:
-        """Start one execution of a workflow, by name or id, perhaps for a contact; the same key gives the same one.
+        """Start one execution of a workflow, by name or id, perhaps for a contact; the same key returns the same one.
 
         Without a key each call starts its own, and still only once, however often the connection breaks.
         """
-        # Made before the first try, so that a second try cannot start another.
+        # Made before the first attempt, so that a second attempt cannot start another.
         key = str(uuid4()) if idempotency_key is None else idempotency_key
         body = {"workflow": str(workflow), "idempotencyKey": key, "data": data}
         if contact_id is not None:
             body["contactId"] = str(contact_id)
         started = await self._transport.ask(Request("POST", "/v1/triggers", body), StartedExecution)
-        # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
+        # Our own new key was never used before: "duplicate" would only mean that our second attempt arrived as well.
         duplicate = idempotency_key is not None and started.duplicate
         return Triggered(execution=started, idempotency_key=key, duplicate=duplicate)
 
     async def status(self, execution_id: UUID | str) -> Execution:
-        """How an execution stands now."""
+        """Return an execution as it is now."""
         return await self.executions.get(execution_id)
 
     async def wait(
@@ -115,7 +115,7 @@ class Client:
         timeout: float = 60.0,
         on_progress: OnProgress | None = None,
     ) -> Execution:
-        """The execution once it is completed, failed or cancelled; WaitTimeout when that takes longer (seconds)."""
+        """Return the execution once it is completed, failed or cancelled; raise WaitTimeout after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while True:
             execution = await self.status(execution_id)

@@ -18,22 +18,22 @@ File = bytes | Path | AsyncIterable[bytes]
 
 
 class Contacts:
-    """Make, change, find and import contacts."""
+    """Creates, changes, finds and imports contacts."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def create(self, **fields: Any) -> Contact:
-        """A new contact, or the one with this `external_id` brought to what is given; safe to repeat with one."""
+        """Create a contact, or change the one with this `external_id`, and return it; safe to repeat with that id."""
         request = Request("POST", PATH, fields, repeatable=fields.get("external_id") is not None)
         return await self._transport.ask(request, Contact)
 
     async def get(self, id: UUID | str) -> Contact:
-        """One contact, by its id or its external id, as everywhere a contact is named."""
+        """Return one contact, by its id or its external id, as everywhere a contact is named."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Contact)
 
     async def find(self, external_id: str) -> Contact | None:
-        """The contact with this external id, or None."""
+        """Return the contact with this external id, or None."""
         async for contact in pages(self._transport, PATH, {"externalId": external_id}, Contact):
             return contact
         return None
@@ -49,16 +49,16 @@ class Contacts:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Contact]:
-        """Contacts, newest first, page by page as the iterator is used."""
+        """Yield contacts, newest first; each page is fetched as the iterator needs it."""
         query = {"company": company, "tag": tag, "status": status, "text": text, "limit": page_size}
         return pages(self._transport, PATH, query, Contact, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:
-        """The contact with what is given changed; None clears a field."""
+        """Change the given fields and return the contact; None clears a field."""
         return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Contact)
 
     async def upsert(self, contacts: Sequence[Fields]) -> Sequence[UpsertedContact]:
-        """Up to 10,000 contacts brought to what is given, by external id; one without is new."""
+        """Create or change up to 10,000 contacts by external id; a contact without one is new."""
         repeatable = all("externalId" in one or "external_id" in one for one in contacts)
         request = Request("POST", f"{PATH}/bulk", {"contacts": contacts}, repeatable=repeatable)
         return (await self._transport.ask(request, Everything[UpsertedContact])).items
@@ -66,10 +66,10 @@ class Contacts:
     async def import_file(
         self, file: File, *, columns: Mapping[str, str] | None = None, ndjson: bool = False, timeout: float = 3600.0
     ) -> Imported:
-        """Every line of a CSV or NDJSON file that is right stored, and what is wrong with the others.
+        """Store every valid line of a CSV or NDJSON file, and return what is wrong with the others.
 
-        `columns` says which column is which field. It may be sent again as often as one likes: nobody is made twice.
-        A file that is a stream is sent once.
+        `columns` says which column is which field. A file may be sent again as often as one likes: nobody is created
+        twice. A file that is a stream is sent once.
         """
         request = Request(
             "POST",
@@ -85,7 +85,7 @@ class Contacts:
     def items(
         self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
     ) -> AsyncIterator[Item]:
-        """Everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
+        """Yield everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
         return pages(
             self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
         )

@@ -25,20 +25,20 @@ Ids = Sequence[UUID | str]
 
 
 class Enrolled(Struct, frozen=True, kw_only=True):
-    """An enrollment, and whether it was there before."""
+    """An enrollment, and whether it existed before."""
 
     enrollment: Enrollment
     duplicate: bool = False
 
 
 class Enrollments:
-    """Enroll contacts, and watch, pause, resume or cancel what they are in."""
+    """Enrolls contacts, and shows, pauses, resumes and cancels their enrollments."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def enroll(self, sequence_id: UUID | str, contact_id: UUID | str) -> Enrolled:
-        """One contact in an active sequence; the same again changes nothing, and who was cancelled is enrolled anew."""
+        """Enroll a contact in an active sequence, again if it was cancelled; repeating the call changes nothing."""
         request = Request("POST", path_to(SEQUENCES, sequence_id, "enrollments"), {"contactId": str(contact_id)})
         found = await self._transport.ask(request, EnrolledContact)
         return Enrolled(enrollment=found, duplicate=found.duplicate)
@@ -57,9 +57,9 @@ class Enrollments:
         dry_run: bool = False,
         timeout: float = 3600.0,
     ) -> EnrolledCounts:
-        """Everybody who is meant in an active sequence; the same again enrolls only who is missing.
+        """Enroll an audience in an active sequence; repeating enrolls only contacts who are missing.
 
-        With `include_cancelled` those are enrolled anew who were in the sequence and cancelled.
+        `include_cancelled` enrolls again those whose enrollment in the sequence was cancelled.
         """
         given: Mapping[str, Any] = {
             "all": everyone,
@@ -76,7 +76,7 @@ class Enrollments:
         return (await self._transport.ask(request, BatchEnrolled)).data
 
     async def get(self, id: UUID | str) -> Enrollment:
-        """One enrollment."""
+        """Return one enrollment."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Enrollment)
 
     def list(
@@ -89,7 +89,7 @@ class Enrollments:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Enrollment]:
-        """Who is or was in a sequence, newest first, page by page as the iterator is used."""
+        """Yield the enrollments in a sequence, ended ones too, newest first; pages are fetched as needed."""
         query = {"status": status, "stepId": step_id, "limit": page_size}
         return pages(
             self._transport,
@@ -109,24 +109,24 @@ class Enrollments:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Enrollment]:
-        """The sequences that a contact is or was in, newest first."""
+        """Yield a contact's enrollments in all sequences, newest first."""
         query = {"contactId": str(contact_id), "status": status, "limit": page_size}
         return pages(self._transport, PATH, query, Enrollment, created_after, created_before)
 
     async def pause(self, id: UUID | str) -> Enrollment:
-        """Let nothing more of it leave until it is resumed."""
+        """Stop sending for an enrollment until it is resumed."""
         return await self._set_status(id, "paused")
 
     async def resume(self, id: UUID | str) -> Enrollment:
-        """Let it go on as planned; a time already past is due now."""
+        """Let an enrollment go on as planned; a time already past is due now."""
         return await self._set_status(id, "active")
 
     async def cancel(self, id: UUID | str) -> Enrollment:
-        """End it; nothing more is sent."""
+        """End an enrollment; nothing more is sent."""
         return await self._set_status(id, "cancelled")
 
     async def set_status_of_many(self, sequence_id: UUID | str, status: str, where: Mapping[str, Any]) -> int:
-        """Every live enrollment that matches paused, active or cancelled; returns for how many that was new.
+        """Pause, resume or cancel every live enrollment that matches; return how many that changed.
 
         `where` has any of `status`, `stepId`, `contactIds`, `company` and `tag`, or `all` alone.
         """
@@ -136,13 +136,13 @@ class Enrollments:
         return (await self._transport.ask(request, ChangedEnrollments)).count
 
     async def logs(self, id: UUID | str) -> Sequence[StepLog]:
-        """What each step of an enrollment did, in the order of time."""
+        """Return what each step of an enrollment did, in the order of time."""
         return (await self._transport.ask(Request("GET", path_to(PATH, id, "logs")), EnrollmentLogs)).items
 
     def logs_of_contact(
         self, contact_id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
     ) -> AsyncIterator[StepLog]:
-        """What the steps of every sequence did for a contact, newest first."""
+        """Yield what the steps of every sequence did for a contact, newest first."""
         return pages(
             self._transport,
             path_to("/v1/contacts", contact_id, "logs"),
@@ -161,7 +161,7 @@ class Enrollments:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[StepLog]:
-        """What a step did for everyone, newest first."""
+        """Yield what a step did for everyone, newest first."""
         steps = path_to(SEQUENCES, sequence_id, "steps")
         return pages(
             self._transport,
@@ -173,7 +173,7 @@ class Enrollments:
         )
 
     async def why(self, sequence_id: UUID | str, contact_id: UUID | str) -> Why:
-        """Why a contact did or did not get what a sequence sends."""
+        """Explain why a contact did or did not receive what a sequence sends."""
         request = Request("GET", path_to(SEQUENCES, sequence_id, "why"), query={"contactId": str(contact_id)})
         return await self._transport.ask(request, Why)
 

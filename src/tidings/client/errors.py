@@ -44,7 +44,7 @@ class Conflict(ApiError):
 
 
 class ServerUnreachable(Exception):
-    """The server gave no answer."""
+    """The server did not answer."""
 
 
 class WaitTimeout(TimeoutError):

@@ -15,7 +15,7 @@ Given = Mapping[str, Any]
 
 
 class Events:
-    """Send, explain, look up and cancel events."""
+    """Sends, explains, looks up and cancels events."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -30,15 +30,15 @@ class Events:
         variables: Given | None = None,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Send an event; the same key again gives the first one.
+        """Send an event; the same key returns the first one.
 
         Without a key each call sends its own, and still only once, however often the connection breaks.
         """
-        # Made before the first try, so that a second try cannot send another.
+        # Made before the first attempt, so that a second attempt cannot send another.
         key = str(uuid4()) if idempotency_key is None else idempotency_key
         body = _body(trigger, lead, partner, agent, variables) | {"idempotencyKey": key}
         sent = await self._transport.ask(Request("POST", PATH, body), Event)
-        # A key of our own was never used before: "duplicate" would only tell that our second try arrived twice.
+        # Our own new key was never used before: "duplicate" would only mean that our second attempt arrived as well.
         return sent if idempotency_key is not None else replace(sent, duplicate=False)
 
     async def explain(
@@ -50,12 +50,12 @@ class Events:
         agent: Given | None = None,
         variables: Given | None = None,
     ) -> Sequence[Decision]:
-        """What an event would do, decision by decision; nothing is sent."""
+        """Explain what an event would do, decision by decision; nothing is sent."""
         request = Request("POST", f"{PATH}/explain", _body(trigger, lead, partner, agent, variables))
         return (await self._transport.ask(request, Explained)).decisions
 
     async def get(self, id: UUID | str) -> Event:
-        """One event, and what has become of its items."""
+        """Return one event, and what has become of its items."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
 
     def list(
@@ -67,16 +67,16 @@ class Events:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Event]:
-        """Events of a trigger or about a contact, newest first, page by page as the iterator is used."""
+        """Yield events of a trigger or about a contact, newest first; each page is fetched as the iterator needs it."""
         query = {"trigger": trigger, "contactId": str(contact_id) if contact_id else None, "limit": page_size}
         return pages(self._transport, PATH, query, Event, created_after, created_before)
 
     async def cancel(self, id: UUID | str) -> Event:
-        """Skip what it has not sent yet; Conflict when nothing is left."""
+        """Skip what an event has not sent yet; raise Conflict when nothing is left."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "cancel"), repeatable=False), Event)
 
     async def cancel_by_key(self, trigger: str, idempotency_key: str) -> Event:
-        """The same for the event of this key."""
+        """Skip what the event of this key has not sent yet; raise Conflict when nothing is left."""
         body = {"trigger": trigger, "idempotencyKey": idempotency_key}
         return await self._transport.ask(Request("POST", f"{PATH}/cancel", body, repeatable=False), Event)
 

@@ -18,7 +18,7 @@ DEAD_LETTERS = "/v1/dead-letters"
 
 
 class Executions:
-    """Look at executions, and stop, continue or repeat them."""
+    """Looks at executions, and stops, continues or repeats them."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -33,7 +33,7 @@ class Executions:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Execution]:
-        """Executions, newest first, page by page as the iterator is used."""
+        """Yield executions, newest first; each page is fetched as the iterator needs it."""
         query = {
             "workflow": None if workflow is None else str(workflow),
             "status": status,
@@ -43,15 +43,15 @@ class Executions:
         return pages(self._transport, PATH, query, Execution, created_after, created_before)
 
     async def get(self, id: UUID | str) -> Execution:
-        """One execution."""
+        """Return one execution."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Execution)
 
     async def log(self, id: UUID | str) -> Sequence[LogLine]:
-        """What each node saw and did, in order."""
+        """Return what each node saw and did, in order."""
         return (await self._transport.ask(Request("GET", path_to(PATH, id, "log")), Everything[LogLine])).items
 
     async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
-        """The execution now and whenever it has changed, until it has ended; a lost connection is opened again."""
+        """Yield the execution now and whenever it has changed, until it has ended; reconnect when needed."""
         seen: str | None = None
         failures = 0
         while True:
@@ -73,7 +73,7 @@ class Executions:
             await asyncio.sleep(self._transport.retrying.wait(max(failures, 1)))
 
     async def _events(self, id: UUID | str, seen: str | None) -> AsyncGenerator[tuple[str | None, Execution], None]:
-        """The executions in one stream of server-sent events after the one seen last, each with its event's id."""
+        """Yield the executions in one stream of server-sent events after the last one seen, each with its event id."""
         headers = {"accept": "text/event-stream"} | ({"last-event-id": seen} if seen else {})
         data: list[str] = []
         async with self._transport.stream(Request("GET", path_to(PATH, id, "events"), headers=headers)) as lines:
@@ -88,15 +88,15 @@ class Executions:
                     data.clear()
 
     async def cancel(self, id: UUID | str) -> Execution:
-        """End it; what was not called for is skipped."""
+        """End an execution; whatever has not been called yet is skipped."""
         return await self._change(id, "cancel", repeatable=True)
 
     async def pause(self, id: UUID | str) -> Execution:
-        """Let nothing more of it leave until it is resumed."""
+        """Stop sending for an execution until it is resumed."""
         return await self._change(id, "pause", repeatable=True)
 
     async def resume(self, id: UUID | str) -> Execution:
-        """Let it go on."""
+        """Let a paused execution go on."""
         return await self._change(id, "resume", repeatable=True)
 
     async def retry(self, id: UUID | str) -> Execution:
@@ -123,12 +123,12 @@ class DeadLetters:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Execution]:
-        """Failed executions, newest first, page by page as the iterator is used."""
+        """Yield failed executions, newest first; each page is fetched as the iterator needs it."""
         name = None if workflow is None else str(workflow)
         query = {"workflow": name, "error": error, "node": node, "limit": page_size}
         return pages(self._transport, DEAD_LETTERS, query, Execution, created_after, created_before)
 
     async def replay(self, where: Mapping[str, str | Sequence[UUID | str]], *, dry_run: bool = False) -> Replay:
-        """Start again what failed, as `workflow`, `error`, `node` and `ids` choose; a dry run only tells."""
+        """Start failed executions again, as `workflow`, `error`, `node` and `ids` choose; a dry run only counts."""
         body = {"where": where, "dryRun": dry_run}
         return await self._transport.ask(Request("POST", f"{DEAD_LETTERS}/replay", body, repeatable=dry_run), Replay)

@@ -1,4 +1,4 @@
-"""`client.keys`: who may call."""
+"""`client.keys`: the keys of the API."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -14,14 +14,14 @@ PATH = "/v1/api-keys"
 
 
 class NewKey(Struct, frozen=True, kw_only=True):
-    """A new key and its secret, which is shown this once."""
+    """A new key and its secret, which is shown only this once."""
 
     key: ApiKey
     secret: str
 
 
 class Keys:
-    """Create, list and revoke API keys."""
+    """Creates, lists and revokes API keys."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -29,7 +29,7 @@ class Keys:
     async def create(
         self, name: str, role: str, *, workspace: str | None = None, expires_at: datetime | None = None
     ) -> NewKey:
-        """A new key; its secret is in this answer and in no other."""
+        """Create a key and return it; its secret is in no other answer."""
         given = {"name": name, "role": role, "workspace": workspace, "expiresAt": expires_at}
         body = {key: value for key, value in given.items() if value is not None}
         answer = await self._transport.send(Request("POST", PATH, body, repeatable=False))
@@ -38,9 +38,9 @@ class Keys:
     def list(
         self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
     ) -> AsyncIterator[ApiKey]:
-        """Every key of the workspace, without its secret."""
+        """Yield every key, without its secret."""
         return pages(self._transport, PATH, {"limit": page_size}, ApiKey, created_after, created_before)
 
     async def revoke(self, id: UUID | str) -> None:
-        """Let a key open nothing from now on."""
+        """Revoke a key."""
         await self._transport.send(Request("DELETE", path_to(PATH, id)))

@@ -1,4 +1,4 @@
-"""Lists that come in pages, as one iterator."""
+"""Turn lists that come in pages into one iterator."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -12,7 +12,7 @@ from tidings.views.pages import Page
 
 Item = TypeVar("Item")
 Time = datetime | str | None
-"""When something was created; a datetime without a time zone, and a date in a string, are UTC."""
+"""The time something was created; a datetime without a time zone, and a date in a string, are UTC."""
 
 
 async def pages(
@@ -23,7 +23,7 @@ async def pages(
     created_after: Time = None,
     created_before: Time = None,
 ) -> AsyncIterator[Item]:
-    """Every item of a list; a page is asked for when the one before is used up."""
+    """Yield every item of a list; fetch a page when the one before is used up."""
     asked = {**query, "createdAfter": _written(created_after), "createdBefore": _written(created_before)}
     cursor: str | None = None
     while True:

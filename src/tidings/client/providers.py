@@ -1,4 +1,4 @@
-"""`client.providers`: what may be called, by whom, and what rests; `client.workers`: who is there to call."""
+"""`client.providers`: which providers there are, who calls them, and which rest; `client.workers`: the live workers."""
 
 from collections.abc import AsyncIterator
 
@@ -11,22 +11,22 @@ WORKERS = "/v1/workers"
 
 
 class Providers:
-    """Who holds how many of a provider's slots."""
+    """Lists providers and how many of their slots each worker holds."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def list(self) -> AsyncIterator[ProviderStatus]:
-        """Every provider, the same for all workspaces; only for an administrator of the system."""
+        """Yield every provider, the same for all workspaces; only for an administrator of the system."""
         return pages(self._transport, PATH, {}, ProviderStatus)
 
 
 class Workers:
-    """The workers that live."""
+    """Lists the live workers."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def list(self) -> AsyncIterator[LiveWorker]:
-        """All of them, the longest at work first; only for an administrator of the system."""
+        """Yield the live workers, the longest at work first; only for an administrator of the system."""
         return pages(self._transport, WORKERS, {}, LiveWorker)

@@ -13,18 +13,18 @@ Steps = Sequence[Mapping[str, Any]]
 
 
 class Rules:
-    """Create, change and look up rules."""
+    """Creates, changes and looks up rules."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def create(self, trigger: str, channel: str, audience: str, steps: Steps, *, enabled: bool = True) -> Rule:
-        """A new rule; Conflict when there is one for this trigger, channel and audience."""
+        """Create a rule and return it; raise Conflict if one exists for this trigger, channel and audience."""
         body = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "steps": steps}
         return await self._transport.ask(Request("POST", PATH, body, repeatable=False), Rule)
 
     async def get(self, id: UUID | str) -> Rule:
-        """One rule."""
+        """Return one rule."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Rule)
 
     def list(
@@ -38,20 +38,20 @@ class Rules:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Rule]:
-        """Rules, newest first, page by page as the iterator is used."""
+        """Yield rules, newest first; each page is fetched as the iterator needs it."""
         query = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "limit": page_size}
         return pages(self._transport, PATH, query, Rule, created_after, created_before)
 
     async def update(self, id: UUID | str, rule: Mapping[str, Any]) -> Rule:
-        """The rule with all of it as given; what was read may be changed and given back."""
+        """Replace a rule and return it; a rule that was read can be changed and sent back."""
         return await self._transport.ask(Request("PUT", path_to(PATH, id), rule), Rule)
 
     async def enable(self, id: UUID | str) -> Rule:
-        """Let it send."""
+        """Let a rule send."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "enable")), Rule)
 
     async def disable(self, id: UUID | str) -> Rule:
-        """Suppress its channel for its audience."""
+        """Suppress a rule's channel for its audience."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "disable")), Rule)
 
     async def delete(self, id: UUID | str) -> None:

@@ -20,13 +20,13 @@ Outcome = Literal["sent", "resend", "failed"]
 
 
 class Runs:
-    """Watch and control runs."""
+    """Watches and controls runs."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def get(self, id: UUID | str) -> Run:
-        """One run; its counts always add up to `planned`."""
+        """Return one run; its counts always add up to `planned`."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Run)
 
     def list(
@@ -38,14 +38,14 @@ class Runs:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Run]:
-        """Runs, newest first, page by page as the iterator is used."""
+        """Yield runs, newest first; each page is fetched as the iterator needs it."""
         query = {"campaignId": str(campaign_id) if campaign_id else None, "status": status, "limit": page_size}
         return pages(self._transport, PATH, query, Run, created_after, created_before)
 
     def jobs(
         self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
     ) -> AsyncIterator[Job]:
-        """The jobs of a run."""
+        """Yield the jobs of a run."""
         return pages(
             self._transport, path_to(PATH, id, "jobs"), {"limit": page_size}, Job, created_after, created_before
         )
@@ -60,12 +60,12 @@ class Runs:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Item]:
-        """The items of a run, newest first."""
+        """Yield the items of a run, newest first."""
         query = {"status": status, "inDoubt": in_doubt, "limit": page_size}
         return pages(self._transport, path_to(PATH, id, "items"), query, Item, created_after, created_before)
 
     async def history(self, id: UUID | str) -> Sequence[HistoryLine]:
-        """Every change of its state, and every person's action on it."""
+        """Return every change of a run's state, and every person's action on it."""
         request = Request("GET", path_to(PATH, id, "history"))
         return (await self._transport.ask(request, Everything[HistoryLine])).items
 
@@ -78,7 +78,7 @@ class Runs:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[JobHistoryLine]:
-        """Every change of the state of its jobs, or of one of them, in the order it happened."""
+        """Yield every change of the state of a run's jobs, or of one of them, in the order it happened."""
         query = {"jobId": str(job_id) if job_id else None, "limit": page_size}
         return pages(
             self._transport, path_to(PATH, id, "jobs", "history"), query, JobHistoryLine, created_after, created_before
@@ -87,7 +87,7 @@ class Runs:
     async def trace(
         self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None
     ) -> AsyncIterator[TraceLine]:
-        """Everything about a run as one stream, however large it is."""
+        """Yield everything about a run as one stream, however large it is."""
         request = Request(
             "GET",
             path_to(PATH, id, "trace"),
@@ -100,7 +100,7 @@ class Runs:
                     yield read(line.encode(), TraceLine)
 
     async def wait(self, id: UUID | str, *, poll: float = 2.0, timeout: float = 3600.0) -> Run:
-        """The run once it has ended; WaitTimeout when that takes longer (seconds)."""
+        """Return the run once it has ended; raise WaitTimeout after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while True:
             run = await self.get(id)
@@ -112,15 +112,15 @@ class Runs:
             await asyncio.sleep(min(poll, left))
 
     async def pause(self, id: UUID | str) -> Run:
-        """Let nothing more of it leave until it is resumed."""
+        """Stop sending for a run until it is resumed."""
         return await self._tell(id, "pause")
 
     async def resume(self, id: UUID | str) -> Run:
-        """Let it go on."""
+        """Let a paused run go on."""
         return await self._tell(id, "resume")
 
     async def cancel(self, id: UUID | str) -> Run:
-        """Skip whatever has not been called for."""
+        """Skip every item of a run that has not been called yet."""
         return await self._tell(id, "cancel")
 
     async def retry(
@@ -143,7 +143,7 @@ class Runs:
     async def resolve(
         self, id: UUID | str, outcome: Outcome, note: str, item_ids: Sequence[UUID | str] | None = None
     ) -> Resolved:
-        """End the doubt about the run's items that are in doubt, or about those named."""
+        """End the doubt about a run's items that are in doubt, or only about the named ones."""
         body: dict[str, object] = {"outcome": outcome, "note": note}
         if item_ids is not None:
             body["itemIds"] = [str(one) for one in item_ids]
@@ -156,7 +156,7 @@ class Runs:
 
 
 class Outbox:
-    """Every intended provider action."""
+    """Looks at every intended provider action."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -175,7 +175,7 @@ class Outbox:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Item]:
-        """Items, newest first, page by page as the iterator is used."""
+        """Yield items, newest first; each page is fetched as the iterator needs it."""
         query = {
             "status": status,
             "channel": channel,
@@ -189,11 +189,11 @@ class Outbox:
         return pages(self._transport, OUTBOX, query, Item, created_after, created_before)
 
     async def get(self, id: UUID | str) -> Item:
-        """One item with what was sent, what went wrong with it, and what people did about it."""
+        """Return one item with what was sent, what went wrong with it, and what people did about it."""
         return await self._transport.ask(Request("GET", path_to(OUTBOX, id)), Item)
 
     async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
-        """End the doubt about an item; the note says what shows it."""
+        """End the doubt about an item; the note says what proves it."""
         body = {"outcome": outcome, "note": note}
         request = Request("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False)
         return await self._transport.ask(request, Item)

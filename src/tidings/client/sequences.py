@@ -16,22 +16,22 @@ Choice = Literal["leave", "move"]
 
 
 class Sequences:
-    """Write, publish, pause and look up sequences."""
+    """Writes, publishes, pauses and looks up sequences."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def create(self, name: str, steps: Sequence[Fields] = (), **settings: Any) -> ShownSequence:
-        """A new draft; Conflict when the name is taken."""
+        """Create a draft and return it; raise Conflict if the name is taken."""
         body = {"name": name, "steps": list(steps), **settings}
         return await self._transport.ask(Request("POST", PATH, body, repeatable=False), ShownSequence)
 
     async def get(self, id: UUID | str) -> ShownSequence:
-        """One sequence, with who is on the way."""
+        """Return one sequence, with the contacts on their way."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), ShownSequence)
 
     async def find(self, name: str) -> ShownSequence | None:
-        """The sequence of this name, or None."""
+        """Return the sequence of this name, or None."""
         async for sequence in self.list(name=name):
             return sequence
         return None
@@ -45,7 +45,7 @@ class Sequences:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[ShownSequence]:
-        """Every sequence, page by page as the iterator is used."""
+        """Yield every sequence; each page is fetched as the iterator needs it."""
         return pages(
             self._transport,
             PATH,
@@ -56,15 +56,15 @@ class Sequences:
         )
 
     async def update(self, id: UUID | str, **fields: Any) -> ShownSequence:
-        """The sequence with its name or the settings of its draft changed."""
+        """Change the name or the settings of the draft, and return the sequence."""
         return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), ShownSequence)
 
     async def publish(self, id: UUID | str, in_flight: Choice | None = None) -> ShownSequence:
-        """The draft published; `in_flight` says what becomes of those on the way, and Conflict asks for it."""
+        """Publish the draft; `in_flight` says what becomes of contacts on their way, and Conflict asks for it."""
         return await self.update(id, status="active", **({"in_flight": in_flight} if in_flight else {}))
 
     async def pause(self, id: UUID | str) -> ShownSequence:
-        """Let nothing of it be sent until it is resumed."""
+        """Stop sending for a sequence until it is resumed."""
         return await self.update(id, status="paused")
 
     async def resume(self, id: UUID | str) -> ShownSequence:
@@ -72,22 +72,22 @@ class Sequences:
         return await self.update(id, status="active")
 
     async def delete(self, id: UUID | str) -> None:
-        """Remove a sequence; Conflict while somebody is on the way through it."""
+        """Remove a sequence; raise Conflict while a contact is on the way through it."""
         await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
     async def versions(self, id: UUID | str) -> Sequence[PublishedVersion]:
-        """Everything that was ever published, newest first."""
+        """Return everything that was ever published, newest first."""
         request = Request("GET", path_to(PATH, id, "versions"))
         return (await self._transport.ask(request, Everything[PublishedVersion])).items
 
     async def add_step(self, id: UUID | str, **fields: Any) -> Step:
-        """A new step in the draft; the last one unless `step_order` is given."""
+        """Add a step to the draft and return it; it is the last one unless `step_order` is given."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "steps"), fields, repeatable=False), Step)
 
     async def update_step(self, id: UUID | str, step_id: UUID | str, **fields: Any) -> Step:
-        """The step with what is given changed; None takes an optional field away."""
+        """Change the given fields and return the step; None clears an optional field."""
         return await self._transport.ask(Request("PATCH", path_to(path_to(PATH, id, "steps"), step_id), fields), Step)
 
     async def delete_step(self, id: UUID | str, step_id: UUID | str) -> None:
-        """Take a step out of the draft."""
+        """Remove a step from the draft."""
         await self._transport.send(Request("DELETE", path_to(path_to(PATH, id, "steps"), step_id), repeatable=False))

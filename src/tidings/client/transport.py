@@ -1,4 +1,4 @@
-"""One request to the API: tried again where that is safe, and its answer read or turned into an error."""
+"""Send one request to the API, again where that is safe, and read its answer or raise its error."""
 
 import asyncio
 import secrets
@@ -20,21 +20,21 @@ Answer = TypeVar("Answer")
 Query = Mapping[str, str | int | bool | Sequence[str] | None]
 
 PASSING = frozenset({502, 503, 504})
-"""Answers of a server, or of a proxy before it, that is away for a moment."""
+"""Statuses that a server, or a proxy before it, answers while it is away for a moment."""
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-"""What happens before the first byte, so that any request may be tried again."""
+"""Errors that happen before the first byte is sent, so that any request may be sent again."""
 TOO_MANY = 429
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 LARGEST_ANSWER = 100_000_000
 LARGEST_EVENT = 20_000_000
-"""Bytes of an answer, and of one event in a stream; nobody who speaks our protocol sends more."""
+"""The most bytes of an answer, or of one event in a stream; no server of ours sends more."""
 LONGEST_SILENCE_SECONDS = 60.0
 """A stream without even a heartbeat for this long is dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """How often a request is tried, and the waits between: doubled each time, with a random half."""
+    """How often a request is sent, and the waits between: doubled each time, half of each random."""
 
     attempts: int = 5
     base_seconds: float = 0.25
@@ -42,7 +42,7 @@ class Retrying:
     longest_retry_after_seconds: float = 60.0
 
     def wait(self, attempt: int, asked: float | None = None) -> float:
-        """The seconds to wait after an attempt (from 1 on); never less than the server asked for."""
+        """Return the seconds to wait after an attempt (from 1 on); never less than the server asked for."""
         doubled = min(self.cap_seconds, self.base_seconds * 2.0 ** (attempt - 1))
         wait = doubled * (0.5 + secrets.randbelow(1001) / 2000)
         return max(wait, min(asked or 0.0, self.longest_retry_after_seconds))
@@ -50,9 +50,9 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to ask. One that is `repeatable` has the same effect however often it arrives.
+    """A request. One that is `repeatable` has the same effect however often it arrives.
 
-    `content` makes a body that is not JSON, anew for each try; `timeout` replaces the client's own.
+    `content` makes a body that is not JSON, anew for each attempt; `timeout` replaces the client's own.
     """
 
     method: str
@@ -65,7 +65,7 @@ class Request:
     timeout: float | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """The request as httpx2 takes it."""
+        """Return the request as httpx2 takes it."""
         given = {name: _texts(value) for name, value in (self.query or {}).items() if value is not None}
         headers = dict(self.headers or {})
         arguments: dict[str, Any] = {"method": self.method, "url": self.path, "params": given, "headers": headers}
@@ -94,7 +94,7 @@ class Transport:
     """Connections to one server, with one key."""
 
     def __init__(self, url: str, key: str | None, timeout: float, retrying: Retrying) -> None:
-        # Nothing is unpacked here, so nothing small can become large.
+        # Nothing is decompressed here, so nothing small can become large.
         headers = {"accept": "application/json", "accept-encoding": "identity"}
         headers |= {"authorization": f"Bearer {key}"} if key else {}
         self.url = url.rstrip("/")
@@ -108,11 +108,11 @@ class Transport:
         await self.http.aclose()
 
     async def ask(self, request: Request, kind: type[Answer]) -> Answer:
-        """The answer, as the record that it is."""
+        """Send a request and return its answer, decoded as a record."""
         return read(await self.send(request), kind)
 
     async def send(self, request: Request) -> bytes:
-        """The body of a successful answer; tries again what may be tried again."""
+        """Return the body of a successful answer; repeat what may be repeated."""
         attempt = 0
         while True:
             attempt += 1
@@ -141,7 +141,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
-        """The lines of an answer that goes on."""
+        """Yield the lines of an answer that goes on."""
         timeout = httpx2.Timeout(self.timeout, read=LONGEST_SILENCE_SECONDS)
         async with self.http.stream(**request.arguments(), timeout=timeout) as answer:
             if not answer.is_success:
@@ -149,7 +149,7 @@ class Transport:
             yield _lines(answer)
 
     def unreachable(self, error: httpx2.TransportError, attempts: int) -> ServerUnreachable:
-        """What to tell whoever waits for an answer that does not come."""
+        """Return the error for an answer that does not come."""
         tries = "once" if attempts == 1 else f"{attempts} times"
         reason = str(error) or type(error).__name__
         return ServerUnreachable(f"no answer from {self.url}, tried {tries}: {reason}; check TIDINGS_URL")
@@ -165,7 +165,7 @@ async def _body(answer: httpx2.Response) -> bytes:
 
 
 async def _lines(answer: httpx2.Response) -> AsyncIterator[str]:
-    """The lines of a stream; those of one event, up to the blank line after it, are bounded."""
+    """Yield the lines of a stream; those of one event, up to the blank line after it, are bounded."""
     rest, size = b"", 0
     async for chunk in _plain(answer):
         *whole, rest = (rest + chunk).split(b"\n")
@@ -184,7 +184,7 @@ def _plain(answer: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def read(body: bytes, kind: type[Answer]) -> Answer:
-    """A body as the record that it is; what the record does not name is left out."""
+    """Decode a body as a record; fields that the record does not name are ignored."""
     try:
         return msgspec.json.decode(body or b"null", type=kind)
     except _UNREADABLE as error:
@@ -192,17 +192,17 @@ def read(body: bytes, kind: type[Answer]) -> Answer:
 
 
 def unreadable(error: Exception) -> ApiError:
-    """What to tell of an answer that no server of ours gives."""
+    """Return the error for an answer that no server of ours sends."""
     return ApiError(200, "answer_unreadable", f"this is not what the API answers: {error}")
 
 
 def path_to(resource: str, id: object, *verbs: str) -> str:
-    """The path of one thing, whatever its id holds: it is one step, and leads to nothing else."""
+    """Return the path of one thing; its id, whatever it holds, is one segment and cannot lead elsewhere."""
     return "/".join([resource, quote(str(id), safe=""), *verbs])
 
 
 def error_of(status: int, body: bytes) -> ApiError:
-    """The error that an answer is, whoever gave it: a proxy's page has a status and no more."""
+    """Return the error for an answer that is no success, perhaps a proxy's: such a page has only a status."""
     try:
         found = msgspec.json.decode(body, type=ProblemDetails)
     except _UNREADABLE:
@@ -216,7 +216,7 @@ def _may_try_again(request: Request, status: int) -> bool:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that `Retry-After` asks for: it is a number, or a date."""
+    """Return the seconds that `Retry-After` asks for, as a number or a date."""
     given = headers.get("retry-after")
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""`client.workflows`: what may be triggered."""
+"""`client.workflows`: the workflows that can be triggered."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal
@@ -18,14 +18,14 @@ Definition = Mapping[str, Any]
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """A workflow that is now as asked for, and what had to be done."""
+    """A workflow that now is as asked for, and what had to be done."""
 
     workflow: Workflow
     change: Literal["created", "updated", "unchanged"]
 
 
 class Workflows:
-    """Create, change and look up workflows."""
+    """Creates, changes and looks up workflows."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -33,16 +33,16 @@ class Workflows:
     async def create(
         self, name: str, definition: Definition, *, description: str | None = None, active: bool = True
     ) -> Workflow:
-        """A new workflow; Conflict when the name is taken."""
+        """Create a workflow and return it; raise Conflict if the name is taken."""
         body = {"name": name, "description": description, "active": active, "definition": definition}
         return await self._transport.ask(Request("POST", PATH, body, repeatable=False), Workflow)
 
     async def get(self, id: UUID | str) -> Workflow:
-        """One workflow."""
+        """Return one workflow."""
         return await self._transport.ask(Request("GET", path_to(PATH, id)), Workflow)
 
     async def find(self, name: str) -> Workflow | None:
-        """The workflow of this name, or None."""
+        """Return the workflow of this name, or None."""
         async for workflow in self.list(name=name):
             if workflow.name == name:
                 return workflow
@@ -57,7 +57,7 @@ class Workflows:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Workflow]:
-        """Every workflow, page by page as the iterator is used."""
+        """Yield every workflow; each page is fetched as the iterator needs it."""
         return pages(
             self._transport,
             PATH,
@@ -70,19 +70,19 @@ class Workflows:
     async def update(
         self, id: UUID | str, definition: Definition, *, name: str | None = None, description: str | None = None
     ) -> Workflow:
-        """The workflow with this definition; a new version if it is another than before."""
+        """Change a workflow's definition and return it; a definition that differs becomes a new version."""
         given = {"name": name, "description": description}
         body = {key: value for key, value in given.items() if value is not None} | {"definition": definition}
         return await self._transport.ask(Request("PUT", path_to(PATH, id), body), Workflow)
 
     async def apply(self, name: str, definition: Definition, *, description: str | None = None) -> Applied:
-        """Make the workflow of this name be so, whether it exists or not; safe to repeat."""
+        """Create the workflow of this name, or change it to this definition; safe to repeat."""
         before = await self.find(name)
         if before is None:
             try:
                 created = await self.create(name, definition, description=description)
                 return Applied(workflow=created, change="created")
-            except Conflict:  # somebody was faster, or the answer to our own first try was lost
+            except Conflict:  # another program was faster, or the answer to our own first attempt was lost
                 before = await self.find(name)
                 if before is None:
                     raise
@@ -91,23 +91,23 @@ class Workflows:
         return Applied(workflow=after, change="unchanged" if is_same else "updated")
 
     async def delete(self, id: UUID | str) -> None:
-        """Remove a workflow; Conflict while it is active and has executions."""
+        """Remove a workflow; raise Conflict while it is active and has executions."""
         await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
 
     async def activate(self, id: UUID | str) -> Workflow:
-        """Let it be triggered."""
+        """Let a workflow be triggered."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "activate")), Workflow)
 
     async def deactivate(self, id: UUID | str) -> Workflow:
-        """Let it be triggered no more; what was started goes on."""
+        """Stop a workflow from being triggered; what was started goes on."""
         return await self._transport.ask(Request("POST", path_to(PATH, id, "deactivate")), Workflow)
 
     async def versions(self, id: UUID | str) -> Sequence[WorkflowVersion]:
-        """Every version."""
+        """Return every version."""
         request = Request("GET", path_to(PATH, id, "versions"))
         return (await self._transport.ask(request, Everything[WorkflowVersion])).items
 
     async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
-        """Everything wrong with a definition, each with its place; stores nothing."""
+        """Return every problem of a definition, each with its place; nothing is stored."""
         request = Request("POST", f"{PATH}/validate", {"definition": definition})
         return (await self._transport.ask(request, Validated)).errors

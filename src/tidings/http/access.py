@@ -1,4 +1,4 @@
-"""Whose request it is and whether they may: the key, its role's permission, its rate."""
+"""Check each request's key, the permission of its role, and its rate."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ LONGEST_KEY = 500
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """What every handler is handed."""
+    """What every handler receives."""
 
     engine: Engine
     rate: RateLimit
@@ -38,29 +38,29 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """A request that was let in."""
+    """A request that was admitted."""
 
     engine: Engine
     identity: Identity
     secret: str = field(repr=False)
 
     async def is_over(self) -> bool:
-        """Whether the key was revoked or has expired since."""
+        """Return whether the key was revoked or has expired since."""
         return await self.engine.access.authenticate(self.secret) is None
 
     @property
     def caller(self) -> Caller:
-        """For whatever writes the audit log."""
+        """Return the caller as the audit log records it."""
         return self.identity.caller
 
     @property
     def workspace(self) -> Workspace:
-        """The only room this key opens."""
+        """Return the only workspace this key opens."""
         return self.identity.workspace
 
 
 def api_of(request: Request) -> Api:
-    """What create_app left with the app."""
+    """Return what create_app left with the app."""
     api: Api = request.app.state.api
     return api
 
@@ -79,12 +79,12 @@ async def let_in(request: Request, permission: Permission) -> RequestContext:
 
 
 async def recognise(request: Request, secret: str) -> Identity | None:
-    """Whose key this is."""
+    """Return the identity of a key."""
     return await api_of(request).engine.access.authenticate(secret) if len(secret) <= LONGEST_KEY else None
 
 
 def admit(request: Request, identity: Identity, permission: Permission, secret: str) -> RequestContext:
-    """Let a known key in, if it may do this and does not ask too fast."""
+    """Admit a known key if it has the permission and is within its rate."""
     api = api_of(request)
     api.rate.spend(identity.key_id)
     if not may(identity.role, permission):
@@ -95,7 +95,7 @@ def admit(request: Request, identity: Identity, permission: Permission, secret: 
 
 
 def allowed(permission: Permission) -> Callable[[Request], Awaitable[RequestContext]]:
-    """A dependency for operations that need this permission."""
+    """Return a dependency for operations that need this permission."""
 
     async def check(request: Request) -> RequestContext:
         return await let_in(request, permission)

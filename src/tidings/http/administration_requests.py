@@ -1,4 +1,4 @@
-"""What keys and functions are made of, as models."""
+"""The bodies of requests about keys and functions."""
 
 from pydantic import AwareDatetime, Field
 

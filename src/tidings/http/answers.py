@@ -1,4 +1,4 @@
-"""Answers on their way out: a view becomes the bytes of a response."""
+"""Turn a view into the bytes of a response."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ _ENCODER = msgspec.json.Encoder()
 def answer(
     view: View | Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None, media_type: str = JSON
 ) -> Response:
-    """A view as a response, or its fields and others beside them."""
+    """Return a view as a response, or its fields with others beside them."""
     return Response(encode(view), status, dict(headers or {}), media_type)
 
 
 def encode(view: object) -> bytes:
-    """A view, or what JSON knows, as JSON."""
+    """Encode a view, or a plain value, as JSON."""
     return _ENCODER.encode(view)

@@ -42,14 +42,14 @@ from tidings.version import __version__
 
 RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
-    # An external id may hold a slash, so a contact's path takes the rest of the address: what is below it comes first.
+    # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(keys, functions, providers, audit, health, docs),
 )
 
 
 def create_app(engine: Engine, config: Config, simulator: Simulates | None = None) -> FastAPI:
-    """The HTTP API on an engine; the caller closes the engine."""
+    """Return the HTTP API on an engine; the caller closes the engine."""
     app = FastAPI(
         title="Tidings",
         version=__version__,
@@ -63,7 +63,7 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     app.add_middleware(Edge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
-    # Not include_router: it makes every operation anew, at an app's first requests, for 90 ms in all.
+    # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
     app.router.routes += app.state.routes
     object.__setattr__(app, "openapi", lambda: describe(app))

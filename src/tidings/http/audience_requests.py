@@ -1,4 +1,4 @@
-"""Whom something is for, as a body says it: the same object for campaigns, segments and enrolling."""
+"""Audiences in bodies: the same object for campaigns, segments and enrolling."""
 
 from typing import Annotated
 from uuid import UUID
@@ -12,7 +12,7 @@ Contacts = Annotated[list[ContactReference], Field(max_length=10_000)]
 
 
 class GivenContactFilter(Given):
-    """What must hold for a contact; all that is given."""
+    """Conditions on a contact; all that are given must hold."""
 
     company: str | None = Field(None, max_length=500)
     tag: Label | None = None
@@ -33,6 +33,6 @@ class GivenAudience(GivenContactFilter):
 
 
 class GivenCampaignAudience(GivenAudience):
-    """The same, or the people of a segment, which the filters beside it narrow."""
+    """An audience, or the contacts of a segment, which the filters beside it narrow."""
 
     segment_id: UUID | None = None

@@ -1,4 +1,4 @@
-"""Read what was sent: within its size, as JSON, not nested too deeply, and as the operation's model."""
+"""Read a body: within its size, as JSON, not nested too deeply, and as the operation's model."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import chain, islice
@@ -16,7 +16,7 @@ from tidings.http.errors import BodyMalformed, BodyTooLarge, problems_of_fields
 LARGEST_BODY = 1_000_000
 LARGEST_BULK_BODY = 10_000_000
 LARGEST_READ_TWICE = 64_000
-"""Bytes of a body that is also looked through for a name that stands twice: what people write by hand is smaller."""
+"""Up to this many bytes a body is also searched for repeated names: what people write by hand is smaller."""
 DEEPEST = 64
 MOST_PROBLEMS = 100
 _OPENINGS = (b"{", b"[")
@@ -25,7 +25,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_body(request: Request, limit: int = LARGEST_BODY) -> bytes:
-    """The whole body; nothing above the limit is ever held."""
+    """Return the whole body; never hold more than the limit."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > limit:
         raise _too_large(limit)
@@ -45,14 +45,14 @@ def _too_large(limit: int) -> BodyTooLarge:
 
 
 def decode(body: bytes) -> Any:
-    """The JSON of a body, checked for what could not be stored or walked through."""
+    """Return the JSON of a body, checked for what could not be stored or traversed."""
     try:
         found = msgspec.json.decode(body)
     except RecursionError as error:
         raise _too_deep() from error
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
         raise BodyMalformed(f"the body is not JSON: {error}") from error
-    if sum(body.count(one) for one in _OPENINGS) > DEEPEST:  # else it cannot be deeper
+    if sum(body.count(one) for one in _OPENINGS) > DEEPEST:  # with fewer openings it cannot be deeper
         _check_depth(found)
     if b"\\u0000" in body or b"\\ud" in body.lower():
         places = islice(unstorable_places(found), MOST_PROBLEMS)
@@ -65,7 +65,7 @@ def decode(body: bytes) -> Any:
 
 
 def _check_names(found: dict[str, Any], body: bytes) -> None:
-    """Refuse what could be read in two ways: a name twice, or in two spellings."""
+    """Refuse what could be read in two ways: a name that is repeated, or given in two spellings."""
     twice = names_given_twice(body) if len(body) < LARGEST_READ_TWICE else []
     problems = [Problem(name, TWICE) for name in twice] + spelled_twice(found)
     if problems:
@@ -92,7 +92,7 @@ def _too_deep() -> BodyMalformed:
 
 
 async def read_object(request: Request, limit: int = LARGEST_BODY) -> dict[str, Any]:
-    """The body as a JSON object."""
+    """Return the body as a JSON object."""
     found = decode(await read_body(request, limit))
     if not isinstance(found, dict):
         raise FieldsInvalid([Problem("body", f"is a {_kind(found)}; send an object")])
@@ -110,9 +110,10 @@ Look = Callable[[Mapping[str, Any]], Iterable[Problem]]
 def body_of(
     model: type[Model], *, required: bool = True, look: Look | None = None
 ) -> Callable[[Request], Awaitable[Model]]:
-    """A dependency that gives the body as a model, or every problem with it; one that may be left out is `{}` then.
+    """Return a dependency that reads the body as a model, or raises every problem; an optional body may be left out.
 
-    `look` finds what is wrong beyond the model: it is asked where the model is wrong, so that all is told at once.
+    `look` finds problems beyond the model: it is also called where the model fails, so that all are reported at once. A
+    body that is left out is `{}`.
     """
 
     async def read(request: Request) -> Model:

@@ -1,4 +1,4 @@
-"""What people ask of campaigns, as models: domain/campaigns/campaign.py reads what is given."""
+"""The bodies of requests about campaigns; domain/campaigns/campaign.py reads them."""
 
 from pydantic import AwareDatetime, Field
 
@@ -19,7 +19,7 @@ EXAMPLE_CAMPAIGN: Json = {
 
 
 class ChangedCampaign(Given):
-    """What is given of a campaign: what is left out stays, what is null goes back to its default."""
+    """Changes to a campaign: what is left out stays, what is null returns to its default."""
 
     model_config = example({"content": EXAMPLE_CAMPAIGN["content"], "rate": None})
     name: str | None = Field(None, min_length=1, max_length=200)
@@ -38,7 +38,7 @@ class ChangedCampaign(Given):
 
 
 class GivenCampaign(ChangedCampaign):
-    """A campaign to be made; nothing is sent before it is deployed."""
+    """A campaign to create; nothing is sent before it is deployed."""
 
     model_config = example(EXAMPLE_CAMPAIGN)
     name: str = Field(min_length=1, max_length=200)
@@ -47,14 +47,14 @@ class GivenCampaign(ChangedCampaign):
 
 
 class GivenPreview(Given):
-    """For whom; without `contactId`, for the first of the audience."""
+    """The contact to preview for; without `contactId`, the first of the audience."""
 
     model_config = example({"contactId": ID})
     contact_id: ContactReference | None = None
 
 
 class GivenTest(Given):
-    """Send it to an address of your own, with a contact's data."""
+    """An address of your own to send the campaign to, and the contact whose data it shows."""
 
     model_config = example({"to": "me@example.com"})
     to: str = Field(min_length=1, max_length=500)
@@ -62,7 +62,7 @@ class GivenTest(Given):
 
 
 class GivenDeploy(Given):
-    """When, and under which key; without one, the same campaign for the same time is deployed once."""
+    """When to deploy, and under which key; without a key, the same campaign for the same time is deployed once."""
 
     model_config = example({"scheduledFor": AT, "idempotencyKey": "spring-1"})
     scheduled_for: AwareDatetime | None = None

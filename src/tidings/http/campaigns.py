@@ -30,7 +30,7 @@ DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
 
 
 async def given(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 

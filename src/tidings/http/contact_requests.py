@@ -1,4 +1,4 @@
-"""Contacts as bodies give them, made from the list of their fields; domain/people/contact.py reads what comes."""
+"""Contacts in bodies, made from the list of their fields; domain/people/contact.py reads them."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from tidings.views.contacts import Contact
 _SHOWN: Json = describe_views([Contact])["Contact"]["examples"][0]
 EXAMPLE_CONTACT = {name: _SHOWN[name] for name in map(camel_case, FIELDS) if _SHOWN[name]}
 _LIST: Any = list
-"""Of what is a model only once it is made; a type checker cannot follow that."""
+"""The type of models that are made at run time, which a type checker cannot follow."""
 
 
 class _OneContact(Given):
@@ -32,7 +32,7 @@ class _ManyContacts(Given):
 
 
 def _given(name: str, one: ContactField) -> tuple[Any, Any]:
-    """A field of a contact, as a body may give it."""
+    """Return a contact's field, as a body may have it."""
     if one.is_merged:
         return Json | None, Field(None, description=one.description)
     if one.most:

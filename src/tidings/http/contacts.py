@@ -39,12 +39,12 @@ IMPORT_BODY = {
 
 
 async def given_contact(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 
 async def given_contacts(request: Request) -> list[Any]:
-    """The list in the body."""
+    """Return the list in the body."""
     body = await read_object(request, LARGEST_BULK_BODY)
     problems = [Problem(name, "is not a field here; use contacts") for name in body if name != "contacts"]
     found = body.get("contacts")
@@ -77,7 +77,7 @@ def asked_for(
     text: Annotated[str | None, Query(max_length=500, description="A part of what they are known by.")] = None,
     external_id: Annotated[str | None, Query(max_length=500, alias="externalId")] = None,
 ) -> ContactFilter:
-    """Whom to list."""
+    """Return the filter of a list."""
     return ContactFilter(company=company, tag=tag, status=status, text=text, external_id=external_id)
 
 
@@ -151,7 +151,7 @@ def _format(request: Request) -> FileFormat:
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes; each piece begins the deadline anew."""
+    """Yield the body as it arrives; each piece restarts the deadline."""
     try:
         async for piece in request.stream():
             give_time(request.scope)

@@ -1,4 +1,4 @@
-"""The outermost layer: gives each request an id, a deadline and a hurry, counts it, and lets no exception out.
+"""The outermost layer: gives each request an id and a deadline, counts it, and lets no exception out.
 
 Plain ASGI, so that it costs little and sees streams as they are.
 """
@@ -59,20 +59,20 @@ class _Lasting:
         self._deadline, self._hurry = deadline, hurry
 
     def extend(self, seconds: float | None) -> None:
-        """Begin the deadline anew; what has come this far is worth waiting for the database, too."""
+        """Restart the deadline; a request that has come this far also waits for the database."""
         self._deadline.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
         self._hurry.end()
 
 
 def give_time(scope: Scope) -> None:
-    """Begin the deadline anew: whoever reads a body as long as a file calls this at each piece that comes."""
+    """Restart the deadline; a handler that reads a body as long as a file calls this at each piece."""
     lasting: _Lasting | None = scope.get("tidings.lasting")
     if lasting is not None:
         lasting.extend(DEADLINE_SECONDS)
 
 
 class _Answer:
-    """What is sent back, with its request's id."""
+    """The answer as it is sent, with its request's id."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send = scope, send
@@ -91,7 +91,7 @@ class _Answer:
 
     async def fail(self, status: int, code: str, detail: str) -> None:
         if self.status:
-            return  # it has begun: all that is left is to end the connection
+            return  # the answer has begun: all that is left is to end the connection
         headers = RETRY_AFTER if status == 503 else None
         await problem(self.request_id, status, code, detail, headers=headers)(self._scope, _nothing, self.send)
 
@@ -101,7 +101,7 @@ async def _nothing() -> Message:
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own id, if it is fit to be logged; else a new one."""
+    """Return the caller's own id if it is fit to be logged, or else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             given = value.decode("latin-1")
@@ -110,6 +110,6 @@ def _request_id(scope: Scope) -> str:
 
 
 def _operation(scope: Scope) -> str:
-    """The handler's name: of a fixed set, whatever paths are asked for."""
+    """Return the handler's name, from a fixed set, whatever paths are asked for."""
     endpoint = scope.get("endpoint")
     return getattr(endpoint, "__name__", None) or (type(endpoint).__name__ if endpoint else "none")

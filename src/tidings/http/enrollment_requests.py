@@ -1,4 +1,4 @@
-"""What is asked of enrollments."""
+"""The bodies of requests about enrollments."""
 
 from typing import Annotated, Literal
 
@@ -33,14 +33,14 @@ class GivenEnrolling(GivenAudience):
 
 
 class GivenEnrollmentStatus(Given):
-    """What becomes of an enrollment."""
+    """The status an enrollment should have."""
 
     model_config = example({"status": "paused"})
     status: Asked
 
 
 class GivenEnrollmentFilter(Given):
-    """Which live enrollments; whatever is given must hold."""
+    """Which live enrollments; every condition that is given must hold."""
 
     all: bool = Field(False, description="Every one of the sequence; then nothing else is given.")
     status: Annotated[EnrollmentStatus, Field(strict=False)] | None = None
@@ -51,7 +51,7 @@ class GivenEnrollmentFilter(Given):
 
 
 class GivenEnrollmentStatuses(Given):
-    """What becomes of every enrollment that matches."""
+    """The status that every matching enrollment should have."""
 
     model_config = example({"where": {"tag": "trial"}, "status": "paused"})
     where: GivenEnrollmentFilter

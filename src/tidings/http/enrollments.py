@@ -45,7 +45,7 @@ ContactId = Annotated[
 
 
 async def given_audience(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 
@@ -89,7 +89,7 @@ async def batch_enroll(
 
 
 def _flags(given: dict[str, Any]) -> tuple[bool, bool]:
-    """Take out of a body what is not part of the audience: whether to count only, and whom to enroll anew."""
+    """Remove what is not part of the audience from a body: whether only to count, and whom to enroll again."""
     found = {
         "dryRun": given.pop("dryRun", given.pop("dry_run", None)),
         "includeCancelled": given.pop("includeCancelled", given.pop("include_cancelled", None)),

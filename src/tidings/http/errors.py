@@ -1,4 +1,4 @@
-"""What goes wrong, as application/problem+json: one table from error to status, one form for all of them."""
+"""Errors as application/problem+json: one table from error to status, one form for all of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import get_args
@@ -33,47 +33,47 @@ from tidings.views import problems
 log = structlog.get_logger()
 PROBLEM_JSON = "application/problem+json"
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
-"""With every 503: an embedded server that was killed is back by then."""
+"""Sent with every 503: an embedded server that was killed is back by then."""
 
 
 class RequestRefused(TidingsError):
-    """A request that is turned away before anybody looks at what it wants."""
+    """A request that is refused before its operation runs."""
 
     def headers(self) -> Mapping[str, str]:
-        """What the answer says besides."""
+        """Return further headers of the answer."""
         return {}
 
 
 class NoValidKey(RequestRefused):
-    """No key, or one that opens nothing."""
+    """The request has no key, or an invalid one."""
 
     code = "unauthorized"
 
     def headers(self) -> Mapping[str, str]:
-        """How to do better."""
+        """Return the header that names how to authenticate."""
         return {"WWW-Authenticate": "Bearer"}
 
 
 class Forbidden(RequestRefused):
-    """A key whose role may not do this."""
+    """The role of the key lacks the permission."""
 
     code = "forbidden"
 
 
 class BodyMalformed(RequestRefused):
-    """A body that is not JSON, or nested too deeply."""
+    """The body is not JSON, or is nested too deeply."""
 
     code = "body_malformed"
 
 
 class BodyTooLarge(RequestRefused):
-    """A body above the limit of its operation."""
+    """The body is above the limit of its operation."""
 
     code = "body_too_large"
 
 
 class TooManyRequests(RequestRefused):
-    """A key that asks faster than its limit."""
+    """The key asks faster than its limit."""
 
     code = "too_many_requests"
 
@@ -82,7 +82,7 @@ class TooManyRequests(RequestRefused):
         self.retry_after_seconds = retry_after_seconds
 
     def headers(self) -> Mapping[str, str]:
-        """When to come again."""
+        """Return the header that says when to try again."""
         return {"Retry-After": str(self.retry_after_seconds)}
 
 
@@ -117,7 +117,7 @@ TITLES: Mapping[int, str] = {
 
 
 def status_of(error: TidingsError) -> int:
-    """The status of an error: that of its nearest ancestor in the table."""
+    """Return the status of an error: that of its nearest ancestor in the table."""
     for kind in type(error).__mro__:
         if kind in STATUS_BY_ERROR:
             return STATUS_BY_ERROR[kind]
@@ -132,7 +132,7 @@ def problem(
     places: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An answer that says what is wrong and where."""
+    """Return an answer that says what is wrong and where."""
     view = problems.ProblemDetails(
         type=f"urn:tidings:problem:{code}",
         title=TITLES.get(status, "The request cannot be served"),
@@ -146,7 +146,7 @@ def problem(
 
 
 def places_of(error: TidingsError) -> Sequence[Problem]:
-    """Everything that is wrong, each with its place, as far as the error knows."""
+    """Return every problem with its place, as far as the error knows it."""
     if isinstance(error, ProblemsFound):
         return error.problems
     if isinstance(error, DataMissing):
@@ -156,12 +156,12 @@ def places_of(error: TidingsError) -> Sequence[Problem]:
 
 
 def tidings_problem(request: Request, error: TidingsError) -> Response:
-    """What the engine or the edge refused."""
+    """Answer an error that the engine or the edge raised."""
     status = status_of(error)
     headers = error.headers() if isinstance(error, RequestRefused) else RETRY_AFTER if status == 503 else {}
     detail = str(error)
     if status >= 500:
-        # What storage says may name hosts and roles; the log has it under the request's id.
+        # Storage errors may name hosts and roles; the log has them under the request's id.
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
         if not isinstance(error, SimulationUnavailable):
             detail = "the storage or a part of the server is not available; try again in a moment"
@@ -169,18 +169,18 @@ def tidings_problem(request: Request, error: TidingsError) -> Response:
 
 
 def request_id_of(request: Request) -> str | None:
-    """The id that edge.py gave this request."""
+    """Return the id that edge.py gave this request."""
     found: str | None = request.scope.get("tidings.request_id")
     return found
 
 
 def problems_of_fields(errors: Sequence[ErrorDetails], model: type[BaseModel]) -> list[Problem]:
-    """What pydantic found, each at its place: `triggers[3].data`."""
+    """Return what pydantic found, each at its place: `triggers[3].data`."""
     return [Problem(_place(error["loc"]) or "body", _words(error, model)) for error in errors]
 
 
 def _words(error: ErrorDetails, model: type[BaseModel] | None = None) -> str:
-    """What is wrong with a field in our own words, as far as pydantic's do not say enough."""
+    """Say what is wrong with a field in our own words where pydantic's do not say enough."""
     match error["type"]:
         case "missing":
             return "is missing"
@@ -204,7 +204,7 @@ def _unknown(name: str, model: type[BaseModel] | None) -> str:
 
 
 def _model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel] | None:
-    """The model that describes what stands at a place inside another."""
+    """Return the model that describes what is at a place inside another."""
     found: type[BaseModel] | None = model
     for step in location:
         if isinstance(step, str) and found is not None:
@@ -238,7 +238,7 @@ async def _on_bad_parameters(request: Request, error: Exception) -> Response:
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """What the router says: no such path, or not with this method."""
+    """Answer what the router raises: no such path, or not with this method."""
     assert isinstance(error, HTTPException)  # noqa: S101 – likewise
     if error.status_code == 405:
         allowed = ", ".join(_allowed_methods(request))
@@ -250,7 +250,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Every method that any route has for this path; the router itself names only those of the first."""
+    """Return every method that any route has for this path; the router itself names only those of the first."""
     found: set[str] = set()
     for route in request.app.state.routes:
         match, _ = route.matches({**request.scope, "method": "OPTIONS"})
@@ -260,7 +260,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Answer whatever is raised in one form."""
+    """Answer every exception in one form."""
     app.add_exception_handler(TidingsError, _on_tidings_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)

@@ -23,7 +23,7 @@ SENT_BEFORE: dict[str, Any] = {
 
 
 async def given_event(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 
@@ -74,5 +74,5 @@ async def get_event(context: WorkReader, id: UUID) -> Event:
 
 @router.post("/v1/events/{id:uuid}/cancel")
 async def cancel_event(context: Operator, id: UUID) -> Event:
-    """Skip what it has not sent yet; 409 when nothing is left."""
+    """Skip what an event has not sent yet; 409 when nothing is left."""
     return await context.engine.events.cancel(context.caller, id)

@@ -42,7 +42,7 @@ STREAM_DOCUMENTED = {
 
 
 def id_or_name(text: str | None) -> UUID | str | None:
-    """A workflow as a caller names it: what reads as an id is one."""
+    """Return a workflow's id or name: what reads as an id is one."""
     try:
         return UUID(text) if text and len(text) == LENGTH_OF_ID else text
     except ValueError:
@@ -101,7 +101,7 @@ async def follow_execution(
 
 
 class _CountedStream(StreamingResponse):
-    """A stream that counts as open for as long as it is answered, however that ends."""
+    """A stream that counts as open while it is being answered, however that ends."""
 
     def __init__(self, streams: Streams, key: UUID, events: AsyncIterator[bytes]) -> None:
         super().__init__(events, media_type=STREAM, headers=STREAM_HEADERS)
@@ -113,7 +113,7 @@ class _CountedStream(StreamingResponse):
 
 
 async def _events(context: RequestContext, id: UUID, seen: str | None) -> AsyncIterator[bytes]:
-    """An event for each state that the reader has not seen, and a comment when there is nothing to say."""
+    """Yield an event for each state the reader has not seen, and a comment when nothing has changed for a while."""
     yield HEARTBEAT  # the headers go out at once, even if nothing changes for an hour
     changes = context.engine.executions.changes(context.workspace, id)
     async for change in with_heartbeats(changes, context.engine):
@@ -129,14 +129,14 @@ async def _events(context: RequestContext, id: UUID, seen: str | None) -> AsyncI
 
 
 def _event_id(data: bytes) -> str:
-    """Named by its content: the same state has the same id in every process."""
+    """Return an id made from the content: the same state has the same id in every process."""
     return sha256(data).hexdigest()[:16]
 
 
 async def with_heartbeats(
     changes: AsyncIterator[Execution], engine: Engine, seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[Execution | None]:
-    """The changes, and None whenever there was none for a while; ends early when the process drains."""
+    """Yield the changes, and None whenever there was none for a while; end early when the process drains."""
     draining = asyncio.create_task(engine.kernel.draining.wait())
     coming = asyncio.ensure_future(anext(changes, None))
     try:
@@ -160,19 +160,19 @@ async def with_heartbeats(
 
 @router.post("/v1/executions/{id:uuid}/cancel")
 async def cancel_execution(context: Operator, id: UUID) -> Execution:
-    """End it; what was not called for is skipped."""
+    """End an execution; whatever has not been called yet is skipped."""
     return await context.engine.executions.cancel(context.caller, id)
 
 
 @router.post("/v1/executions/{id:uuid}/pause")
 async def pause_execution(context: Operator, id: UUID) -> Execution:
-    """Let nothing more of it leave until it is resumed."""
+    """Stop sending for an execution until it is resumed."""
     return await context.engine.executions.pause(context.caller, id)
 
 
 @router.post("/v1/executions/{id:uuid}/resume")
 async def resume_execution(context: Operator, id: UUID) -> Execution:
-    """Let it go on."""
+    """Let a paused execution go on."""
     return await context.engine.executions.resume(context.caller, id)
 
 

@@ -1,4 +1,4 @@
-"""/v1/functions: where a workspace's functions are."""
+"""/v1/functions: the addresses of a workspace's functions."""
 
 from typing import Annotated
 
@@ -28,13 +28,13 @@ async def list_functions(context: Administrator) -> Everything[FunctionAddress]:
 async def set_function(
     context: Administrator, name: Name, body: Annotated[GivenFunction, Depends(body_of(GivenFunction))]
 ) -> FunctionAddress:
-    """Say where a function is; without a new secret the old one stays as long as the address does."""
+    """Set a function's address; without a new secret the old one stays as long as the address does."""
     return await context.engine.functions.set(context.caller, name, body.url, body.secret)
 
 
 @router.delete("/v1/functions/{name}", status_code=204)
 async def delete_function(context: Administrator, name: Name) -> None:
-    """Forget where a function is, and its secret."""
+    """Forget a function's address and its secret."""
     if not is_storable(name):
         raise NotFound("there is no function of this name")
     await context.engine.functions.delete(context.caller, name)

@@ -36,7 +36,7 @@ DUPLICATE = "Workflow already exists (idempotent)"
 
 
 class WorkflowEnqueue:
-    """An ASGI app of its own: it answers every method, and nothing of it looks like the rest of the API."""
+    """An ASGI app of its own: it answers every method, and shares no form with the rest of the API."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -84,7 +84,7 @@ async def _act(request: Request) -> Mapping[str, Any]:
 
 
 async def _let_in(request: Request, permission: Permission) -> RequestContext:
-    """By `apikey`, which such clients always send, or else by the bearer's key (it may be a user's token instead)."""
+    """Admit by `apikey`, which such clients always send, or else by the bearer, which may be a user's token."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     candidates = [request.headers.get("apikey", ""), bearer if scheme.lower() == "bearer" else ""]
     for secret in filter(None, (one.strip() for one in candidates)):
@@ -126,7 +126,7 @@ async def _status(context: RequestContext, payload: Mapping[str, Any]) -> Mappin
 
 
 def _row(execution: Execution, context: Mapping[str, object]) -> Mapping[str, Any]:
-    """An execution with the columns that such front ends know."""
+    """Return an execution with the columns that such front ends know."""
     return {
         "id": execution.id,
         "execution_id": execution.id,
@@ -149,7 +149,7 @@ def _row(execution: Execution, context: Mapping[str, object]) -> Mapping[str, An
 
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:
-    """A field that must say something: null and the empty text do not."""
+    """Return a field that must have a value: null and the empty string are refused."""
     value = fields.get(name)
     if value is None or value == "":
         raise InputInvalid(f"{name} is required")

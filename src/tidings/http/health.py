@@ -1,4 +1,4 @@
-"""/v1/health for whoever watches over the process, and /metrics for Prometheus."""
+"""/v1/health for whatever monitors the process, and /metrics for Prometheus."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 router = resource_router("Administration")
 LONGEST_LOOK_SECONDS = 2.0
 SECONDS_OLD = 2.0
-"""How old what is said of the workers may be: anybody may ask, as often as they like."""
+"""How old the information about workers may be: anybody may ask, as often as they like."""
 NEVER_STORED = {"Cache-Control": "no-store"}
 METRICS_DOCUMENTED = {
     "description": "The numbers, as Prometheus reads them.",
@@ -68,7 +68,7 @@ async def get_health(request: Request) -> HealthReport | Response:
 
 
 def _problem(rest: "StoredRest") -> str:
-    """Without the reason: anybody may ask, and it may tell of the network and the servers in it."""
+    """Leave the reason out: anybody may ask, and it may tell of the network and its servers."""
     what = "refuses our settings" if rest.is_refused else "cannot be used"
     since = rest.since.isoformat(timespec="seconds") if rest.since else "now"
     return f"the provider {rest.provider} {what} since {since}; 'tidings providers list' says why"

@@ -1,4 +1,4 @@
-"""/v1/api-keys: who may come in."""
+"""/v1/api-keys: the keys of the API."""
 
 from typing import Annotated
 from uuid import UUID
@@ -34,5 +34,5 @@ async def list_keys(
 
 @router.delete("/v1/api-keys/{id:uuid}", status_code=204)
 async def revoke_key(context: Administrator, id: UUID) -> None:
-    """End a key: within a few seconds nobody gets in with it."""
+    """Revoke a key: within a few seconds it opens nothing."""
     await context.engine.access.revoke_key(context.caller, id)

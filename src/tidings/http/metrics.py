@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: what was asked of this process, and how much of everything there is."""
+"""Metrics for Prometheus: the requests to this process, and counts of what is stored."""
 
 import asyncio
 import time
@@ -16,15 +16,15 @@ __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 log = structlog.get_logger()
 COUNTED_FOR_SECONDS = 15.0
 SHARE_OF_TIME = 20
-"""Counting a large database is slow: it gets at most one part in twenty of the time, however often it is asked for."""
+"""Counting a large database is slow: it takes at most one twentieth of the time, however often it is asked for."""
 LONGEST_COUNT_SECONDS = 20.0
 LONGEST_WAIT_SECONDS = 2.0
-"""How long an answer waits for a count; after that it gives the last one's numbers."""
+"""How long an answer waits for a count; after that it has the numbers of the last one."""
 LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """The numbers of one process, in a registry of its own."""
+    """The metrics of one process, in a registry of its own."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -61,12 +61,12 @@ class Metrics:
         self._count_again_at = 0.0
 
     def answered(self, operation: str, method: str, status: int, seconds: float) -> None:
-        """Note one answer."""
+        """Record one answer."""
         self._requests.labels(operation, method, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
 
     async def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics, as Prometheus reads them."""
         if self._counting is None and time.monotonic() >= self._count_again_at:
             self._counting = asyncio.create_task(self._count())
         if self._counting:

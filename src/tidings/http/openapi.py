@@ -68,7 +68,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenRetry, GivenResolution, GivenResolutions),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
-"""What operations answer that are described here, not at their routes."""
+"""The answers of operations that are described here, not at their routes."""
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
     [
@@ -86,7 +86,7 @@ starts work takes an `idempotencyKey`: a repeat answers 200 with the first resul
 
 
 NAMED = (Channel, Role)
-"""What views name by its component (ChannelName, RoleName) and hold as a string."""
+"""Components that views refer to by name (ChannelName, RoleName) and hold as strings."""
 
 
 def created_in(
@@ -102,7 +102,7 @@ def created_in(
         str | None, Query(alias="createdBefore", max_length=100, description="Only what was created before this time.")
     ] = None,
 ) -> Created:
-    """Which times a list is asked for."""
+    """Return the times of creation that a list is limited to."""
     return read_created(created_after, created_before)
 
 
@@ -110,7 +110,7 @@ CreatedIn = Annotated[Created, Depends(created_in)]
 
 
 def takes(model: type[BaseModel]) -> Described:
-    """The part of an operation's description that says what its body is."""
+    """Return the part of an operation's description that describes its body."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
 
 
@@ -205,7 +205,7 @@ BY_HAND: Mapping[str, Described] = {
 
 
 def describe(app: FastAPI) -> Described:
-    """The whole description; made once."""
+    """Return the whole description; it is made once."""
     if app.openapi_schema is None:
         found = get_openapi(title="Tidings", version=__version__, description=DESCRIPTION, routes=app.routes)
         for path, operations in BY_HAND.items():
@@ -231,7 +231,7 @@ def _add_components(found: Described, views: Sequence[type[View]]) -> None:
     schemas = components.setdefault("schemas", {})
     schemas |= {name: schema for name, schema in described["$defs"].items() if name not in schemas}
     schemas |= describe_views(views) | {one.__name__: TypeAdapter(one).json_schema() for one in NAMED}
-    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which is never answered
+    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own form, which no answer has
         schemas.pop(name, None)
     components["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "An API key."},

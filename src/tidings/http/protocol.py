@@ -1,6 +1,6 @@
-"""Where bytes become requests: uvicorn's protocol, with a bound on what comes before the first handler.
+"""uvicorn's protocol, with a bound on what arrives before the first handler runs.
 
-uvicorn itself keeps however long a head it is sent, and waits for its end for ever.
+uvicorn itself holds a request head of any length, and waits for its end for ever.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from tidings.http.errors import PROBLEM_JSON, TITLES
 
 LARGEST_HEAD = 100_000
 HEAD_SECONDS = 20.0
-"""How long a connection may be without a whole head of a request, once it was made or a next one has begun."""
+"""How long a connection may lack a complete request head, counted from its start or from the start of the next head."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends connections whose requests have too long a head, or none in time."""
+    """Closes connections whose request head is too long or not complete in time."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -39,7 +39,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless the head has no end."""
+        """Take what arrived, unless the head is too long."""
         if not self._has_asked or self.cycle.response_complete:
             self._be_patient()
         self._head += 0 if self._in_body else len(data)
@@ -48,7 +48,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(431, "head_too_large", f"the address and the headers have more than {LARGEST_HEAD:,} bytes")
 
     def on_headers_complete(self) -> None:
-        """A request has begun: from here on the edge's deadline holds."""
+        """Stop the clock: from here on the edge's deadline holds."""
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
             self._complaint = f"the request has {hosts} Host headers; send one, such as Host: example.com"
@@ -58,12 +58,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._wait_no_more()
 
     def on_message_complete(self) -> None:
-        """What comes next is another head."""
+        """Expect another head."""
         super().on_message_complete()
         self._in_body = False
 
     def send_400_response(self, msg: str) -> None:
-        """Say in our own form that this is not HTTP."""
+        """Answer in our own form that this is not HTTP."""
         self._refuse(400, "request_malformed", self._complaint or msg)
 
     def _be_patient(self) -> None:

@@ -16,5 +16,5 @@ async def list_providers(context: Administrator) -> Everything[ProviderStatus]:
 
 @router.get("/v1/workers")
 async def list_workers(context: WorkerService) -> Everything[LiveWorker]:
-    """The workers that live, the longest at work first; the same for all workspaces."""
+    """The live workers, the longest at work first; the same for all workspaces."""
     return Everything(await context.engine.providers.workers())

@@ -1,4 +1,4 @@
-"""Whether the database can be written to, looked at no more than once a second: anybody may ask for it."""
+"""Check whether the database can be written to, at most once a second: anybody may ask for it."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ LONGEST_LOOK_SECONDS = 2.0
 
 
 class Pulse:
-    """The last look, for all who ask meanwhile."""
+    """The last check, shared by all requests until the next."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -20,7 +20,7 @@ class Pulse:
         self._looked_at = 0.0
 
     async def is_healthy(self) -> bool:
-        """Tell whether something could be written a moment ago."""
+        """Return whether the database could be written to a moment ago."""
         if self._looking is None or (self._looking.done() and time.monotonic() - self._looked_at >= FRESH_SECONDS):
             self._looked_at = time.monotonic()
             self._looking = asyncio.create_task(self._look())

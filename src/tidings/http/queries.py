@@ -1,4 +1,4 @@
-"""Query parameters: those a route declares are taken in either spelling, every other is refused with the nearest name.
+"""Query parameters: a route's own are accepted in either spelling, any other is refused with the nearest name.
 
 A parameter that nobody reads would be a filter that filters nothing: `?in_dubt=true` would list everything.
 """
@@ -21,7 +21,7 @@ _AS_GIVEN = "tidings.query_as_given"
 
 
 def spell_query(scope: Scope) -> None:
-    """Write the names of a query in camelCase, as every route declares its own; what was given is kept for messages."""
+    """Rewrite the names of a query in camelCase, as every route declares them; messages use the names as given."""
     if b"_" in scope["query_string"]:
         given = _pairs(scope["query_string"])
         scope[_AS_GIVEN] = [name for name, _ in given]
@@ -29,7 +29,7 @@ def spell_query(scope: Scope) -> None:
 
 
 def check_query(request: Request) -> None:
-    """Refuse what was given and is not a parameter of the route, or is given twice."""
+    """Refuse a parameter that the route does not have, or that is given twice."""
     encoded: bytes = request.scope["query_string"]
     if not encoded:
         return
@@ -46,7 +46,7 @@ def _pairs(encoded: bytes) -> list[tuple[str, str]]:
 
 
 def _declared(dependant: Dependant) -> Iterator[tuple[str, bool]]:
-    """Every parameter of a route, and whether it may be repeated."""
+    """Yield every parameter of a route, and whether it may be repeated."""
     for one in dependant.query_params:
         yield one.alias, _is_list(one.field_info.annotation)
     for inner in dependant.dependencies:

@@ -1,4 +1,4 @@
-"""How fast one key may ask: a bucket of tokens for each, in this process."""
+"""Limit how fast each key may ask: one bucket of tokens per key, in this process."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ MOST_BUCKETS = 10_000
 
 
 class RateLimit:
-    """Tokens come back at `per_second`; a second's worth may be spent at once. 0 means no limit."""
+    """Tokens return at `per_second`; a second's worth may be spent at once. 0 means no limit."""
 
     def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
         self._per_second = per_second
@@ -19,7 +19,7 @@ class RateLimit:
         self._buckets: dict[UUID, tuple[float, float]] = {}
 
     def spend(self, key: UUID) -> None:
-        """Take one token of this key, or say when there will be one."""
+        """Take one token of this key, or return when there will be one."""
         if not self._per_second:
             return
         now = self._clock()

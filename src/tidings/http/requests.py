@@ -1,6 +1,6 @@
-"""What goes in, as models: camelCase in JSON, snake_case accepted; nothing inside a user's data is renamed.
+"""The bodies of requests as models: camelCase in JSON, snake_case accepted; names inside a user's data stay.
 
-Each resource has its own in NOUN_requests.py. What comes out is in tidings/views.
+Each resource has its own in NOUN_requests.py. Answers are in tidings/views.
 """
 
 from typing import Annotated, Any
@@ -24,17 +24,17 @@ def _named(given: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_named)]
-"""What something is called."""
+"""The name of something."""
 ID = "019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f"
 AT = "2026-03-02T09:00:00Z"
 
 
 def example(value: Json) -> ConfigDict:
-    """A configuration with an example for the documentation."""
+    """Return a configuration with an example for the documentation."""
     return ConfigDict(json_schema_extra={"examples": [value]})
 
 
 class Given(BaseModel):
-    """What comes in: nothing is guessed, and nothing that nobody reads is taken."""
+    """The base of every body: nothing is converted, and unknown fields are refused."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True)

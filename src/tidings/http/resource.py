@@ -20,7 +20,7 @@ Endpoint = Callable[..., Awaitable[Any]]
 
 
 def resource_router(tag: str) -> APIRouter:
-    """A router whose operations are described under a tag."""
+    """Return a router whose operations are described under a tag."""
     return APIRouter(tags=[tag], generate_unique_id_function=_operation_id, route_class=ViewRoute)
 
 
@@ -47,7 +47,7 @@ def _answering(endpoint: Endpoint, status: int) -> Endpoint:
 
 
 def _view_of(returned: Any) -> type[View] | None:
-    """The view among what an operation returns."""
+    """Return the view among the types that an operation returns."""
     for one in (returned, *get_args(returned)):
         kind = get_origin(one) or one
         if isinstance(kind, type) and issubclass(kind, View):

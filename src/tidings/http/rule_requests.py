@@ -1,4 +1,4 @@
-"""What people say of rules and events, as models: domain/rules/rule.py and domain/rules/event.py read it."""
+"""The bodies of requests about rules and events; domain/rules/rule.py and domain/rules/event.py read them."""
 
 from typing import Annotated
 from uuid import UUID
@@ -46,7 +46,7 @@ class GivenAttachment(Given):
 
 
 class GivenMoment(Given):
-    """Sent so long before a time; not at all if that is past when the event comes."""
+    """How long before a time to send; if that is past when the event comes, nothing is sent."""
 
     time: str = Field(description="A time, or one variable like `{{ appointment.startsAt }}`.")
     by: str | float = Field("PT0S", description="How long before.")

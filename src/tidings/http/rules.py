@@ -21,7 +21,7 @@ Word = Annotated[str | None, Query(max_length=100)]
 
 
 async def given_rule(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 
@@ -38,7 +38,7 @@ def asked_for(
     audience: RuleAudience | None = None,
     enabled: bool | None = None,
 ) -> RuleFilter:
-    """Which rules to list."""
+    """Return the filter of a list."""
     return RuleFilter(trigger, channel, audience, enabled)
 
 
@@ -62,7 +62,7 @@ async def get_rule(context: DefinitionReader, id: UUID) -> Rule:
 
 @router.put("/v1/rules/{id:uuid}", openapi_extra=takes(GivenRule))
 async def update_rule(context: Definer, id: UUID, given: Annotated[dict[str, Any], Depends(given_rule)]) -> Rule:
-    """Make a rule be so; what it has enqueued already is sent as it was."""
+    """Replace a rule; what it has enqueued already is sent as it was."""
     return await context.engine.rules.update(context.caller, id, given)
 
 
@@ -74,11 +74,11 @@ async def delete_rule(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/rules/{id:uuid}/enable")
 async def enable_rule(context: Definer, id: UUID) -> Rule:
-    """Let it send."""
+    """Let a rule send."""
     return await context.engine.rules.enable(context.caller, id)
 
 
 @router.post("/v1/rules/{id:uuid}/disable")
 async def disable_rule(context: Definer, id: UUID) -> Rule:
-    """Suppress its channel for its audience."""
+    """Suppress a rule's channel for its audience."""
     return await context.engine.rules.disable(context.caller, id)

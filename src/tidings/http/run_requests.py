@@ -1,4 +1,4 @@
-"""What people ask of runs and items, as models."""
+"""The bodies of requests about runs and items."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -27,7 +27,7 @@ class GivenRetry(Given):
 
 
 class GivenResolution(Given):
-    """What a person found out about what is in doubt, and what shows it."""
+    """A person's decision about an item in doubt, and what proves it."""
 
     model_config = example({"outcome": "sent", "note": "the provider's log has it"})
     outcome: Literal["sent", "resend", "failed"]
@@ -35,7 +35,7 @@ class GivenResolution(Given):
 
 
 class GivenResolutions(GivenResolution):
-    """The same for every item of a run that is in doubt, or for those named."""
+    """A person's decision about every item of a run that is in doubt, or about the named ones."""
 
     model_config = example({"outcome": "sent", "note": "the provider's log has them", "itemIds": [ID]})
     item_ids: list[UUID] | None = Field(None, max_length=10_000)

@@ -77,7 +77,7 @@ async def list_run_items(
 
 @router.get("/v1/runs/{id:uuid}/history")
 async def get_run_history(context: WorkReader, id: UUID) -> Everything[HistoryLine]:
-    """Every change of its state, and every person's action on it."""
+    """Every change of a run's state, and every person's action on it."""
     return Everything(await context.engine.runs.history(context.workspace, id))
 
 
@@ -90,7 +90,7 @@ async def list_job_history(
     cursor: Cursor = None,
     job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
 ) -> Page[JobHistoryLine]:
-    """Every change of the state of its jobs, in the order it happened."""
+    """Every change of the state of a run's jobs, in the order it happened."""
     return await context.engine.runs.job_history(
         context.workspace, id, job_id=job_id, limit=limit, created=created, cursor=cursor
     )
@@ -101,7 +101,7 @@ def trace_of(
     in_doubt: Annotated[bool | None, Query(alias="inDoubt")] = None,
     job_id: Annotated[UUID | None, Query(alias="jobId")] = None,
 ) -> TraceFilter:
-    """Which lines."""
+    """Return the filter of a trace."""
     return TraceFilter(status, in_doubt, job_id)
 
 
@@ -110,7 +110,7 @@ Lines = Annotated[TraceFilter, Depends(trace_of)]
 
 @router.get("/v1/runs/{id:uuid}/trace")
 async def trace_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Trace | Response:
-    """A whole run as one stream, however large; `Accept: application/x-ndjson` gives a line for each item."""
+    """A whole run as one stream, however large; `Accept: application/x-ndjson` returns a line for each item."""
     await context.engine.runs.get(context.workspace, id)
     if NDJSON in request.headers.get("accept", ""):
         return _stream(_ndjson(request, context, id, where), NDJSON)
@@ -119,7 +119,7 @@ async def trace_run(request: Request, context: WorkReader, id: UUID, where: Line
 
 @router.get("/v1/runs/{id:uuid}/export", response_class=StreamingResponse, responses={200: CSV_DOCUMENTED})
 async def export_run(request: Request, context: WorkReader, id: UUID, where: Lines) -> Response:
-    """The same as CSV; no cell is taken for a formula by the program that opens it."""
+    """A whole run as CSV; no program that opens it takes a cell for a formula."""
     await context.engine.runs.get(context.workspace, id)
     stream = _stream(_csv(request, context, id, where), "text/csv; charset=utf-8")
     stream.headers["Content-Disposition"] = f'attachment; filename="run-{id}.csv"'
@@ -128,19 +128,19 @@ async def export_run(request: Request, context: WorkReader, id: UUID, where: Lin
 
 @router.post("/v1/runs/{id:uuid}/pause")
 async def pause_run(context: Operator, id: UUID) -> Run:
-    """Let nothing more of it leave until it is resumed."""
+    """Stop sending for a run until it is resumed."""
     return await context.engine.runs.pause(context.caller, id)
 
 
 @router.post("/v1/runs/{id:uuid}/resume")
 async def resume_run(context: Operator, id: UUID) -> Run:
-    """Let it go on."""
+    """Let a paused run go on."""
     return await context.engine.runs.resume(context.caller, id)
 
 
 @router.post("/v1/runs/{id:uuid}/cancel")
 async def cancel_run(context: Operator, id: UUID) -> Run:
-    """Skip whatever has not been called for."""
+    """Skip every item of a run that has not been called yet."""
     return await context.engine.runs.cancel(context.caller, id)
 
 
@@ -164,7 +164,7 @@ async def retry_run(
 async def resolve_run(
     context: Operator, id: UUID, body: Annotated[GivenResolutions, Depends(body_of(GivenResolutions))]
 ) -> Resolved:
-    """End the doubt about every item of a run that is in doubt, or about those named."""
+    """End the doubt about every item of a run that is in doubt, or only about the named ones."""
     return await context.engine.runs.resolve(context.caller, id, Resolution(body.outcome), body.note, body.item_ids)
 
 
@@ -177,7 +177,7 @@ def items_of(
     event_id: Annotated[UUID | None, Query(alias="eventId")] = None,
     contact_id: OfContact = None,
 ) -> OutboxFilter:
-    """Which items."""
+    """Return the filter of a list."""
     return OutboxFilter(status, channel, in_doubt, run_id, execution_id, event_id, contact_id)
 
 
@@ -228,7 +228,7 @@ def _stream(pieces: AsyncIterator[bytes], media_type: str) -> StreamingResponse:
 async def _lines(
     request: Request, context: RequestContext, id: UUID, where: TraceFilter
 ) -> AsyncIterator[Sequence[TraceLine]]:
-    """Each piece begins the deadline anew; a key that is revoked meanwhile reads no further."""
+    """Yield lines; each piece restarts the deadline, and a key that is revoked meanwhile reads no further."""
     async for lines in context.engine.runs.trace(context.workspace, id, where):
         if await context.is_over():
             return

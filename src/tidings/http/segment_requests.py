@@ -1,4 +1,4 @@
-"""What people ask of segments, as models."""
+"""The bodies of requests about segments."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from tidings.http.requests import Given, example
 
 
 class ChangedSegment(Given):
-    """Another name, another audience."""
+    """A new name or a new audience for a segment."""
 
     model_config = example({"audience": {"tag": "vip"}})
     name: str | None = Field(None, min_length=1, max_length=200)

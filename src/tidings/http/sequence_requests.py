@@ -1,4 +1,4 @@
-"""What is asked of sequences and their steps: described here, and read by domain/sequences/form.py."""
+"""The bodies of requests about sequences and their steps; domain/sequences/form.py reads them."""
 
 from typing import Literal
 
@@ -41,7 +41,7 @@ class GivenStep(Given):
 
 
 class ChangedStep(Given):
-    """What is changed of a step: what is left out stays, null takes an optional field away."""
+    """Changes to a step: what is left out stays, null clears an optional field."""
 
     model_config = example({"sendHour": 10, "content": "Three days in: how is it going?"})
     day_offset: int | None = Field(None, ge=0, le=3650)
@@ -62,13 +62,13 @@ class GivenSettings(Given):
     allow_reentry: bool | None = Field(None, description="Whether a contact may come again after it was through.")
 
     def settings(self) -> Json:
-        """What is given of them."""
+        """Return the settings that are given."""
         given = self.model_dump(include=set(GivenSettings.model_fields), by_alias=True)
         return {name: value for name, value in given.items() if value is not None}
 
 
 class GivenSequence(GivenSettings):
-    """A sequence to be made: a draft until it is published."""
+    """A sequence to create: a draft until it is published."""
 
     model_config = example({"name": "Onboarding", "timezone": "contact", "steps": [EXAMPLE_STEP]})
     name: Name
@@ -76,7 +76,7 @@ class GivenSequence(GivenSettings):
 
 
 class ChangedSequence(GivenSettings):
-    """What is changed of a sequence: its name, the settings of its draft, its status."""
+    """Changes to a sequence: its name, the settings of its draft, its status."""
 
     model_config = example({"status": "active", "inFlight": "leave"})
     name: Name | None = None
@@ -89,10 +89,10 @@ class ChangedSequence(GivenSettings):
 
 
 def status_in(body: ChangedSequence) -> SequenceStatus | None:
-    """The status that is asked for."""
+    """Return the status that is asked for."""
     return SequenceStatus(body.status) if body.status else None
 
 
 def choice_in(body: ChangedSequence) -> InFlightChoice | None:
-    """What is to become of those on the way."""
+    """Return what is to become of the contacts on their way."""
     return InFlightChoice(body.in_flight) if body.in_flight else None

@@ -30,7 +30,7 @@ router = resource_router("Sequences")
 
 
 async def given_step(request: Request) -> dict[str, Any]:
-    """The body as it is: the domain reads it and tells every problem with its place."""
+    """Return the body as it is: the domain reads it and reports every problem with its place."""
     return await read_object(request)
 
 
@@ -39,7 +39,7 @@ StepId = Annotated[UUID, Path(alias="stepId")]
 
 
 def problems_of_draft(raw: Mapping[str, Any]) -> Iterable[Problem]:
-    """What is wrong with the steps in a body whose other fields are wrong too."""
+    """Return the problems of the steps in a body whose other fields have problems too."""
     steps = raw.get("steps")
     sound = [one for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
     return Sequences.validate({}, sound) if sound == steps else ()
@@ -119,7 +119,7 @@ async def list_sequence_versions(context: DefinitionReader, id: UUID) -> Everyth
 
 @router.post("/v1/sequences/{id:uuid}/steps", status_code=201, openapi_extra=takes(GivenStep))
 async def add_step(context: Definer, id: UUID, given: Given) -> Step:
-    """Write a step into the draft; without `stepOrder` it comes last."""
+    """Add a step to the draft; without `stepOrder` it comes last."""
     return await context.engine.sequences.add_step(context.caller, id, given)
 
 
@@ -131,5 +131,5 @@ async def update_step(context: Definer, id: UUID, step_id: StepId, given: Given)
 
 @router.delete("/v1/sequences/{id:uuid}/steps/{stepId:uuid}", status_code=204)
 async def delete_step(context: Definer, id: UUID, step_id: StepId) -> None:
-    """Take a step out of the draft; versions that were published keep it."""
+    """Remove a step from the draft; published versions keep it."""
     await context.engine.sequences.delete_step(context.caller, id, step_id)

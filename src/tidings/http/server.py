@@ -18,13 +18,13 @@ from tidings.http.simulator import Simulates
 log = structlog.get_logger()
 BACKLOG = 1024
 FINISH_SECONDS = 10
-"""How long requests in the air may take once asked to stop."""
+"""How long requests under way may take once the server is asked to stop."""
 
 
 class _Uvicorn(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone: whoever runs us and the workers has handlers for all."""
+        """Leave signals alone: the process that runs the API and the workers has handlers for both."""
         yield
 
 
@@ -51,7 +51,7 @@ class ApiServer:
 
     @property
     def url(self) -> str:
-        """Where it can be reached from this machine."""
+        """Return where it can be reached from this machine."""
         host, port = self._socket.getsockname()[:2]
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
         return f"http://{shown}:{port}"
@@ -68,7 +68,7 @@ class ApiServer:
         log.info("api_drained")
 
     def drain(self) -> None:
-        """Take no more connections; requests in the air are answered, streams end."""
+        """Take no more connections; requests under way are answered, streams end."""
         self._engine.kernel.draining.set()
         self._server.should_exit = True
 

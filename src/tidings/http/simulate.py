@@ -27,7 +27,7 @@ router = resource_router("Simulation")
 
 
 def simulator_of(request: Request) -> Simulates:
-    """What this server simulates with."""
+    """Return the simulator of this server."""
     found = api_of(request).simulator
     if found is None:
         raise SimulationUnavailable("this server was started without simulation; run `tidings simulate` instead")
@@ -83,7 +83,7 @@ async def simulate_campaign(
 
 
 async def scenario_of(context: RequestContext, body: GivenSimulation) -> Scenario:
-    """What is asked, with its audience read and its contacts found."""
+    """Return the scenario that is asked for, with its audience read and its contacts found."""
     contacts, messages_of = await read_crowd(context.engine.kernel, context.workspace, body.contacts, body.messages_of)
     return Scenario(
         days=body.days,
@@ -97,5 +97,5 @@ async def scenario_of(context: RequestContext, body: GivenSimulation) -> Scenari
 
 
 def _still(request: Request) -> Still:
-    """A simulation has a limit of its own; while it works, the request's deadline begins anew."""
+    """Restart the request's deadline while a simulation works: that has a limit of its own."""
     return lambda: give_time(request.scope)

@@ -1,4 +1,4 @@
-"""What is asked of simulations."""
+"""The bodies of requests for simulations."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ class GivenSimulation(Given):
 
 
 class GivenWorkflowSimulation(GivenSimulation):
-    """The same of a workflow, with what it is triggered with."""
+    """What to simulate of a workflow, and the data it is triggered with."""
 
     model_config = example(
         {"days": 30, "data": [{"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"}]}
@@ -51,14 +51,14 @@ class GivenWorkflowSimulation(GivenSimulation):
 
 
 class GivenSequenceSimulation(GivenSimulation):
-    """The same of a sequence; without `contacts` it is for everyone."""
+    """What to simulate of a sequence; without `contacts` it is for everyone."""
 
     model_config = example({"days": 90, "contacts": {"tag": "trial"}, "sample": 1000, "messagesOf": [ID]})
     published: bool = Field(False, description="Simulate what is published instead of what is being written.")
 
 
 class GivenCampaignSimulation(GivenSimulation):
-    """The same of a campaign; without `contacts` it is for its own audience."""
+    """What to simulate of a campaign; without `contacts` it is for its own audience."""
 
     model_config = example({"days": 7, "scheduledFor": AT, "sample": 1000, "messagesOf": [ID]})
     scheduled_for: AwareDatetime | None = Field(

@@ -1,4 +1,4 @@
-"""What the API simulates with: handed over from above, because a simulation opens engines of its own."""
+"""The interface of the API's simulator, which the caller passes in because a simulation opens engines of its own."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ from tidings.engine import Engine
 from tidings.views.simulations import Simulation
 
 Still = Callable[[], None]
-"""Called now and then while a simulation is at work."""
+"""Called now and then while a simulation works."""
 
 
 class Simulates(Protocol):
@@ -25,7 +25,7 @@ class Simulates(Protocol):
         definition: Mapping[str, object] | None = None,
         still: Still | None = None,
     ) -> Simulation:
-        """What a workflow would do; with a definition, what it would do then."""
+        """Return what a workflow would do, as stored or with another definition."""
 
     async def sequence(
         self,
@@ -37,9 +37,9 @@ class Simulates(Protocol):
         published: bool = False,
         still: Still | None = None,
     ) -> Simulation:
-        """What a sequence would do for contacts enrolled now: its draft, or what is published."""
+        """Return what a sequence would do for contacts enrolled now: its draft, or what is published."""
 
     async def campaign(
         self, live: Engine, workspace: Workspace, id: UUID, scenario: Scenario, still: Still | None = None
     ) -> Simulation:
-        """What a campaign would do if it were deployed."""
+        """Return what a campaign would do if it were deployed."""

@@ -1,4 +1,4 @@
-"""How many executions are followed at once: each stream is a connection, and a look at the database twice a second."""
+"""Limit how many executions are followed at once: each stream is a connection and reads the database twice a second."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Streams:
         self._open: Counter[UUID] = Counter()
 
     def require_room(self, key: UUID) -> None:
-        """Refuse one stream too many."""
+        """Raise if there are too many streams already."""
         if self._open[key] >= MOST_OF_A_KEY:
             raise TooManyRequests(f"this key follows {MOST_OF_A_KEY} executions already; end one", COME_AGAIN_SECONDS)
         if self._open.total() >= MOST:

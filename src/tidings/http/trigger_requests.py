@@ -1,4 +1,4 @@
-"""What starts executions, or starts those again that failed, as models."""
+"""The bodies of requests that start executions, or start failed ones again."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ class GivenTrigger(Given):
 
 
 class GivenNamedTrigger(GivenTrigger):
-    """The same for a workflow named in the body, by its name or id."""
+    """Start one execution of a workflow, given in the body by its name or id; without a key each call starts one."""
 
     model_config = example(
         {"workflow": "welcome", "idempotencyKey": "signup-1", "data": {"email": "ada@example.com", "name": "Ada"}}

@@ -36,20 +36,20 @@ async def trigger_workflow(request: Request) -> Response:
     """POST /v1/workflows/{id}/triggers."""
     context = await let_in(request, Permission.OPERATE)
     workflow: UUID = request.path_params["id"]
-    return await _start(context, _one_wish(await read_object(request), workflow))
+    return await _start(context, _one_trigger(await read_object(request), workflow))
 
 
 async def trigger_named(request: Request) -> Response:
     """POST /v1/triggers."""
     context = await let_in(request, Permission.OPERATE)
-    return await _start(context, _one_wish(await read_object(request), None))
+    return await _start(context, _one_trigger(await read_object(request), None))
 
 
 async def trigger_bulk(request: Request) -> Response:
     """POST /v1/triggers/bulk."""
     context = await let_in(request, Permission.OPERATE)
-    wishes = _read_wishes(await read_object(request, LARGEST_BULK_BODY))
-    started = await context.engine.executions.trigger_many(context.caller, wishes)
+    triggers = _read_triggers(await read_object(request, LARGEST_BULK_BODY))
+    started = await context.engine.executions.trigger_many(context.caller, triggers)
     return answer(Everything(started))
 
 
@@ -60,22 +60,22 @@ ROUTES = [
 ]
 
 
-async def _start(context: RequestContext, wish: BulkTrigger) -> Response:
+async def _start(context: RequestContext, trigger: BulkTrigger) -> Response:
     started = await context.engine.executions.trigger(
-        context.caller, wish.workflow, wish.data, wish.idempotency_key, contact_id=wish.contact_id
+        context.caller, trigger.workflow, trigger.data, trigger.idempotency_key, contact_id=trigger.contact_id
     )
     return answer(started, 200 if started.duplicate else 201, {"Location": f"/v1/executions/{started.id}"})
 
 
-def _one_wish(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
+def _one_trigger(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
     problems: list[Problem] = []
-    wish = _read_wish(raw, "", workflow, problems)
+    trigger = _read_trigger(raw, "", workflow, problems)
     if problems:
         raise FieldsInvalid(problems)
-    return wish
+    return trigger
 
 
-def _read_wishes(raw: Mapping[str, Any]) -> list[BulkTrigger]:
+def _read_triggers(raw: Mapping[str, Any]) -> list[BulkTrigger]:
     unknown = [Problem(name, "is not a field; there is only triggers") for name in raw if name != "triggers"]
     triggers = raw.get("triggers")
     if not isinstance(triggers, list) or not 1 <= len(triggers) <= MOST_TRIGGERS:
@@ -83,25 +83,25 @@ def _read_wishes(raw: Mapping[str, Any]) -> list[BulkTrigger]:
     if unknown or not isinstance(triggers, list):
         raise FieldsInvalid(unknown)
     problems: list[Problem] = []
-    wishes = []
+    checked = []
     for number, one in enumerate(triggers):
         if isinstance(one, dict):
-            wishes.append(_read_wish(one, f"triggers[{number}].", None, problems))
+            checked.append(_read_trigger(one, f"triggers[{number}].", None, problems))
         else:
             problems.append(Problem(f"triggers[{number}]", "must be an object"))
         if len(problems) >= MOST_PROBLEMS:
             break
     if problems:
         raise FieldsInvalid(problems)
-    return wishes
+    return checked
 
 
-def _read_wish(raw: Mapping[str, Any], place: str, workflow: UUID | None, problems: list[Problem]) -> BulkTrigger:
-    """One trigger; what is wrong with it is added to the problems."""
+def _read_trigger(raw: Mapping[str, Any], place: str, workflow: UUID | None, problems: list[Problem]) -> BulkTrigger:
+    """Return one trigger; add what is wrong with it to the problems."""
     found: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in _SPELLINGS or (name == "workflow" and workflow):
-            # Taken in silence, a misspelt idempotencyKey would send twice.
+            # If it were ignored in silence, a misspelt idempotencyKey would send twice.
             known = ("idempotencyKey", "data", "contactId")
             what = f"is not a field of a trigger; use {', '.join(known)}{did_you_mean(name, known)}"
             problems.append(Problem(f"{place}{name[:LONGEST_TOLD]}", what))

@@ -1,4 +1,4 @@
-"""The views as OpenAPI describes them: a component for each, with an example made of its fields' own."""
+"""The views as OpenAPI describes them: a component for each, with an example made from its fields' examples."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,19 +15,19 @@ _EXAMPLES = {"string": "…", "integer": 1, "number": 1, "boolean": False}
 
 
 def name_of(view: Any) -> str:
-    """What a view's component is called: `Execution`; an envelope after what is in it, `ExecutionList`."""
+    """Return the name of a view's component: `Execution`; a list is named after its items, `ExecutionList`."""
     inner = get_args(view)
     name: str = f"{inner[0].__name__}List" if inner else view.__name__
     return name
 
 
 def reference(view: Any) -> Described:
-    """Where a view is described."""
+    """Return a reference to a view's component."""
     return {"$ref": f"{WHERE}{name_of(view)}"}
 
 
 def describe_views(views: Iterable[type[View]]) -> Described:
-    """The component of each view and of all that is in it, by name."""
+    """Return the components of these views and of every view inside them, by name."""
     _, found = schema_components(views, ref_template=WHERE + "{name}")
     schemas = {_ENVELOPE.sub(r"\1List", name): schema for name, schema in found.items()}
     if len(schemas) < len(found):
@@ -48,7 +48,7 @@ def describe_views(views: Iterable[type[View]]) -> Described:
 
 
 def example_of(schema: Mapping[str, Any], schemas: Mapping[str, Described]) -> Any:  # noqa: PLR0911 – one for each kind
-    """A value that a schema allows: its own example, or one made of its parts; what may be null is."""
+    """Return a value that a schema allows: its own example, or one made of its parts; null where that is allowed."""
     match schema:
         case {"examples": [first, *_]}:
             return first

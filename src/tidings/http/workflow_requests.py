@@ -1,4 +1,4 @@
-"""What workflows are made of and changed with, as models."""
+"""The bodies of requests about workflows."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,7 +18,7 @@ class GivenDefinition(BaseModel):
 
 
 class GivenWorkflow(GivenDefinition):
-    """A workflow to be made: its name and its definition."""
+    """A workflow to create: its name and its definition."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "welcome", **EXAMPLE_DEFINITION}]})
     name: Name

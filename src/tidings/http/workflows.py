@@ -27,11 +27,11 @@ READ_ONLY = frozenset(
     if field.name not in ChangedWorkflow.model_fields
     for name in (field.name, field.encode_name)
 )
-"""What an answer says and a body may repeat, so that what was read can be changed and written back."""
+"""Fields of an answer that a body may repeat, so that a caller can change what it read and send it back."""
 
 
 def definition_of(body: GivenDefinition) -> dict[str, Any]:
-    """The definition, wherever it stands; given twice it must be the same."""
+    """Return the definition, wherever it stands; if it is given twice, both must be the same."""
     beside = {name: value for name, value in (body.model_extra or {}).items() if name not in READ_ONLY}
     if body.definition is None:
         return beside
@@ -41,7 +41,7 @@ def definition_of(body: GivenDefinition) -> dict[str, Any]:
 
 
 def problems_of_definition(raw: Mapping[str, Any]) -> Sequence[Problem]:
-    """What is wrong with the definition in a body whose other fields are wrong too."""
+    """Return the problems of the definition in a body whose other fields have problems too."""
     about = {"name", "active", "description", "definition", *READ_ONLY}
     definition = raw.get("definition")
     if definition is None:
@@ -121,19 +121,19 @@ async def delete_workflow(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/workflows/{id:uuid}/activate")
 async def activate_workflow(context: Definer, id: UUID) -> Workflow | Response:
-    """Let it be triggered."""
+    """Let a workflow be triggered."""
     return _answer(await context.engine.workflows.activate(context.caller, id))
 
 
 @router.post("/v1/workflows/{id:uuid}/deactivate")
 async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response:
-    """Let it be triggered no more; what was started goes on."""
+    """Stop a workflow from being triggered; what was started goes on."""
     return _answer(await context.engine.workflows.deactivate(context.caller, id))
 
 
 @router.get("/v1/workflows/{id:uuid}/versions")
 async def list_versions(context: DefinitionReader, id: UUID) -> Everything[WorkflowVersion]:
-    """Every version there ever was."""
+    """Every version of a workflow."""
     return Everything(await context.engine.workflows.versions(context.workspace, id))
 
 

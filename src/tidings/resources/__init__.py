@@ -1,1 +1,1 @@
-"""What is special to one product: defining, listing and controlling, on top of the kernel."""
+"""What is particular to each product: defining, listing and controlling it, on top of the kernel."""

@@ -1,6 +1,6 @@
-"""Who may come in: keys to the API, and the history of what was done with them.
+"""Who may use the API: its keys, and the audit log of what was done with them.
 
-A key is shown once; what is kept is its sha256. Reached from http/ and cli/ through the engine.
+A key is shown once; only its sha256 is stored. http/ and cli/ use this through the engine.
 """
 
 import secrets
@@ -32,7 +32,7 @@ from tidings.views.pages import Page
 PREFIX = "tid_"
 SHOWN_CHARACTERS = 12
 KNOWN_SECONDS = 5.0
-"""How long an answer is relied on without asking: a revoked key may work elsewhere for as long."""
+"""How long a process relies on a key it has looked up: a revoked key may work in another process for as long."""
 MOST_KNOWN = 10_000
 USE_NOTED_EVERY = timedelta(minutes=1)
 SHORTEST_ADMIN_KEY = 8
@@ -40,7 +40,7 @@ SHORTEST_ADMIN_KEY = 8
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose request this is."""
+    """The key behind a request, with its tenant, workspace and role."""
 
     workspace: Workspace
     role: Role
@@ -49,12 +49,12 @@ class Identity:
 
     @property
     def caller(self) -> Caller:
-        """The same, as those who write the audit log need it."""
+        """Return the caller as the audit log records it."""
         return Caller(self.workspace, self.actor)
 
 
 class Access:
-    """Makes, lists, revokes and recognises keys; reads the audit log."""
+    """Creates, lists, revokes and recognises keys, and reads the audit log."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -69,7 +69,7 @@ class Access:
         workspace: str | None = None,
         expires_at: datetime | None = None,
     ) -> CreatedKey:
-        """Make a key for a workspace of the caller's tenant; the answer is the only place that holds it."""
+        """Create a key for a workspace of the caller's tenant and return it; its secret is in no other answer."""
         now = await self._kernel.clock.now()
         _check_names(name, workspace)
         _check_expiry(expires_at, now)
@@ -82,12 +82,12 @@ class Access:
     async def list_keys(
         self, caller: Caller, *, limit: int = 50, created: Created = ANY_TIME, cursor: str | None = None
     ) -> Page[ApiKey]:
-        """The keys of the caller's tenant, newest first."""
+        """Return the keys of the caller's tenant, newest first."""
         find = partial(access.list_keys, tenant=caller.workspace.tenant)
         return await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
 
     async def revoke_key(self, caller: Caller, id: UUID) -> None:
-        """End a key: here at once, in other processes after a few seconds."""
+        """Revoke a key: at once in this process, after a few seconds in others."""
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
@@ -102,7 +102,7 @@ class Access:
         self._known = {digest: known for digest, known in self._known.items() if known[1].key_id != id}
 
     async def authenticate(self, secret: str) -> Identity | None:
-        """Whose key this is; None when it is nobody's, revoked or expired."""
+        """Return the identity of a key, or None when the key is unknown, revoked or expired."""
         digest = _digest(secret)
         until, identity = self._known.get(digest, (0.0, None))
         if identity and until > time.monotonic():
@@ -118,7 +118,7 @@ class Access:
         return identity
 
     async def ensure_admin_key(self, given: str | None) -> str | None:
-        """Let an administrator in: by the given key, or by one that is made the first time, to be shown once."""
+        """Ensure that an administrator has a key: the given one, or a new one, returned the first time to be shown."""
         if given is not None and len(given) < SHORTEST_ADMIN_KEY:
             raise ConfigInvalid(f"TIDINGS_ADMIN_KEY is too short; use {SHORTEST_ADMIN_KEY} characters or more")
         secret = given or PREFIX + secrets.token_urlsafe(32)
@@ -148,7 +148,7 @@ class Access:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[AuditLine]:
-        """What was done in the caller's tenant, newest first."""
+        """Return what was done in the caller's tenant, newest first."""
         kernel, tenant, span = self._kernel, caller.workspace.tenant, newest_first(cursor, created)
         if subject is None:
             of_tenant = partial(access.list_tenant_audit, tenant=tenant)

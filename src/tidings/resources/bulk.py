@@ -47,7 +47,7 @@ async def trigger_many(
         checked[workflow], wrong = await check_triggers(kernel, caller.workspace, found, requests)
         problems |= {places[at]: Problem(f"triggers[{places[at]}]", str(error)) for at, error in wrong.items()}
         not_ready |= {places[at]: error for at, error in wrong.items() if isinstance(error, ChannelNotReady)}
-    if not_ready and problems.keys() == not_ready.keys():  # nothing is wrong with what was given
+    if not_ready and problems.keys() == not_ready.keys():  # the request has no problems
         raise ChannelNotReady(dict.fromkeys(channel for one in not_ready.values() for channel in one.channels))
     if problems:
         raise TriggersInvalid([problems[place] for place in sorted(problems)[:MOST_PROBLEMS]])
@@ -61,7 +61,7 @@ async def trigger_many(
 
 
 def _by_workflow(triggers: Sequence[BulkTrigger]) -> Mapping[UUID | str, list[int]]:
-    """The places of each workflow's triggers."""
+    """Return, for each workflow, the positions of its triggers in the request."""
     groups: dict[UUID | str, list[int]] = {}
     for place, one in enumerate(triggers):
         groups.setdefault(one.workflow, []).append(place)
@@ -73,5 +73,5 @@ def _with_key(one: BulkTrigger) -> Trigger:
 
 
 def new_key() -> str:
-    """A key nobody else has: a trigger without one is always a new execution."""
+    """Return a unique key: a trigger without a key always starts a new execution."""
     return str(uuid4())

@@ -1,4 +1,4 @@
-"""Read what is known by its ids from the shards they are in: one statement in each."""
+"""Read records by their ids: one statement in each shard that holds some of them."""
 
 import asyncio
 from collections import defaultdict
@@ -19,13 +19,13 @@ class ReadInShard(Protocol[Read_co]):
     """A statement of storage that reads by ids."""
 
     def __call__(self, tx: Tx, /, *, shard: Shard, ids: Sequence[UUID]) -> Awaitable[Mapping[UUID, Read_co]]:
-        """What one shard holds of these."""
+        """Return the records with these ids in one shard."""
 
 
 async def read_in_their_shards(
     kernel: Kernel, ids: Iterable[UUID | None], read: ReadInShard[Value]
 ) -> Mapping[UUID, Value]:
-    """What is found of each, by its id; what is not there is left out."""
+    """Return the records that exist, by id."""
     by_shard: dict[Shard, list[UUID]] = defaultdict(list)
     for id in {id for id in ids if id is not None}:
         by_shard[kernel.shard_of(id)].append(id)

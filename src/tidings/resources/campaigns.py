@@ -1,7 +1,7 @@
-"""Campaigns as people make, try out and deploy them. Every change is in the audit log.
+"""Campaigns: create, try out and deploy them. Every change is in the audit log.
 
-What is given is read by domain/campaigns/campaign.py. A run keeps what it needs, so whatever is changed here reaches
-the next deploy and no run under way; kernel/campaigns/start_run.py starts runs, resources/runs.py shows them.
+domain/campaigns/campaign.py reads what a caller sends. A run keeps what it needs, so a change here affects the next
+deploy and no run under way; kernel/campaigns/start_run.py starts runs, resources/runs.py shows them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,14 +50,14 @@ Shown = list[Campaign]
 
 
 class Campaigns:
-    """The campaigns of every workspace; what is another's is not found."""
+    """The campaigns of every workspace; a campaign of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._runs = Runs(kernel)
 
     async def create(self, caller: Caller, given: object) -> Campaign:
-        """Make a campaign; nothing is sent before it is deployed."""
+        """Create a campaign; nothing is sent before it is deployed."""
         campaign = await self._read(caller.workspace, given)
         now = await self._kernel.clock.now()
         id = self._kernel.new_id(caller.workspace.bucket_of(campaign.name), now)
@@ -72,7 +72,7 @@ class Campaigns:
         return await self.get(caller.workspace, id)
 
     async def update(self, caller: Caller, id: UUID, given: object) -> Campaign:
-        """Change what is given; runs under way keep what they were deployed with."""
+        """Change the given fields; runs under way keep what they were deployed with."""
         before = await self.load(caller.workspace, id)
         campaign = await self._read(caller.workspace, given, before.definition)
         if campaign == before.definition:
@@ -102,17 +102,17 @@ class Campaigns:
         return await self.get(caller.workspace, id)
 
     async def get(self, workspace: Workspace, id: UUID) -> Campaign:
-        """One campaign, or NotFound."""
+        """Return one campaign, or raise NotFound."""
         [shown] = await self._shown(workspace, [await self.load(workspace, id)])
         return shown
 
     async def find(self, workspace: Workspace, name: str) -> Campaign:
-        """The only campaign of a name; names may be used more than once."""
+        """Return the only campaign of this name; a name may be used more than once."""
         [shown] = await self._shown(workspace, [await self.load(workspace, name)])
         return shown
 
     async def load(self, workspace: Workspace, campaign: UUID | str) -> FoundCampaign:
-        """A campaign as it is stored, by its id or its name, for whoever deploys or simulates it."""
+        """Return a campaign as it is stored, by its id or its name, to deploy or simulate it."""
         if isinstance(campaign, UUID):
             find = partial(campaigns.show_campaign, workspace=workspace, id=campaign)
             found = await self._kernel.db.persist(find, alone=True)
@@ -139,7 +139,7 @@ class Campaigns:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Campaign]:
-        """Campaigns, newest first."""
+        """Return campaigns, newest first."""
         check_limit(limit)
         span = newest_first(cursor, created)
         find = partial(
@@ -149,7 +149,7 @@ class Campaigns:
         return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def _shown(self, workspace: Workspace, found: Sequence[FoundCampaign]) -> Shown:
-        """Campaigns with the names of the segments that they are for, and with what they lack to be deployed."""
+        """Return campaigns with the names of their segments and the channels they lack a provider for."""
         named = {one.id: (one.audience or {}).get("segmentId") for one in found}
         segments = {id: UUID(str(segment)) for id, segment in named.items() if segment}
         names = await name_definitions(self._kernel, workspace, segments.values())
@@ -164,7 +164,7 @@ class Campaigns:
         ]
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Remove a campaign from sight; its runs go on and stay."""
+        """Hide a campaign; its runs go on and stay visible."""
         found = await self.load(caller.workspace, id)
         now = await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
@@ -180,7 +180,7 @@ class Campaigns:
         await self._kernel.db.persist(write)
 
     async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
-        """How many a deploy would reach at this moment, and how many not."""
+        """Count how many contacts a deploy would reach at this moment, and how many it would not."""
         found = await self.load(workspace, id)
         if found.channel is Channel.SOCIAL:
             posts = sum(1 for _ in found.definition.posts())
@@ -190,7 +190,7 @@ class Campaigns:
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
-        """What a contact would get, as it would be at this moment; without one, the first of the audience."""
+        """Return what a contact, or else the first of the audience, would receive at this moment."""
         found = await self.load(workspace, id)
         if found.channel is Channel.SOCIAL:
             return await self._preview_posts(found)
@@ -201,7 +201,7 @@ class Campaigns:
         return [_preview(rendered, addresses, skipped=skipped, person=person)]
 
     async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> StartedRun:
-        """Send the campaign to an address of your own, with a contact's data: a run of one, marked as a test."""
+        """Send the campaign to an address of your own, with a contact's data: a run of one item, marked as a test."""
         found = await self.load(caller.workspace, id)
         if found.channel is Channel.SOCIAL:
             raise InputInvalid("a post has no test: preview it, or deploy a campaign with an account for trying out")
@@ -226,10 +226,10 @@ class Campaigns:
         scheduled_for: datetime | None = None,
         idempotency_key: str | None = None,
     ) -> StartedRun:
-        """Start a run; without a key of its own, the same campaign for the same time is deployed once.
+        """Start a run; without a key, the same campaign for the same time is deployed only once.
 
-        So a second click, or two people at once, write to nobody twice. To send what has not changed since once more,
-        give a key.
+        So a second click, or two people at once, write to nobody twice. To send an unchanged campaign once more, pass a
+        key.
         """
         found = await self.load(caller.workspace, id)
         started = await self.deploy_found(caller, found, scheduled_for=scheduled_for, idempotency_key=idempotency_key)
@@ -243,7 +243,7 @@ class Campaigns:
         scheduled_for: datetime | None = None,
         idempotency_key: str | None = None,
     ) -> Started:
-        """Start a run of a campaign as it was found, here or elsewhere: a simulation has its campaign elsewhere."""
+        """Start a run of a campaign that the caller has read, perhaps in another database, as a simulation does."""
         key = idempotency_key
         if key is None:
             key = f"campaign:{found.id}:{found.version}:{scheduled_for.isoformat() if scheduled_for else ''}"
@@ -317,7 +317,7 @@ class Campaigns:
         return campaign
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
-        """Whom a campaign is for at this moment, its segment resolved; a social campaign is for nobody."""
+        """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""
         audience = campaign.audience
         if audience is None:
             raise AssertionError("only a social campaign has no audience")
@@ -336,7 +336,7 @@ class Campaigns:
     async def _somebody(
         self, workspace: Workspace, campaign: CampaignDefinition, named: ContactReference | None
     ) -> LoadedContact:
-        """The contact that was asked for, or the first of the audience."""
+        """Return the contact that was asked for, or the first of the audience."""
         if named is None:
             id = await self._first(workspace, await self.audience_of(workspace, campaign))
         else:
@@ -411,10 +411,10 @@ def _name_of(person: LoadedContact) -> ContactName:
 
 
 def _content_id(found: FoundCampaign) -> str:
-    """What the keys of its items name as the asset, or as the version of a script."""
+    """Return the id that the keys of its items name as the asset, or as the version of a script."""
     return found.definition.content_version or f"{found.id}:{found.version}"
 
 
 def _data(found: FoundCampaign) -> dict[str, object]:
-    """What templates see beside the contact."""
+    """Return what templates see beside the contact."""
     return {**found.data, "campaign": {"id": str(found.id), "name": found.name}}

@@ -1,8 +1,8 @@
-"""Delete a contact: nothing about the person stays, nothing more leaves for it, and what was sent still counts.
+"""Delete a contact: nothing about the person stays, nothing more is sent to them, and what was sent still counts.
 
-First what it refused is kept as hashes, then the contact is erased, then the work for it is stopped and erased. From
-the second step on no call starts for it, whatever becomes of the third; a deletion that broke off is finished by the
-next. Reached from contacts.py.
+First, what the contact refused is stored as hashes; second, the contact is erased; third, the work for it is stopped
+and erased. From the second step on no call starts for it, whatever becomes of the third; the next deletion finishes one
+that broke off. Used by contacts.py.
 """
 
 from datetime import datetime
@@ -23,14 +23,14 @@ from tidings.views.contacts import Contact
 
 
 async def delete_contact(kernel: Kernel, caller: Caller, id: UUID) -> None:
-    """Erase a contact of the caller's workspace and what was done for it, or NotFound."""
+    """Erase a contact of the caller's workspace and what was done for it, or raise NotFound."""
     now = await kernel.clock.now()
     for contact in await _find(kernel, caller.workspace, id):
         await suppressions.keep(kernel, caller.workspace, contact, now)
     erased = await _erase(kernel, caller, id, now)
     if erased is None:
         raise NotFound(f"there is no contact {id}")
-    await suppressions.keep(kernel, caller.workspace, erased, now)  # what it refused since it was read
+    await suppressions.keep(kernel, caller.workspace, erased, now)  # what the contact has refused since it was read
     await erase_everywhere(kernel, id)
     if erased.was_deleted:
         raise NotFound(f"there is no contact {id}")
@@ -51,7 +51,7 @@ async def _erase(kernel: Kernel, caller: Caller, id: UUID, now: datetime) -> Era
 
     async def write(tx: Tx) -> Erased | None:
         if await resolve.find_audit(tx, shard=shard, ids=[entry]):
-            return _nothing_left(id, now)  # an earlier try has done it, and its answer was lost
+            return _nothing_left(id, now)  # an earlier attempt did it, and its answer was lost
         erased = await contacts.erase_contact(tx, shard=shard, workspace=caller.workspace, id=id, now=now)
         if erased is None or erased.was_deleted:
             return erased

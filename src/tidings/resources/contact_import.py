@@ -1,7 +1,8 @@
-"""Import a file of contacts, however large: its lines are read, checked and stored a few thousand at a time.
+"""Import a file of contacts of any size: its lines are read, checked and stored a few thousand at a time.
 
-While one batch is being stored the next is read. A line that is wrong is counted and told; the others are stored. The
-same file again makes nobody twice, because every line is known by its external id, its e-mail address or its number.
+While one batch is stored, the next is read. A line with a problem is counted and reported; the others are stored.
+Importing the same file again creates nobody twice, because every line is known by its external id, its e-mail address
+or its number.
 """
 
 import asyncio
@@ -30,27 +31,27 @@ NOBODY = "names nobody: give externalId, email or phone"
 
 @dataclass(slots=True)
 class ImportReport:
-    """An import so far; the fields of Imported."""
+    """The state of an import so far, with the fields of Imported."""
 
     lines: int = 0
     created: int = 0
     updated: int = 0
     unchanged: int = 0
     repeated: int = 0
-    """Lines about somebody who is in the same batch again, further down: the later line holds."""
+    """Lines about a contact who appears again further down in the same batch; the later line holds."""
     rejected: int = 0
     rejected_by_field: dict[str, int] = field(default_factory=dict)
     rejected_lines: list[RejectedLine] = field(default_factory=list)
-    """The first of them; all are counted."""
+    """The first rejected lines; all are counted."""
 
     def shown(self) -> Imported:
-        """As it stands."""
+        """Return the report as it is now."""
         return Imported(**{each.name: getattr(self, each.name) for each in fields(self)})
 
 
 @dataclass(slots=True)
 class Import:
-    """One import on its way: its report so far, and who hears of it."""
+    """One import under way: its report so far, and the callback that hears of it."""
 
     on_progress: Callable[[ImportReport], None] = lambda _: None
     on_rejected: Callable[[RejectedLine], None] = lambda _: None
@@ -59,7 +60,7 @@ class Import:
     async def run(
         self, kernel: Kernel, workspace: Workspace, file: ContactFile, chunks: AsyncIterable[bytes]
     ) -> Imported:
-        """Read to the end; what was stored before somebody stops it stays."""
+        """Read to the end; what was stored before it is stopped stays stored."""
         batch: list[ContactChange] = []
         storing: asyncio.Task[list[UpsertedContact]] | None = None
         try:
@@ -70,7 +71,7 @@ class Import:
                     await self._stored(storing)
                     storing = asyncio.create_task(upsert(kernel, workspace, batch))
                     batch = []
-                await asyncio.sleep(0)  # a million lines must not keep everybody else waiting
+                await asyncio.sleep(0)  # a million lines must not keep other requests waiting
             await self._stored(storing)
             storing = None
         finally:
@@ -89,7 +90,7 @@ class Import:
             setattr(self.report, change, getattr(self.report, change) + count)
 
     def _take(self, lines: Iterable[Line], batch: list[ContactChange]) -> None:
-        """Add the lines that are right to the batch, and tell the others."""
+        """Add the valid lines to the batch, and report the others."""
         for line in lines:
             self.report.lines += 1
             if line.raw is None:
@@ -116,7 +117,7 @@ class Import:
 
 
 def _field(place: str) -> str:
-    """The field of a problem, of a fixed set whatever the file calls its own."""
+    """Return the field of a problem, from a fixed set, whatever the file calls its columns."""
     name = place.partition(".")[0].partition("[")[0]
     return name if name in SPELLINGS else WHOLE_LINE
 

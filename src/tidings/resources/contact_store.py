@@ -1,7 +1,7 @@
-"""Store contacts, set by set: what is new is inserted, what is there is changed, and the same again changes nothing.
+"""Store contacts in sets: new ones are inserted, existing ones changed, and repeating a call changes nothing.
 
-One transaction per shard, with its rows in one order, so that two at the same people wait for each other and never for
-ever. Reached from contacts.py and contact_import.py.
+One transaction per shard, with its rows in one order, so that two calls for the same people wait for each other and
+never deadlock. Used by contacts.py and contact_import.py.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ AndThen = Callable[[Tx, UpsertedContact], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One shard's contacts of one call, by external id, and the ids that those among them get which are new."""
+    """The contacts of one call that are in one shard, by external id, and the ids for those among them that are new."""
 
     shard: Shard
     workspace: Workspace
     changes: Mapping[str, ContactChange]
     ids: Mapping[str, UUID]
     now: datetime
-    born: Mapping[str, Entries] = field(default_factory=dict)  # suppressions that those among them get which are new
+    born: Mapping[str, Entries] = field(default_factory=dict)  # suppressions for those among them that are new
 
 
 async def upsert(
@@ -47,10 +47,11 @@ async def upsert(
     *,
     ids: Mapping[str, UUID] | None = None,
 ) -> list[UpsertedContact]:
-    """Bring contacts to what is given, by their external ids; the answers are in the order of what was given.
+    """Insert or change contacts by their external ids; return the answers in the order of the contacts.
 
-    Given twice in one call, both changes are made, the later over the earlier. Without an external id it is a new one.
-    `ids` are the ids of those among the new ones that have theirs already, in the database they are copied from.
+    For an external id that occurs twice in one call, both changes are made, the later over the earlier. A contact
+    without an external id is new. `ids` holds ids for new contacts that already have one, in the database they are
+    copied from.
     """
     now = await kernel.clock.now()
     named: list[str] = []
@@ -65,7 +66,7 @@ async def upsert(
         named.append(external_id)
         merged[external_id] = merged[external_id].then(change) if external_id in merged else change
     for external_id in merged.keys() - ids.keys():
-        # Made once: after an unknown commit they tell what this very call made.
+        # Made once: after an unknown commit these ids tell which contacts this very call has inserted.
         ids[external_id] = kernel.new_id(contact_bucket(workspace, external_id), now)
     for change in merged.values():
         if change.no_suppressions:
@@ -110,7 +111,7 @@ async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | No
 
 
 async def _store_share(tx: Tx, share: Share) -> Mapping[str, UpsertedContact]:
-    """Insert what is new, change the rest; one that was deleted between the two statements is new again."""
+    """Insert the new contacts, change the others; one that is deleted between the two statements is new again."""
     stored: dict[str, UpsertedContact] = {}
     for _ in range(MOST_TRIES):
         open_ids = [external_id for external_id in share.changes if external_id not in stored]
@@ -141,7 +142,7 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
 
 
 async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
-    """Change those that are there; the others are not in the answer."""
+    """Change the contacts that exist; the others are not in the answer."""
     if not external_ids:
         return {}
     found = await contacts.change_contacts(
@@ -160,7 +161,7 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
         if tags is not None:
             gone = [tag for tag in one.old_tags if tag not in tags]
             removed += [(tag, one.id) for tag in gone]
-            # With `VIP` goes the row of `vip`, so whatever stays is written again.
+            # Deleting `VIP` also deletes the row of `vip`, so every tag that stays is written again.
             added += [(tag, one.id) for tag in tags if gone or tag not in one.old_tags]
         stored[one.external_id] = UpsertedContact(id=one.id, external_id=one.external_id, change=_kind(share, one))
     await _write_tags(tx, share, added, removed)
@@ -169,7 +170,7 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
 
 def _kind(share: Share, found: contacts.Changed) -> ContactOutcome:
     if found.id == share.ids.get(found.external_id):
-        return ContactOutcome.CREATED  # by an earlier try of this call whose answer was lost
+        return ContactOutcome.CREATED  # by an earlier attempt of this call whose answer was lost
     return ContactOutcome.UPDATED if found.changed else ContactOutcome.UNCHANGED
 
 

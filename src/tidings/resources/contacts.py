@@ -1,7 +1,7 @@
-"""Contacts as people keep them: make, change, find, list, import, delete. Every change is in the audit log.
+"""Contacts: create, change, find, list, import and delete them. Every change is in the audit log.
 
-What is given is read by domain/people/contact.py and stored by contact_store.py; contact_import.py reads whole files.
-The audit log says which fields were changed, never what they hold: what is about a person goes with the contact.
+domain/people/contact.py reads what a caller sends and contact_store.py stores it; contact_import.py reads whole files.
+The audit log says which fields were changed, never their values: what is about a person is deleted with the contact.
 """
 
 from collections import Counter
@@ -45,37 +45,37 @@ Upserts = list[UpsertedContact]
 
 @dataclass(frozen=True, slots=True)
 class ContactFilter:
-    """Which contacts; whatever is given must hold."""
+    """Which contacts; every condition that is given must hold."""
 
     company: str | None = None
     tag: str | None = None
     status: str | None = None
     text: str | None = None
-    """A part of the name, an address, a number, the company or the external id, whatever the case of its letters."""
+    """A part of the name, an address, a number, the company or the external id, in upper or lower case."""
     external_id: str | None = None
 
     @property
     def tree(self) -> AudienceFilter:
-        """What is asked beside the external id."""
+        """Return the conditions beside the external id."""
         given = {name: getattr(self, name) for name in LEAVES if hasattr(self, name)}
         return both(*(Where(name, value) for name, value in given.items() if value is not None))
 
 
 class Contacts:
-    """The contacts of every workspace; what is another's is not found."""
+    """The contacts of every workspace; a contact of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
     async def create(self, caller: Caller, given: object) -> tuple[Contact, ContactOutcome]:
-        """Make a contact, or bring the one with this external id to what is given; safe to repeat with one."""
+        """Create a contact, or change the one with this external id; safe to repeat with an external id."""
         change = await self._dated(_read(given))
         now = await self._kernel.clock.now()
         made = await self._audited(caller, change, now)
         return await self.get(caller.workspace, made.id), made.change
 
     async def update(self, caller: Caller, contact: ContactReference, given: object) -> Contact:
-        """Change what is given of a contact; its external id stays for ever."""
+        """Change the given fields of a contact; its external id never changes."""
         before = await self.get(caller.workspace, contact)
         id = before.id
         change = await self._dated(_read(given))
@@ -95,7 +95,7 @@ class Contacts:
         return await self.get(caller.workspace, id)
 
     async def upsert_many(self, caller: Caller, given: Sequence[object]) -> Upserts:
-        """Bring many contacts to what is given, by external id; nothing is stored if anything is wrong with one."""
+        """Create or change many contacts by external id; if one has a problem, nothing is stored."""
         if not 1 <= len(given) <= MOST_CONTACTS:
             raise InputInvalid(f"{len(given)} contacts: give 1 to {MOST_CONTACTS} in one call")
         changes, problems = [], []
@@ -114,13 +114,13 @@ class Contacts:
     async def import_file(
         self, caller: Caller, file: ContactFile, chunks: AsyncIterable[bytes], watcher: Import | None = None
     ) -> Imported:
-        """Store every line that can be read, a few thousand at a time, and tell what is wrong with the others."""
+        """Store every valid line, a few thousand at a time, and report the problems of the others."""
         report = await (watcher or Import()).run(self._kernel, caller.workspace, file, chunks)
         await self._audit_many(caller, "imported", report.counts())
         return report
 
     async def get(self, workspace: Workspace, contact: ContactReference) -> Contact:
-        """One contact by its id or external id, or NotFound."""
+        """Return one contact by its id or external id, or raise NotFound."""
         found = await self._show(workspace, contact) if isinstance(contact, UUID) else []
         if not found:
             found = await self._show(workspace, await find_contact(self._kernel, workspace, contact))
@@ -138,7 +138,7 @@ class Contacts:
         return await self._kernel.db.persist(show, alone=True)
 
     async def find(self, workspace: Workspace, external_id: str) -> Contact:
-        """The contact with an external id, or NotFound."""
+        """Return the contact with an external id, or raise NotFound."""
         found = await self._find(workspace, external_id)
         if found is None:
             raise NotFound(f"there is no contact with external id {external_id!r}")
@@ -153,7 +153,7 @@ class Contacts:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Contact]:
-        """Contacts, newest first: one query in each shard, merged by id."""
+        """Return contacts, newest first: one query in each shard, merged by id."""
         where = _checked(where or ContactFilter())
         check_limit(limit)
         span = newest_first(cursor, created)
@@ -164,7 +164,7 @@ class Contacts:
         return await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
 
     async def delete(self, caller: Caller, contact: ContactReference) -> None:
-        """Erase everything about a person and stop what is under way for it; what was sent still counts."""
+        """Erase everything about a person and stop what is under way for them; what was sent still counts."""
         await delete_contact(self._kernel, caller, await find_contact(self._kernel, caller.workspace, contact))
 
     async def _find(self, workspace: Workspace, external_id: str) -> Contact | None:
@@ -183,7 +183,7 @@ class Contacts:
         return [found] if found and matches(where.tree, found) else []
 
     async def _dated(self, change: ContactChange) -> ContactChange:
-        """With the time of what was said about each channel, where none is given."""
+        """Return a change in which every consent and suppression has a time; the default is now."""
         at = (await self._kernel.clock.now()).isoformat()
         return msgspec.structs.replace(
             change,
@@ -192,7 +192,7 @@ class Contacts:
         )
 
     async def _known_addresses(self, workspace: Workspace, before: Contact, change: ContactChange) -> ContactChange:
-        """A change with what is kept of the addresses that are new to the contact; what is lifted is kept no more."""
+        """Add what is stored about addresses that are new to the contact; a suppression that is lifted is forgotten."""
         if change.no_suppressions:
             await suppressions.lift(self._kernel, workspace, before, change.no_suppressions)
             await suppressions.lift(self._kernel, workspace, change, change.no_suppressions)
@@ -227,7 +227,7 @@ class Contacts:
         await write_audit(self._kernel, tx, caller, [AuditEntry("contact", id, event, detail, entry)], now)
 
     async def _audit_many(self, caller: Caller, event: str, counts: Mapping[str, int]) -> None:
-        """One line for the whole call; its subject is an id of the call's own."""
+        """Write one audit entry for the whole call; its subject is an id made for the call."""
         now = await self._kernel.clock.now()
         bucket = Bucket(int(self._kernel.spread() * BUCKETS))
         call, entry = self._kernel.new_id(bucket, now), self._kernel.new_id(bucket, now)
@@ -242,7 +242,7 @@ def _read(given: object) -> ContactChange:
 
 
 def _checked(where: ContactFilter) -> ContactFilter:
-    """The filter without empty texts; what could not be stored is not looked for."""
+    """Return the filter without empty strings; a value that cannot be stored is not looked for."""
     given = {name: value for name, value in asdict(where).items() if value}
     problems = [
         Problem(name, f"use at most {LONGEST_TEXT} characters, none of them NUL")
@@ -255,7 +255,7 @@ def _checked(where: ContactFilter) -> ContactFilter:
 
 
 def _new(given: str | Sequence[str] | None, before: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
-    """Of an address or of several, what was not there before."""
+    """Return those addresses, of one or several, that were not there before."""
     if given is None or isinstance(given, str):
         return None if given == before else given
     return tuple(one for one in given if one not in (before or ()))

@@ -1,4 +1,4 @@
-"""Whom a simulation is for, as it is given: an audience, and contacts whose messages are shown."""
+"""Read whom a simulation is for: an audience, and the contacts whose messages are shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tidings.resources.segments import together
 
 @dataclass(frozen=True, slots=True)
 class CrowdNames:
-    """Where the two were given, for whoever is told what is wrong with them."""
+    """The names of the two fields or options, for error messages."""
 
     contacts: str = "contacts"
     messages_of: str = "messagesOf"
@@ -28,7 +28,7 @@ async def read_crowd(
     messages_of: Sequence[ContactReference],
     names: CrowdNames | None = None,
 ) -> tuple[Audience | None, tuple[UUID, ...]]:
-    """The audience, if any, and the ids of the contacts to show; ScenarioInvalid for everything that is wrong."""
+    """Return the audience, if any, and the ids of the contacts to show; raise ScenarioInvalid with every problem."""
     names = names or CrowdNames()
     found = await find_contacts(kernel, workspace, messages_of)
     problems = [

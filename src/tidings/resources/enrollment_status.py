@@ -1,4 +1,4 @@
-"""An enrollment as people are shown it, from what is stored: status, outcome, and the reason in words."""
+"""Turn a stored enrollment into what people see: its status, its outcome, and the reason in words."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from tidings.views.enrollments import Enrollment, EnrollmentOutcome, EnrollmentS
 def shown_of(
     found: StoredEnrollment, contact: ContactName | None, graph: Graph, tallies: Sequence[StepTally]
 ) -> Enrollment:
-    """An enrollment as a person sees it; the graph of its version tells which step is which."""
+    """Return an enrollment as a person sees it; the graph of its version tells which step is which."""
     steps = [step.id for step in why.steps_of(graph)]
     step = found.next_node.removeprefix(WAIT) if found.next_node else steps[-1]
     status = EnrollmentStatus(WORDS[found.status].enrollment)
@@ -41,7 +41,7 @@ def shown_of(
 
 
 def counts_of(tallies: Sequence[StepTally]) -> MessageCounts:
-    """How many messages have come to what."""
+    """Count the messages by what became of them."""
     counts = {one.status: one.messages for one in tallies}
     return MessageCounts(
         sent=sum(count for status, count in counts.items() if status in SUCCESSES),
@@ -52,7 +52,7 @@ def counts_of(tallies: Sequence[StepTally]) -> MessageCounts:
 
 
 def outcome_of(messages: MessageCounts) -> EnrollmentOutcome | None:
-    """What came of an enrollment that has ended; None where nothing was to be sent, or nobody knows yet."""
+    """Return what an ended enrollment achieved; None when nothing was to be sent, or when it is not known yet."""
     if messages.failed:
         return EnrollmentOutcome.PARTIAL if messages.sent or messages.pending else EnrollmentOutcome.FAILED
     if messages.sent:
@@ -77,7 +77,7 @@ def _reason(found: StoredEnrollment, steps: Sequence[str]) -> str | None:
 
 
 def _shortfall(messages: MessageCounts, tallies: Sequence[StepTally]) -> str | None:
-    """What was not sent by an enrollment that went through every step, and why."""
+    """Say what an enrollment that went through every step did not send, and why."""
     errors = {one.status: one.error for one in tallies}
     nothing = "" if messages.sent else "nothing was sent: "
     if messages.failed:

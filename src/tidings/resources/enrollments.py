@@ -1,7 +1,7 @@
 """Contacts in sequences: enroll one or many, watch, pause, resume and cancel. Every change is in the audit log.
 
-Enrolling and stopping are kernel/start/enroll.py's; here is whose it is, and how it is shown. The logs of steps come
-from the outbox (step_logs.py), and "why" from all of it (why.py).
+kernel/start/enroll.py enrolls and stops; this module checks whose an enrollment is and shows it. The logs of steps come
+from the outbox (step_logs.py); why.py explains from all of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ STOPS: Mapping[EnrollmentStatus, Stop | None] = {
     EnrollmentStatus.PAUSED: Stop.PAUSE,
     EnrollmentStatus.CANCELLED: Stop.CANCEL,
 }
-"""What is asked of an enrollment that is to have a status; to be completed, nobody can ask."""
+"""The action that leads to each status; nobody can ask for `completed`."""
 EVENTS: Mapping[Stop | None, str] = {None: "resumed", Stop.PAUSE: "paused", Stop.CANCEL: "cancelled"}
 Items = list[StepItem]
 Shown = list[Enrollment]
@@ -66,7 +66,7 @@ Shown = list[Enrollment]
 
 @dataclass(frozen=True, slots=True)
 class EnrollmentFilter:
-    """Which enrollments of a sequence; whatever is given must hold, and `all` says that nothing needs to."""
+    """Which enrollments of a sequence; every condition that is given must hold, and `all` stands for no condition."""
 
     all: bool = False
     status: EnrollmentStatus | None = None
@@ -77,7 +77,7 @@ class EnrollmentFilter:
 
 
 class Enrollments:
-    """The enrollments of every workspace; what is another's is not found."""
+    """The enrollments of every workspace; an enrollment of another workspace is not found."""
 
     def __init__(self, kernel: Kernel, sequences: Sequences) -> None:
         self._kernel = kernel
@@ -87,8 +87,10 @@ class Enrollments:
     async def enroll(
         self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"
     ) -> EnrolledContact:
-        """Enroll one contact, anew if it was cancelled; one that is in the sequence, or has been through it and may not
-        come again, stays as it is."""
+        """Enroll one contact, again if its enrollment was cancelled.
+
+        A contact stays as it is who is in the sequence now, or has been through it and may not enter it again.
+        """
         sequence = await self._open(caller.workspace, sequence_id)
         contact = (await find_contacts(self._kernel, caller.workspace, [contact_id])).get(contact_id)
         if contact is None:
@@ -98,7 +100,7 @@ class Enrollments:
         missing = await find_unrouted(self._kernel, caller.workspace, sequence.graph.channels)
         enroller = Enroller(self._kernel, sequence, triggered_by, now, include_cancelled=True)
         done = await enroller.enroll(shard, people, dry_run=bool(missing))
-        if missing and done.new:  # who is enrolled already is shown, as ever
+        if missing and done.new:  # a contact who is enrolled already is shown, as always
             raise ChannelNotReady(missing)
         if contact not in (entered := {**done.new, **done.live, **done.ended}):
             raise EnrollmentInvalid([no_contact("contactId", contact_id)])  # deleted since it was found
@@ -124,14 +126,14 @@ class Enrollments:
         triggered_by: str = "api",
         on_progress: Told | None = None,
     ) -> Enrolling:
-        """Enroll everybody who is meant, or only count; safe to repeat, which enrolls only who is missing.
+        """Enroll a whole audience, or only count it; a repeated call enrolls only contacts who are missing.
 
-        With `include_cancelled` those are enrolled anew who were cancelled in the sequence. A contact that is named and
-        not there is counted as not found, unless nobody else is meant or `refuse_unknown`.
+        `include_cancelled` enrolls again those whose enrollment in the sequence was cancelled. A named contact that
+        does not exist is counted as not found, unless the audience has nobody else or `refuse_unknown` is set.
         """
         named = await name_audience(self._kernel, caller.workspace, given, "")
         audience, problems = read_audience(named.known, "", segments=False)
-        # Whom the others leave may be enrolled without them; where they were all that was named, nobody is left.
+        # Contacts that exist are enrolled without the unknown ones; if only unknown ones were named, nobody is left.
         unknown = [*(named.unknown if refuse_unknown or problems else ()), *named.unknown_exclusions]
         if problems or unknown:
             raise EnrollmentInvalid([*unknown, *problems])
@@ -154,7 +156,7 @@ class Enrollments:
         return done
 
     async def get(self, workspace: Workspace, id: UUID) -> Enrollment:
-        """One enrollment, or NotFound."""
+        """Return one enrollment, or raise NotFound."""
         [shown] = await self._shown(workspace, [await self._find(workspace, id)])
         return shown
 
@@ -169,7 +171,7 @@ class Enrollments:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Enrollment]:
-        """The enrollments in a sequence, newest first."""
+        """Return the enrollments in a sequence, newest first."""
         await self._sequences.read(workspace, sequence_id)
         find = partial(
             enrollments.list_enrollments,
@@ -192,7 +194,7 @@ class Enrollments:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Enrollment]:
-        """A contact's enrollments, in whatever sequence, newest first."""
+        """Return a contact's enrollments in all sequences, newest first."""
         id = await find_contact(self._kernel, workspace, contact_id)
         find = self._of_contact(workspace, id, sequence_id, status)
         page = await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
@@ -223,7 +225,7 @@ class Enrollments:
     async def set_status_of_many(
         self, caller: Caller, sequence_id: UUID, where: EnrollmentFilter, status: EnrollmentStatus
     ) -> int:
-        """Pause, resume or cancel every live enrollment that matches; return for how many that was new."""
+        """Pause, resume or cancel every live enrollment that matches; return how many that changed."""
         stop = _stop_for(status)
         _check_filter(where)
         await self._sequences.read(caller.workspace, sequence_id)
@@ -239,9 +241,9 @@ class Enrollments:
         return changed
 
     async def why(self, workspace: Workspace, sequence_id: UUID, contact: ContactReference) -> Why:
-        """Whether a contact is in a sequence, and for each step what happened, what will, or why not.
+        """Explain whether a contact is in a sequence, and for each step what happened, what will, or why not.
 
-        Of several times in the sequence, the last one is told.
+        Of several enrollments in the sequence, the last one is explained.
         """
         sequence = await self._sequences.get(workspace, sequence_id, in_flight=False)
         id = await find_contact(self._kernel, workspace, contact)
@@ -278,7 +280,7 @@ class Enrollments:
         )
 
     async def _open(self, workspace: Workspace, sequence_id: UUID) -> OpenSequence:
-        """The version that contacts are enrolled in, or Conflict when the sequence takes nobody."""
+        """Return the version that contacts are enrolled into, or raise Conflict when the sequence takes nobody."""
         found = await self._sequences.published(workspace, sequence_id)
         if found.status is not SequenceStatus.ACTIVE:
             raise Conflict(f"sequence {found.name!r} is {found.status}, so nobody can be enrolled; resume it first")
@@ -294,7 +296,7 @@ class Enrollments:
     def _of_contact(
         self, workspace: Workspace, contact_id: UUID, sequence_id: UUID | None, status: EnrollmentStatus | None
     ) -> ListAll[StoredEnrollment]:
-        """A contact's are all in its shard."""
+        """Read a contact's enrollments, which are all in its shard."""
         return partial(
             enrollments.list_enrollments_of_contact,
             shard=self._kernel.shard_of(contact_id),
@@ -305,7 +307,7 @@ class Enrollments:
         )
 
     async def _shown(self, workspace: Workspace, found: Sequence[StoredEnrollment]) -> Shown:
-        """Each as a person sees it; the graphs of their versions tell which step is which."""
+        """Return enrollments as a person sees them; the graphs of their versions tell which step is which."""
         await know_graphs(self._kernel, [one.version_id for one in found])
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
         tallies = await read_in_their_shards(self._kernel, [one.id for one in found], enrollments.tally_messages)
@@ -330,7 +332,7 @@ class Enrollments:
 
 
 def show_counts(done: Enrolling, *, dry_run: bool) -> EnrolledCounts:
-    """What an enrolling came to."""
+    """Return the result of enrolling."""
     return EnrolledCounts(
         enrolled_count=done.enrolled,
         reenrolled_count=done.reenrolled,
@@ -353,7 +355,7 @@ def _stop_for(status: EnrollmentStatus) -> Stop | None:
 
 
 def _cursors(step_id: str | None) -> list[str] | None:
-    """The nodes at which an enrollment stands that comes to a step next."""
+    """Return the nodes at which an enrollment is when this step comes next."""
     return None if step_id is None else [f"{WAIT}{step_id}", step_id]
 
 

@@ -1,4 +1,4 @@
-"""Events as people send, explain, follow and cancel them. kernel/start/event.py takes them."""
+"""Events: send, explain, follow and cancel them. kernel/start/event.py stores and routes them."""
 
 import asyncio
 from collections import defaultdict
@@ -52,13 +52,13 @@ MOST_PLACES = 10
 
 
 class Events:
-    """The events of every workspace; what is another's is not found."""
+    """The events of every workspace; an event of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
     async def send(self, caller: Caller, given: Json, *, source: str = "api", must_be_known: bool = False) -> Event:
-        """Take an event; the same key again gives the first one, whatever its data says now.
+        """Send an event; the same key again returns the first event, whatever the data says now.
 
         An event that no rule and no fallback knows does nothing; with `must_be_known` it is refused instead.
         """
@@ -73,7 +73,7 @@ class Events:
         return await (self._repeated(taken.event, event) if taken.duplicate else self._shown(taken.event))
 
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
-        """What an event would do, decision by decision; nothing is stored, and nothing is sent."""
+        """Explain what an event would do, decision by decision; nothing is stored, and nothing is sent."""
         event, ruling = await self._prepare(workspace, _read(given))
         decided = await plan_event(self._kernel, workspace, event, ruling, await self._kernel.clock.now())
         drafts = [draft.contact_id for one in decided for draft in one.drafts]
@@ -81,20 +81,20 @@ class Events:
         return [_explained(one, contacts) for one in decided]
 
     async def unknown(self, workspace: Workspace, trigger: str) -> str:
-        """That nothing knows a trigger, with the one that was probably meant."""
+        """Return the message that no rule and no fallback knows a trigger, with the one that was probably meant."""
         find = partial(rules.list_triggers, workspace=workspace)
         known = {*await self._kernel.db.persist(find, alone=True), *await find_fallback_triggers(self._kernel)}
         return f"no rule and no fallback knows {trigger!r}{did_you_mean(trigger, sorted(known))}"
 
     async def _prepare(self, workspace: Workspace, event: IncomingEvent) -> tuple[IncomingEvent, Ruling]:
-        """An event with its contacts, and what decides; refused before anything is stored if it cannot be taken."""
+        """Return an event with its contacts, and the rules for it; raise before anything is stored if it is invalid."""
         event = await meet_people(self._kernel, await find_people(self._kernel, workspace, event))
         ruling = await find_ruling(self._kernel, workspace, event.trigger)
         check_event(event, ruling.rules, ruling.fallbacks)
         return event, ruling
 
     async def _repeated(self, stored: StoredEvent, event: IncomingEvent) -> Event:
-        """The first event of a key, and what this one says otherwise; of one that was erased nobody knows that."""
+        """Return the first event of a key, and how this one differs; for an erased event that is not known."""
         shown = await self._shown(stored, duplicate=True)
         first = read_stored(stored.trigger, stored.idempotency_key, stored.data)
         if not stored.data or first.stored == event.stored:
@@ -107,7 +107,7 @@ class Events:
         return replace(shown, note=f"this key had other data before, which holds: {', '.join(places[:MOST_PLACES])}")
 
     async def get(self, workspace: Workspace, id: UUID) -> Event:
-        """One event, or NotFound."""
+        """Return one event, or raise NotFound."""
         return await self._shown(await self._find(workspace, id), with_payload=True)
 
     async def list(
@@ -120,7 +120,7 @@ class Events:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Event]:
-        """Events, newest first: of one trigger, or about one contact."""
+        """Return events, newest first: of one trigger, or about one contact."""
         list_in_shard: ListInShard[StoredEvent] = partial(events.list_events, trigger=trigger)
         if contact_id is not None:
             id = await find_contact(self._kernel, workspace, contact_id)
@@ -130,12 +130,12 @@ class Events:
         return Page(await self._all_shown(page.items), page.next_cursor)
 
     async def cancel(self, caller: Caller, id: UUID) -> Event:
-        """Skip what an event has not sent yet; a Conflict when nothing is left to cancel."""
+        """Skip what an event has not sent yet; raise Conflict when nothing is left to cancel."""
         stored = await self._find(caller.workspace, id)
         return await self._cancel(caller, stored)
 
     async def cancel_by_key(self, caller: Caller, trigger: str, idempotency_key: str) -> Event:
-        """The same for the event that was sent under this key: an appointment's reminders go with the appointment."""
+        """Cancel the event with this key, so that an appointment's reminders end with the appointment."""
         stored = await find_taken(self._kernel, caller.workspace, IncomingEvent(trigger, idempotency_key))
         if stored is None:
             raise NotFound(f"there is no event {trigger!r} with the key {idempotency_key!r}")
@@ -147,7 +147,7 @@ class Events:
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
-                return  # done, by a commit whose answer was lost
+                return  # done already, by a commit whose answer was lost
             await self._skip_waiting(tx, stored.id, now)  # before the queue, as facts do: the other way may deadlock
             asked = stored.job_id and await resolve.stop_owner(
                 tx, shard=shard, id=stored.job_id, stop=Stop.CANCEL, now=now
@@ -162,7 +162,7 @@ class Events:
         return await self._shown(stored)
 
     async def _skip_waiting(self, tx: Tx, id: UUID, now: datetime) -> None:
-        """What nobody has called for yet is skipped here and now, so that the answer says so; workers find the rest."""
+        """Skip here what no worker has called for yet, so that the answer shows it; workers find the rest."""
         shard = self._kernel.shard_of(id)
         found = await events.load_event_items(tx, shard=shard, ids=[id])
         waiting = [one.open.id for one in found.items if one.open and not (one.open.marked_at or one.open.in_doubt)]
@@ -182,7 +182,7 @@ class Events:
         return replace(shown, duplicate=duplicate)
 
     async def _all_shown(self, stored: Sequence[StoredEvent], *, with_payload: bool = False) -> Shown:
-        """A page of events with their items and the names of whom those are for."""
+        """Return a page of events with their items and the names of the contacts these are for."""
         if not stored:
             return []
         items = await self._items(stored)
@@ -200,7 +200,7 @@ class Events:
         return [_shown_event(one, shown) for one in stored]
 
     async def _why_they_wait(self, items: Items) -> Mapping[UUID, str | None]:
-        """Of items that are due and that nobody calls for: why no worker that lives can."""
+        """Return, for items that are due and that nobody calls for, why no live worker can."""
         now = await self._kernel.clock.now()
         due = [
             item
@@ -213,7 +213,7 @@ class Events:
         return {item.id: staff.lack_of(item.provider, Lane.TRANSACTIONAL) for item in due}
 
     async def _items(self, stored: Sequence[StoredEvent]) -> Items:
-        """The items of some events, in one statement for each shard."""
+        """Return the items of some events: one statement in each shard."""
         by_shard: dict[Shard, list[UUID]] = defaultdict(list)
         for one in stored:
             if one.job_id is not None:

@@ -1,7 +1,7 @@
-"""The log of one execution: what each node saw, produced, how long it took, and its error, in the order of time.
+"""The log of one execution: what each node saw and produced, how long it took, and its error, in the order of time.
 
-What a send did, its outbox items say; what other nodes did, execution_log says; what ended an execution before its
-node could do anything, the execution itself says.
+A send's outbox items say what it did; execution_log says what other nodes did; the execution itself says what ended it
+before its node could do anything.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ def log_lines(
     items: Sequence[LoggedItem],
     attempts: Attempts,
 ) -> list[LogLine]:
-    """One line for each node that did anything; `kinds` are the types of all nodes of its graph, in their order.
+    """Return one line for each node that did anything; `kinds` are the types of all nodes of its graph, in their order.
 
     An enrollment that was moved has been at nodes that its version does not have: a wait, or a message over a channel.
     """
@@ -53,7 +53,7 @@ def log_lines(
 def _with_contexts(
     lines: Sequence[LogLine], execution: FoundExecution, graph: Graph, beside: Mapping[str, Collection[str]]
 ) -> list[LogLine]:
-    """Lines with what there was when their node's turn came."""
+    """Add to each line the context that its node saw."""
     shown: list[LogLine] = []
     told: set[str] = set()
     for line in lines:
@@ -64,7 +64,7 @@ def _with_contexts(
 
 
 def _with_context(line: LogLine, given: Json, results: Json) -> LogLine:
-    """A branch saw everything there was; what is stored with it is the contact as it was, or all as a copy once was."""
+    """Add to a line what its node saw; a branch's row holds the contact as it was, or an older copy of it all."""
     if line.kind != NodeType.BRANCH:
         return replace(line, context=bounded_context(given, results))
     saw = line.saw or {}
@@ -93,7 +93,7 @@ def _node_line(logged: LoggedNode, kinds: Mapping[str, str]) -> LogLine:
 
 
 def _item_line(node: str, kinds: Mapping[str, str], items: Sequence[LogItem], result: object) -> LogLine:
-    """Of several recipients, the line shows the one that went best, or that not all were reached, as `vars` does."""
+    """Show, of several recipients, the one that went best, or that not all were reached, as `vars` does."""
     best = min(items, key=lambda item: _rank(item.status))
     started_at = min((item.started_at for item in items if item.started_at), default=None)
     ends = [item.ended_at for item in items if item.ended_at]
@@ -120,7 +120,7 @@ def _rank(status: str) -> tuple[bool, bool, str]:
 
 
 def _item(item: LoggedItem, failed: Sequence[Attempt]) -> LogItem:
-    # An item that was never called for was over the moment it was written.
+    # An item that was never called for ended the moment it was written.
     started_at = item.first_marked_at or (item.finalized_at and item.created_at)
     return LogItem(
         id=item.id,

@@ -1,7 +1,7 @@
-"""Executions as people start, watch and control them. Every change is in the audit log.
+"""Executions: start, watch and control them. Every change is in the audit log.
 
-Starting is kernel/start/trigger.py's, stopping kernel/manage/resolve.py's, reopening kernel/manage/replay.py's; here is
-whose it is, and how it is shown.
+kernel/start/trigger.py starts them, kernel/manage/resolve.py stops them, kernel/manage/replay.py reopens them; this
+module checks whose an execution is and shows it.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from tidings.views.pages import Page
 
 REPLAY_BATCH = 100
 MOST_NAMED = 100
-"""How many executions and errors of a replay are named; all are counted."""
+"""How many executions and errors of a replay are listed; all are counted."""
 
 Json = Mapping[str, object]
 Lines = list[LogLine]
@@ -54,17 +54,17 @@ FindInShard = ListInShard[FoundExecution]
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """Which failed executions; whatever is given must hold."""
+    """Which failed executions; every condition that is given must hold."""
 
     workflow: UUID | str | None = None
     error: str | None = None
-    """A part of the error, whatever the case of its letters."""
+    """A part of the error, in upper or lower case."""
     node: str | None = None
     ids: Sequence[UUID] | None = None
 
 
 class Executions:
-    """The executions of every workspace; what is another's is not found."""
+    """The executions of every workspace; an execution of another workspace is not found."""
 
     def __init__(self, kernel: Kernel, trigger_batches: TriggerBatches) -> None:
         self._kernel = kernel
@@ -81,32 +81,32 @@ class Executions:
         triggered_by: str = "api",
         correlated: bool = False,
     ) -> StartedExecution:
-        """Start a workflow, by id or name; the same key again gives the same execution, no key is always a new one.
+        """Start a workflow, by id or name; the same key returns the same execution, no key always starts a new one.
 
-        A key belongs to its workflow; one that is `correlated` is taken for every workflow that is started so.
+        A key belongs to its workflow; a `correlated` key holds for every workflow that is started so.
         """
         trigger = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         key = BatchKey(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
         started = await self._trigger_batches.start(key, trigger)
         found = await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
-        # Without a look at who could do it, which a trigger has no time for.
+        # Without looking for workers that could do it, for which a trigger has no time.
         shown = _shown(found, contacts.get(found.contact_id))
         return StartedExecution(**asdict(shown), duplicate=started.duplicate)
 
     async def trigger_many(
         self, caller: Caller, triggers: Sequence[BulkTrigger], *, triggered_by: str = "api"
     ) -> StartedMany:
-        """Start many, one transaction per workflow and shard; nothing is stored if anything is wrong with one."""
+        """Start many, one transaction per workflow and shard; if one has a problem, nothing is stored."""
         return await bulk.trigger_many(self._kernel, caller, triggers, triggered_by)
 
     async def get(self, workspace: Workspace, id: UUID) -> Execution:
-        """One execution, or NotFound."""
+        """Return one execution, or raise NotFound."""
         [shown] = await self._shown(workspace, [await self._find(workspace, id)])
         return shown
 
     async def get_with_context(self, workspace: Workspace, id: UUID) -> tuple[Execution, Json]:
-        """One execution, and its context: the data, and what each node has given."""
+        """Return one execution and its context: its data, and what each node has produced."""
         execution = await self._find(workspace, id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
             graph = await self._graph(tx, execution.version_id)
@@ -124,7 +124,7 @@ class Executions:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Execution]:
-        """Executions, newest first."""
+        """Return executions, newest first."""
         if contact_id is not None:
             of_contact = partial(
                 executions.list_executions_of_contact,
@@ -147,7 +147,7 @@ class Executions:
         return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
-        """What each node did, in the order of time."""
+        """Return what each node did, in the order of time."""
         execution = await self._find(workspace, id)
         shard = self._kernel.shard_of(id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
@@ -159,7 +159,7 @@ class Executions:
         return log_lines(execution, graph, kinds, nodes, items, attempts)
 
     async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Execution]:
-        """The execution now, again whenever it has changed, and a last time when it has ended."""
+        """Yield the execution now, again whenever it has changed, and a last time when it has ended."""
         shown = await self.get(workspace, id)
         yield shown
         while not shown.status.has_ended:
@@ -169,11 +169,11 @@ class Executions:
                 yield shown
 
     async def cancel(self, caller: Caller, id: UUID) -> Execution:
-        """End an execution; what was not called for is skipped."""
+        """End an execution; whatever has not been called yet is skipped."""
         return await self._stop(caller, id, Stop.CANCEL)
 
     async def pause(self, caller: Caller, id: UUID) -> Execution:
-        """Let nothing more of an execution leave until it is resumed."""
+        """Stop sending for an execution until it is resumed."""
         return await self._stop(caller, id, Stop.PAUSE)
 
     async def resume(self, caller: Caller, id: UUID) -> Execution:
@@ -201,12 +201,12 @@ class Executions:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Execution]:
-        """Failed executions, newest first."""
+        """Return failed executions, newest first."""
         list_in_shard = await self._failed(workspace, DeadLetterFilter(workflow, error, node))
         return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
 
     async def replay(self, caller: Caller, where: DeadLetterFilter, *, dry_run: bool = False) -> Replay:
-        """Reopen every failed execution that matches, or only say what that would do; a batch at a time."""
+        """Reopen every failed execution that matches, a batch at a time, or only count them."""
         list_in_shard = await self._failed(caller.workspace, where)
         reopened: list[UUID] = []
         count, refused, errors = 0, 0, Counter[str]()
@@ -234,7 +234,7 @@ class Executions:
         return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def _shown(self, workspace: Workspace, found: Sequence[FoundExecution]) -> Shown:
-        """Executions with their contacts' names, and with why they wait if nobody can go on with them."""
+        """Return executions with their contacts' names, and with why they wait if no worker can go on with them."""
         contacts = await name_contacts(self._kernel, workspace, [one.contact_id for one in found])
         reasons = await why_executions_wait(self._kernel, workspace, found)
         return [_shown(one, contacts.get(one.contact_id), reasons.get(one.id)) for one in found]
@@ -242,7 +242,7 @@ class Executions:
     async def _batches(
         self, workspace: Workspace, shard: Shard, list_in_shard: FindInShard
     ) -> AsyncIterator[Sequence[FoundExecution]]:
-        """What one shard holds, newest first; what fails again meanwhile is behind us and does not come twice."""
+        """Yield what one shard holds, newest first; an execution that fails again meanwhile does not come twice."""
         span = EVERYTHING
         while True:
             find = partial(list_in_shard, shard=shard, workspace=workspace, span=span, limit=REPLAY_BATCH)
@@ -262,7 +262,7 @@ class Executions:
         )
 
     async def _workflow_id(self, workspace: Workspace, workflow: UUID | str | None) -> UUID | None:
-        """The id of a workflow to look for; a name must be one that is there."""
+        """Return the id of a workflow to look for; raise NotFound for a name that does not exist."""
         if isinstance(workflow, str):
             return (await find_workflow(self._kernel, workspace, workflow)).id
         return workflow

@@ -1,6 +1,6 @@
-"""Where a workspace's functions are: set, list, forget. Every change is in the audit log, and no secret ever comes out.
+"""The addresses of a workspace's functions: set, list, forget. Every change is in the audit log; no secret is shown.
 
-storage/directory.py looks them up when one is called. The name `*` is the base of all that have no address of theirs.
+storage/directory.py looks an address up for a call. The name `*` is the base address of all functions without one.
 """
 
 import sys
@@ -35,9 +35,9 @@ class Functions:
         self._kernel = kernel
 
     async def set(self, caller: Caller, name: str, url: str, secret: str | None = None) -> FunctionAddress:
-        """Say where a function is; without a new secret the old one stays as long as the address does."""
+        """Set a function's address; without a new secret the old one stays as long as the address does."""
         check_name(name)
-        Endpoint(url, secret)  # refuses what no call could use
+        Endpoint(url, secret)  # raises for an address that no call could use
         here = caller.workspace
         sealed = None if secret is None else self._kernel.vault.seal(secret, place_of(here, name))
         now = await self._kernel.clock.now()
@@ -51,17 +51,17 @@ class Functions:
         return await self._kernel.db.persist(write)
 
     async def list(self, workspace: Workspace) -> Listed:
-        """Every function of a workspace, by name."""
+        """Return every function of a workspace, by name."""
         return await self._kernel.db.persist(partial(functions.list_functions, workspace=workspace), alone=True)
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Forget where a function is, and its secret."""
+        """Forget a function's address and its secret."""
         here, now = caller.workspace, await self._kernel.clock.now()
         entry = self._entry(here, name, now)
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
-                return  # done, by a commit whose answer was lost
+                return  # done already, by a commit whose answer was lost
             if not await functions.delete_function(tx, workspace=here, name=name):
                 raise NotFound(f"there is no function {name!r}")
             await self._audit(tx, entry, caller, name, "deleted", {"name": name}, now)
@@ -85,7 +85,7 @@ class Functions:
 
         async def write(tx: Tx) -> bool:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(entry), ids=[entry]):
-                return True  # done, by a commit whose answer was lost
+                return True  # done already, by a commit whose answer was lost
             if not await functions.forget_secret(
                 tx, workspace=secret.workspace, name=name, secret=secret.sealed, now=now
             ):
@@ -113,6 +113,6 @@ class Functions:
 
 
 def subject_of(workspace: Workspace, name: str) -> UUID:
-    """The id under which the audit log knows a function, which has only a name."""
+    """Return the id under which the audit log knows a function, which has only a name."""
     bits = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
     return make_id(workspace.bucket_of(name), datetime.fromtimestamp(0, UTC), bits)

@@ -1,4 +1,4 @@
-"""How the whole system stands, for whoever runs it: it knows no workspaces."""
+"""The state of the whole system, for its operator; workspaces play no part."""
 
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage import observe
@@ -8,11 +8,11 @@ __all__ = ["Health", "Totals"]
 
 
 class Health:
-    """What there is in all workspaces together."""
+    """Counts over all workspaces together."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
     async def totals(self) -> Totals:
-        """Count everything, by status; takes the longer the more there is."""
+        """Count everything, by status; the more there is, the longer it takes."""
         return await observe.totals(self._kernel)

@@ -1,4 +1,4 @@
-"""Who is on the way through a sequence: whether anybody is, and how many to which step of which version."""
+"""Contacts on their way through a sequence: whether there are any, and how many to which step of which version."""
 
 import asyncio
 from collections import Counter
@@ -13,11 +13,11 @@ from tidings.storage import sequences
 from tidings.views.sequences import InFlight
 
 Counts = Mapping[tuple[UUID, str], int]
-"""How many by version and step."""
+"""The number of enrollments by version and step."""
 
 
 async def has_live_enrollments(kernel: Kernel, sequence_id: UUID) -> bool:
-    """Whether anybody is on the way."""
+    """Return whether any contact is on the way."""
     for shard in kernel.every_shard():
         look = partial(sequences.has_live_enrollment, shard=shard, workflow_id=sequence_id)
         if await kernel.db.persist(look, alone=True):
@@ -26,7 +26,7 @@ async def has_live_enrollments(kernel: Kernel, sequence_id: UUID) -> bool:
 
 
 async def count_in_flight(kernel: Kernel, sequence_id: UUID) -> Counts:
-    """How many are on the way, over all shards."""
+    """Count the contacts on their way, over all shards."""
     count = partial(sequences.count_in_flight, workflow_id=sequence_id)
     shards = await asyncio.gather(
         *(kernel.db.persist(partial(count, shard=shard), alone=True) for shard in kernel.every_shard())
@@ -39,7 +39,7 @@ async def count_in_flight(kernel: Kernel, sequence_id: UUID) -> Counts:
 
 
 async def show_in_flight(kernel: Kernel, sequence_id: UUID) -> list[InFlight]:
-    """How many are on the way to which step: by version, newest first, and by the order of their steps."""
+    """Return the counts by version, newest first, and then in the order of the steps."""
     counts = await count_in_flight(kernel, sequence_id)
     ids = list({version for version, _ in counts})
     found = await kernel.db.persist(partial(sequences.find_versions, ids=ids), alone=True) if ids else []

@@ -1,6 +1,6 @@
-"""The names beside ids in what people are shown: for a whole page at once, one statement in each shard.
+"""Add names to ids for a whole page at once: one statement in each shard.
 
-Read when they are shown and never stored, so a renamed campaign has its new name and an erased contact none.
+Names are read when they are shown and never stored, so a renamed campaign has its new name and an erased contact none.
 """
 
 import asyncio
@@ -32,23 +32,23 @@ WALKS = frozenset(["execution", "enrollment", "dead_letter"])
 async def name_contacts(
     kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]
 ) -> Mapping[UUID | None, ContactName]:
-    """What contacts are called; those that were deleted are left out."""
+    """Return the names of contacts; deleted contacts are left out."""
     found = await _in_their_shards(kernel, workspace.tenant, ids, names.name_contacts)
     return dict(found.items())
 
 
 async def name_executions(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
-    """The names of the workflows or sequences of executions."""
+    """Return the names of the workflows or sequences of executions."""
     return await _in_their_shards(kernel, workspace.tenant, ids, names.name_executions)
 
 
 async def name_definitions(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
-    """The names of workflows, sequences, campaigns, segments, rules and keys."""
+    """Return the names of workflows, sequences, campaigns, segments, rules and keys."""
     return await _definitions(kernel, workspace.tenant, ids)
 
 
 async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyItem]) -> list[AnyItem]:
-    """Items with the names of whom they are for and of what they belong to, and whether they are only printed."""
+    """Return items with the names of their contacts and owners, and with whether they are only printed."""
     tenant = workspace.tenant
     contacts, executions, runs, events = await asyncio.gather(
         name_contacts(kernel, workspace, [one.contact_id for one in items]),
@@ -70,7 +70,7 @@ async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyIt
 
 
 async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine]) -> list[AuditLine]:
-    """Lines of the audit log with the names of what they are about; a contact's is its external id."""
+    """Return entries of the audit log with the names of their subjects; a contact's is its external id."""
     of: dict[str, list[UUID]] = defaultdict(list)
     for line in lines:
         kind = line.subject_kind

@@ -1,7 +1,7 @@
-"""The context that a node of an execution saw: what the execution was given, and what nodes before it had produced.
+"""The context that a node saw: what its execution was started with, and what earlier nodes had produced.
 
-Nothing of it is stored for each node: what was given never changes, and no result does once it is there. The graph
-tells which results were there; those of ways that ran beside the node's own are named in its row.
+It is not stored for each node: neither what was given nor a stored result ever changes. The graph tells which results
+were there; the node's row names those of branches that ran beside its own.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,14 +20,14 @@ Place = tuple[str, str]
 
 
 def results_before(graph: Graph, node: str, told: Collection[str], beside: Collection[str], results: Json) -> Json:
-    """The results that a node saw; `told` are the nodes earlier in the log, `beside` those that its row names."""
-    # A sequence is one line, and somebody may have been moved to another: there, what came first was seen.
+    """Return the results a node saw; `told` are the nodes earlier in the log, `beside` those that its row names."""
+    # A sequence has no branches, and an enrollment may have been moved to another version: it saw what came earlier.
     names = {*told} if graph.form is Form.SEQUENCE or node not in graph.nodes else {*graph.before(node), *beside}
     return {name: result for name, result in results.items() if name in names}
 
 
 def bounded_context(data: Json, results: Json) -> LogContext:
-    """A context, without its largest values if it is too large."""
+    """Return a context, without its largest values if it is too large."""
     parts = {"data": data, "vars": results}
     sizes = {
         (part, name): len(name) + len(msgspec.json.encode(value))
@@ -43,7 +43,7 @@ def bounded_context(data: Json, results: Json) -> LogContext:
 
 
 def _largest(sizes: Mapping[Place, int]) -> list[Place]:
-    """The places that have to go, the largest first."""
+    """Return the places to leave out, the largest first."""
     dropped: list[Place] = []
     excess = sum(sizes.values()) - LARGEST_CONTEXT
     for place in sorted(sizes, key=lambda one: sizes[one], reverse=True):

@@ -1,4 +1,4 @@
-"""The outbox as people look into it: every intended provider action, and the end of doubt by a person's word."""
+"""The outbox: look at every intended provider action, and end doubt by a person's decision."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ __all__ = ["Outbox", "OutboxFilter", "Resolution"]
 
 @dataclass(frozen=True, slots=True)
 class OutboxFilter:
-    """Which items; whatever is given must hold."""
+    """Which items; every condition that is given must hold."""
 
     status: ItemStatus | None = None
     channel: Channel | None = None
@@ -39,7 +39,7 @@ class OutboxFilter:
 
     @property
     def owners(self) -> int:
-        """How many owners are asked for."""
+        """Return how many owners the filter names."""
         return sum(one is not None for one in (self.run_id, self.execution_id, self.event_id))
 
 
@@ -56,7 +56,7 @@ class _State(TypedDict):
 
 
 class Outbox:
-    """The items of every workspace; what is another's is not found."""
+    """The items of every workspace; an item of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -70,7 +70,7 @@ class Outbox:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Item]:
-        """Items, newest first."""
+        """Return items, newest first."""
         where = where or OutboxFilter()
         check_limit(limit)
         if where.owners > 1:
@@ -88,12 +88,12 @@ class Outbox:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Item]:
-        """Everything meant for a contact, newest first, whatever product sends it; for one that was deleted, too."""
+        """Return everything meant for a contact, newest first, from every product; also for a deleted contact."""
         where = OutboxFilter(contact_id=contact_id)
         return await self.list(workspace, where, limit=limit, created=created, cursor=cursor)
 
     async def get(self, workspace: Workspace, id: UUID) -> ItemDetail:
-        """One item, or NotFound."""
+        """Return one item, or raise NotFound."""
         shard = self._kernel.shard_of(id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
             item = await items.show_outbox_item(tx, shard=shard, workspace=workspace, id=id)
@@ -105,12 +105,12 @@ class Outbox:
         return replace(named, failed_attempts=attempts, history=history)
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
-        """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what shows it."""
+        """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what proves it."""
         await resolve_item(self._kernel, caller, id, outcome, note)
         return await self.get(caller.workspace, id)
 
     async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> ListInShard[Item]:
-        """The statement whose index narrows most: that of the contact, of what is in doubt, or of the owner."""
+        """Choose the statement whose index narrows most: by contact, by doubt, or by owner."""
         owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
         state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}
         if where.contact_id is not None:

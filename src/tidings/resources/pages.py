@@ -1,4 +1,4 @@
-"""Long lists over all shards: one query in each, merged by id, newest first, and a page of what comes first."""
+"""Long lists over all shards: one query in each, merged by id, newest first, cut to a page."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
@@ -18,11 +18,11 @@ id_of = attrgetter("id")
 
 
 class HasId(Protocol):
-    """What is in such a list."""
+    """A record in such a list."""
 
     @property
     def id(self) -> UUID:
-        """Made when it was, so the newest is the largest."""
+        """Return the id; it contains the time it was made, so the newest record has the largest."""
 
 
 Found = TypeVar("Found", bound=HasId)
@@ -30,30 +30,30 @@ Listed_co = TypeVar("Listed_co", bound=HasId, covariant=True)
 
 
 class ListInShard(Protocol[Listed_co]):
-    """A statement of storage whose other arguments are given: what one shard holds of a list, newest first."""
+    """A statement of storage with its other arguments bound: lists one shard's records of a workspace, newest first."""
 
     def __call__(
         self, tx: Tx, /, *, shard: Shard, workspace: Workspace, span: Span, limit: int
     ) -> Awaitable[Sequence[Listed_co]]:
-        """The first of the span, at most so many."""
+        """Return the first records of the span, at most `limit`."""
 
 
 class ListWithinShard(Protocol[Listed_co]):
-    """The same of whichever workspace it knows of."""
+    """A statement with its workspace bound as well: lists one shard's records, newest first."""
 
     def __call__(self, tx: Tx, /, *, shard: Shard, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
-        """The first of the span, at most so many."""
+        """Return the first records of the span, at most `limit`."""
 
 
 class ListAll(Protocol[Listed_co]):
-    """The same of what is in no shard, or in one that is known."""
+    """A statement with its shard bound, or for records in no shard: lists them newest first."""
 
     def __call__(self, tx: Tx, /, *, span: Span, limit: int) -> Awaitable[Sequence[Listed_co]]:
-        """The first of the span, at most so many."""
+        """Return the first records of the span, at most `limit`."""
 
 
 async def newest(kernel: Kernel, list_all: ListAll[Found], *, span: Span, limit: int) -> Page[Found]:
-    """A page of such a list; one more is looked for, to know whether there is a next."""
+    """Return a page of a list that needs no merging; it reads one record more, to know whether there is a next page."""
     check_limit(limit)
     found = await kernel.db.persist(partial(list_all, span=span, limit=limit + 1), alone=True)
     return page_of(found, limit, id_of)
@@ -62,7 +62,7 @@ async def newest(kernel: Kernel, list_all: ListAll[Found], *, span: Span, limit:
 async def newest_in_all_shards(
     kernel: Kernel, workspace: Workspace, list_in_shard: ListInShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
-    """A page of what all shards hold of a list; one more is looked for, to know whether there is a next."""
+    """Return a page over all shards of a workspace's list, newest first."""
     find = partial(list_in_shard, workspace=workspace)
     return await newest_in_shards(kernel, kernel.every_shard(), find, span=span, limit=limit)
 
@@ -70,14 +70,14 @@ async def newest_in_all_shards(
 async def newest_in_shards(
     kernel: Kernel, shards: Iterable[Shard], list_in_shard: ListWithinShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
-    """The same of some shards, and of what is not of one workspace."""
+    """Return a page over these shards of a list that is not of one workspace."""
     return await _merged(kernel, shards, list_in_shard, span=span, limit=limit, newest_first=True)
 
 
 async def oldest_in_all_shards(
     kernel: Kernel, list_in_shard: ListWithinShard[Found], *, span: Span, limit: int
 ) -> Page[Found]:
-    """The same of all shards, in the order in which it was made: of one run, say, which is known to be the caller's."""
+    """Return a page over all shards, oldest first, of records known to be the caller's: those of one run, say."""
     return await _merged(kernel, kernel.every_shard(), list_in_shard, span=span, limit=limit, newest_first=False)
 
 
@@ -90,7 +90,7 @@ async def _merged(
     limit: int,
     newest_first: bool,
 ) -> Page[Found]:
-    """One query in each shard, merged by id; one more is looked for, to know whether there is a next page."""
+    """Query each shard and merge by id; read one record more, to know whether there is a next page."""
     check_limit(limit)
     find = partial(list_in_shard, span=span, limit=limit + 1)
     found = await asyncio.gather(*(kernel.db.persist(partial(find, shard=shard), alone=True) for shard in shards))

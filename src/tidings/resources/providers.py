@@ -1,7 +1,7 @@
-"""The providers: what each is for, who serves it, who may call it how often at once, and whether it rests.
+"""The providers: which channels use each, which workers serve it, how many calls each may make, and whether it rests.
 
-They are the affair of the whole installation, not of a workspace, and everything here comes from the database: routes,
-the workers that live, their shares, and rests. The process that asks may have no provider at all.
+They belong to the whole installation, not to a workspace, and everything here comes from the database: routes, live
+workers, their shares, and rests. The process that asks may have no provider at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ Listed = list[LiveWorker]
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What the database says of all providers."""
+    """What the database says about all providers."""
 
     routes: Sequence[ChannelRoute]
     workers: Sequence[ListedWorker]
@@ -61,11 +61,11 @@ class Providers:
         self._kernel = kernel
 
     async def list(self) -> Shown:
-        """All of them, by name, as an administrator of any tenant may see them."""
+        """Return all providers by name, as an administrator of any tenant may see them."""
         return [_without_rest_reason(one) for one in await self.details()]
 
     async def details(self) -> Details:
-        """All of them, by name, as who runs the system may see them."""
+        """Return all providers by name, as the system's operator may see them."""
         now = await self._kernel.clock.now()
 
         async def read(tx: Tx) -> _Facts:
@@ -81,17 +81,17 @@ class Providers:
         return [_shown(name, facts, now) for name in facts.names]
 
     async def unavailable(self) -> Sequence[StoredRest]:
-        """Those that could not be used when they were last called, by name."""
+        """Return the providers that could not be used when they were last called, by name."""
         now = await self._kernel.clock.now()
         resting = await self._kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True)
         return [rest for rest in resting.values() if rest.since]
 
     async def workers(self) -> Listed:
-        """The workers that live, the longest at work first."""
+        """Return the live workers, the longest at work first."""
         return [_worker(one) for one in await live_workers(self._kernel)]
 
     async def unroute(self, caller: Caller, channel: Channel) -> str:
-        """Take the provider from a channel in every workspace; give its name.
+        """Remove a channel's route in every workspace; return the provider's name.
 
         Nothing more is started that needs the channel. A process that starts with the setting sets the route again.
         """
@@ -114,9 +114,9 @@ class Providers:
         return removed[-1]
 
     async def forget(self, caller: Caller, name: str) -> None:
-        """Forget a fallback that no application has any more: events are decided without it from now on.
+        """Forget a fallback that no application registers any more: from now on, events are decided without it.
 
-        A process that starts with it writes it down again.
+        A process that starts with it registers it again.
         """
         now, found = await self._kernel.clock.now(), await self._find_fallback(name)
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)

@@ -1,4 +1,4 @@
-"""How many an audience is, before anybody is written to: who matches, who has an address, who may not be written to."""
+"""Count an audience before anybody is written to: who matches, who has an address, who may not be written to."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ CHUNK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """How many were looked at, have an address and may not be written to; the last two only with a channel."""
+    """How many contacts match, have an address, and may not be written to; the last two only with a channel."""
 
     matching: int = 0
     addressed: int = 0
@@ -34,7 +34,7 @@ class _Counted:
 async def count_audience(
     kernel: Kernel, workspace: Workspace, audience: Audience, channel: Channel | None, sources: Iterable[str] = ()
 ) -> AudienceCount:
-    """Count everybody, shard by shard, and who lacks what the templates print; a million take some seconds."""
+    """Count the audience, shard by shard, and who lacks what the templates print; a million take some seconds."""
     now, lacking = await kernel.clock.now(), Lacking(attributes_in(sources))
     shards = await asyncio.gather(
         *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())
@@ -61,7 +61,7 @@ class Lacking:
 
 
 async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience) -> bool:
-    """Whether nobody matches; looks no further than the first who does."""
+    """Return whether nobody matches; stops at the first contact who does."""
     now = await kernel.clock.now()
     for shard in kernel.every_shard():
         async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=100):

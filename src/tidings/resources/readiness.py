@@ -1,4 +1,4 @@
-"""Say of what people have written which of its channels no provider is set up for."""
+"""Find the channels that something needs and that have no provider."""
 
 from collections.abc import Iterable
 
@@ -9,5 +9,5 @@ from tidings.kernel.readiness import find_unrouted
 
 
 async def find_unready(kernel: Kernel, workspace: Workspace, channels: Iterable[Channel]) -> frozenset[Channel]:
-    """Those of some channels that no provider is set up for."""
+    """Return those of the given channels that no provider is set up for."""
     return frozenset(await find_unrouted(kernel, workspace, set(channels)))

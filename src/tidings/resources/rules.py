@@ -1,6 +1,6 @@
-"""Rules as people manage them: create, change, switch on and off, delete. Every change is in the audit log.
+"""Rules: create, change, enable, disable and delete them. Every change is in the audit log.
 
-A rule is read and checked by domain/rules/rule.py; kernel/start/event.py routes by what is stored when an event
+domain/rules/rule.py reads and checks a rule; kernel/start/event.py routes by the rules that are stored when an event
 comes.
 """
 
@@ -40,7 +40,7 @@ Change = Literal["created", "updated", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class RuleFilter:
-    """Which rules to list; what is None does not matter."""
+    """Which rules to list; None stands for any."""
 
     trigger: str | None = None
     channel: str | None = None
@@ -48,7 +48,7 @@ class RuleFilter:
     enabled: bool | None = None
 
     def check(self) -> None:
-        """Refuse a channel or an audience that no rule can have: the answer would be empty, whatever there is."""
+        """Refuse a channel or an audience that no rule can have: the answer would always be empty."""
         for name, given, known in (
             ("channel", self.channel, CONTACT_CHANNELS),
             ("audience", self.audience, RuleAudience),
@@ -59,24 +59,24 @@ class RuleFilter:
 
 
 class Rules:
-    """The rules of every workspace; what is another's is not found."""
+    """The rules of every workspace; a rule of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
     async def create(self, caller: Caller, given: Json) -> Rule:
-        """Make a rule; one for the same trigger, channel and audience is a Conflict."""
+        """Create a rule; raise Conflict if one exists for the same trigger, channel and audience."""
         shown, change = await self._put(caller, read_rule(given), must_be_new=True)
         if change != "created":
             raise AssertionError("a rule that was there is a conflict")
         return shown
 
     async def apply(self, caller: Caller, given: Json) -> tuple[Rule, Change]:
-        """Bring the rule for this trigger, channel and audience to what is given, whether it was there or not."""
+        """Create or replace the rule for this trigger, channel and audience."""
         return await self._put(caller, read_rule(given), must_be_new=False)
 
     async def update(self, caller: Caller, id: UUID, given: Json) -> Rule:
-        """Make a rule be as given; a step that is named by its id, or says the same, keeps its id."""
+        """Replace a rule; a step that is named by its id, or says the same as before, keeps its id."""
         return await self._update(caller, id, read_rule(given))
 
     async def _update(self, caller: Caller, id: UUID, rule: RuleDefinition) -> Rule:
@@ -100,13 +100,13 @@ class Rules:
         return await self._switch(caller, id, enabled=False)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Remove a rule; its trigger falls back for this channel and audience, if a fallback is registered."""
+        """Remove a rule; its trigger uses the fallback for this channel and audience, if one is registered."""
         found, now = await self._load(caller.workspace, id), await self._kernel.clock.now()
         shard, entry = self._kernel.shard_of(id), self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
             if await resolve.find_audit(tx, shard=shard, ids=[entry]):
-                return  # done, by a commit whose answer was lost
+                return  # done already, by a commit whose answer was lost
             if not await rules.delete_rule(tx, workspace=caller.workspace, id=id):
                 raise NotFound(f"there is no rule {id}")
             audit_entry = AuditEntry("rule", id, "deleted", {"rule": str(found.key)}, entry)
@@ -115,12 +115,12 @@ class Rules:
         await self._kernel.db.persist(write)
 
     async def get(self, workspace: Workspace, id: UUID) -> Rule:
-        """One rule by id, or NotFound."""
+        """Return one rule by id, or raise NotFound."""
         [shown] = await self._shown(workspace, [await self._load(workspace, id)])
         return shown
 
     async def find(self, workspace: Workspace, key: RuleKey) -> Rule:
-        """One rule by its key, or NotFound."""
+        """Return one rule by its key, or raise NotFound."""
         find = partial(rules.find_rule, workspace=workspace, **key._asdict())
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
@@ -137,7 +137,7 @@ class Rules:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Rule]:
-        """Rules, newest first."""
+        """Return rules, newest first."""
         check_limit(limit)
         where.check()
         find = partial(
@@ -155,7 +155,7 @@ class Rules:
 
     @staticmethod
     def validate(given: object) -> Problems:
-        """Everything that is wrong with a rule; nothing is stored."""
+        """Return every problem of a rule; nothing is stored."""
         try:
             read_rule(given)
         except DefinitionInvalid as error:
@@ -193,7 +193,7 @@ class Rules:
         return await self.get(here, id), change
 
     async def _change(self, tx: Tx, caller: Caller, before: FoundRule, rule: RuleDefinition, now: datetime) -> bool:
-        """Write what is new; False when nothing is."""
+        """Write what is new; return False when nothing is."""
         steps = self._stored_steps(rule, before.definition.steps, before.id, now)
         if (before.key, before.enabled, [*before.steps]) == (rule.key, rule.enabled, steps):
             return False
@@ -218,7 +218,7 @@ class Rules:
         found = await self._load(caller.workspace, id)
         if found.enabled is enabled:
             return await self.get(caller.workspace, id)
-        # Read as what is stored: a rule that could not be written any more can still be switched off.
+        # Read without the checks for new rules: a rule that could not be written any more can still be switched off.
         rule = read_rule({**found.key._asdict(), "enabled": enabled, "steps": found.steps}, is_stored=True)
         return await self._update(caller, id, rule)
 
@@ -230,7 +230,7 @@ class Rules:
         return found
 
     async def _shown(self, workspace: Workspace, found: Sequence[FoundRule]) -> Shown:
-        """Rules with those of their channels that no provider is set up for."""
+        """Return rules with those of their channels that no provider is set up for."""
         unready = await find_unready(self._kernel, workspace, [channel for one in found for channel in one.channels])
         return [_shown(one, [channel for channel in one.channels if channel in unready]) for one in found]
 

@@ -1,7 +1,7 @@
 """Try again what failed in a run, and nothing else: a plan first, then a new run of exactly those items.
 
-The old run stays as it is. What was sent or is in doubt is never among them, and what an earlier retry has taken is
-left to it: the key of a retried item names the failed one, so the unique index lets it through once.
+The old run stays as it is. Items that were sent or are in doubt are never included, nor are those of an earlier retry:
+the key of a retried item names the failed one, so the unique index admits it once.
 """
 
 from collections import Counter
@@ -31,15 +31,15 @@ MOST_IDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RetryFilter:
-    """Which failed items; whatever is given must hold."""
+    """Which failed items; every condition that is given must hold."""
 
     error: str | None = None
-    """A part of the error's text, whatever the case of its letters."""
+    """A part of the error's text, in upper or lower case."""
     ids: tuple[UUID, ...] | None = None
 
 
 def read_where(text: str) -> RetryFilter:
-    """A filter as it is written on the command line: `error=429`."""
+    """Read a filter as it is written on the command line: `error=429`."""
     name, given, value = text.partition("=")
     if not given or name.strip() != "error" or not value.strip():
         raise InputInvalid(f"--where {text!r}: write it like error=429, with a part of the error's text")
@@ -47,7 +47,7 @@ def read_where(text: str) -> RetryFilter:
 
 
 async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: RetryFilter) -> Retry:
-    """Count what would be sent again, shard by shard, as a dry run answers it."""
+    """Count what would be sent again, shard by shard, for the answer to a dry run."""
     _check(where)
     errors: Counter[str] = Counter()
     before = 0
@@ -70,12 +70,12 @@ async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: 
 async def start_retry(
     kernel: Kernel, caller: Caller, run_id: UUID, where: RetryFilter, idempotency_key: str | None
 ) -> tuple[Started, Retry]:
-    """Start a run of what failed; the same key again gives the same run. Of two at once, one is a Conflict."""
+    """Start a run of what failed; the same key returns the same run. Of two at once, one raises Conflict."""
     if idempotency_key is not None:
         existing = await find_run(kernel, caller.workspace, idempotency_key)
         if existing is not None:
             return Started(existing, duplicate=True), await plan_retry(kernel, caller.workspace, run_id, where)
-    last = await find_last_retry(kernel, run_id)  # before the plan, so that who comes after it is noticed
+    last = await find_last_retry(kernel, run_id)  # read before the plan, so that a retry that comes after it is noticed
     plan = await plan_retry(kernel, caller.workspace, run_id, where)
     if not plan.count:
         raise Conflict(_why_nothing(run_id, plan))

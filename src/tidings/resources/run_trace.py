@@ -1,4 +1,4 @@
-"""Read a whole run, job by job, without holding it in memory: its trace, and the same as CSV."""
+"""Read a whole run, job by job, without holding it in memory: as a trace, or as CSV."""
 
 import csv
 import io
@@ -18,13 +18,13 @@ from tidings.views.outbox import Item
 from tidings.views.runs import TraceLine
 
 JOBS_AT_ONCE = 2
-"""How many jobs are read at once: about a thousand items."""
+"""The number of jobs read at once: about a thousand items."""
 _STEERING = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFilter:
-    """Which items; whatever is given must hold."""
+    """Which items; every condition that is given must hold."""
 
     status: ItemStatus | None = None
     in_doubt: bool | None = None
@@ -37,7 +37,7 @@ COLUMNS = TraceLine.__struct_fields__
 async def trace(
     kernel: Kernel, run_id: UUID, campaign_id: UUID, run_status: RunStatus, where: TraceFilter
 ) -> AsyncIterator[Sequence[TraceLine]]:
-    """The lines of a run, some hundred at a time."""
+    """Yield the lines of a run, some hundred at a time."""
     for shard in kernel.every_shard():
         span = EVERYTHING
         while True:
@@ -85,12 +85,12 @@ def _line(campaign_id: UUID, run_status: RunStatus, job: FoundJob, item: Item) -
 
 
 def csv_header() -> str:
-    """The first line of an export."""
+    """Return the first line of an export."""
     return _csv([COLUMNS])
 
 
 def csv_lines(lines: Iterable[TraceLine]) -> str:
-    """Lines of an export; no cell is taken for a formula by the program that opens it."""
+    """Return lines of an export; no program that opens it takes a cell for a formula."""
     return _csv([[_cell(getattr(line, name)) for name in COLUMNS] for line in lines])
 
 

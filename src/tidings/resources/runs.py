@@ -1,7 +1,7 @@
-"""Runs as people watch and control them: counts that add up, pause, resume, cancel, and the end of doubt in bulk.
+"""Runs: watch and control them, with counts that add up, and end doubt in bulk.
 
-Only the engine changes a run's status (kernel/campaigns/rollup.py); what is asked for here is in the audit log.
-run_retry.py tries the failed ones again, run_trace.py reads a whole run.
+Only the engine changes a run's status (kernel/campaigns/rollup.py); requests made here are in the audit log.
+run_retry.py tries failed items again, run_trace.py reads a whole run.
 """
 
 import asyncio
@@ -50,14 +50,14 @@ History = list[HistoryLine]
 
 
 class Runs:
-    """The runs of every workspace; what is another's is not found."""
+    """The runs of every workspace; a run of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._outbox = Outbox(kernel)
 
     async def get(self, workspace: Workspace, id: UUID) -> Run:
-        """One run with its counts, or NotFound."""
+        """Return one run with its counts, or raise NotFound."""
         now = await self._kernel.clock.now()
         async with self._kernel.db.transaction(snapshot=True) as tx:
             found = await runs.show_runs(tx, shard=self._kernel.shard_of(id), workspace=workspace, ids=[id])
@@ -76,7 +76,7 @@ class Runs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Run]:
-        """Runs, newest first."""
+        """Return runs, newest first."""
         list_in_shard: ListInShard[FoundRun] = partial(runs.list_runs, status=status)
         if campaign_id is not None:
             list_in_shard = partial(runs.list_runs_of_campaign, campaign_id=campaign_id, status=status)
@@ -96,7 +96,7 @@ class Runs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Job]:
-        """The jobs of a run, in the order they were written."""
+        """Return the jobs of a run, in the order they were written."""
         await self.get(workspace, id)
         find = partial(runs.list_jobs, run_id=id, open_only=open_only)
         page = await oldest_in_all_shards(self._kernel, find, span=oldest_first(cursor, created), limit=limit)
@@ -112,14 +112,14 @@ class Runs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Item]:
-        """The items of a run, newest first."""
+        """Return the items of a run, newest first."""
         await self.get(workspace, id)
         given = where or OutboxFilter()
         asked = OutboxFilter(given.status, given.channel, given.in_doubt, run_id=id)
         return await self._outbox.list(workspace, asked, limit=limit, created=created, cursor=cursor)
 
     async def history(self, workspace: Workspace, id: UUID) -> History:
-        """Every change of a run's state and every person's action on it."""
+        """Return every change of a run's state and every person's action on it."""
         await self.get(workspace, id)
         return await show_history(self._kernel, id)
 
@@ -133,7 +133,7 @@ class Runs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[JobHistoryLine]:
-        """Every change of the state of a run's jobs, or of one of them, in the order it happened."""
+        """Return every change of the state of a run's jobs, or of one of them, in the order it happened."""
         await self.get(workspace, id)
         find = partial(runs.list_job_history, run_id=id, job_id=job_id)
         page = await oldest_in_all_shards(self._kernel, find, span=oldest_first(cursor, created), limit=limit)
@@ -142,13 +142,13 @@ class Runs:
     async def trace(
         self, workspace: Workspace, id: UUID, where: TraceFilter | None = None
     ) -> AsyncIterator[Sequence[TraceLine]]:
-        """Everything about a run, job by job and some hundred lines at a time; however large, little is held."""
+        """Yield everything about a run, job by job, some hundred lines at a time, so that it needs little memory."""
         run = await self.get(workspace, id)
         async for lines in trace(self._kernel, run.id, run.campaign_id, run.status, where or TraceFilter()):
             yield lines
 
     async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Run]:
-        """The run now, again whenever it has changed, and a last time when it has ended."""
+        """Yield the run now, again whenever it has changed, and a last time when it has ended."""
         shown = await self.get(workspace, id)
         yield shown
         while not shown.has_ended:
@@ -158,7 +158,7 @@ class Runs:
                 yield shown
 
     async def pause(self, caller: Caller, id: UUID) -> Run:
-        """Let nothing more of a run leave until it is resumed."""
+        """Stop sending for a run until it is resumed."""
         return await self._stop(caller, id, Stop.PAUSE)
 
     async def resume(self, caller: Caller, id: UUID) -> Run:
@@ -166,16 +166,16 @@ class Runs:
         return await self._stop(caller, id, None)
 
     async def cancel(self, caller: Caller, id: UUID) -> Run:
-        """Skip whatever of a run has not been called for."""
+        """Skip every item of a run that has not been called yet."""
         return await self._stop(caller, id, Stop.CANCEL)
 
     async def plan_retry(self, workspace: Workspace, id: UUID, where: RetryFilter) -> Retry:
-        """What a retry would send again, without doing it."""
+        """Return what a retry would send again, without doing it."""
         await self.get(workspace, id)
         return await plan_retry(self._kernel, workspace, id, where)
 
     async def retry(self, caller: Caller, id: UUID, where: RetryFilter, *, idempotency_key: str | None = None) -> Retry:
-        """Start a run of the failed items that match; tell whether it had been started under this key."""
+        """Start a run of the failed items that match; return also whether this key had started it before."""
         await self.get(caller.workspace, id)
         started, plan = await start_retry(self._kernel, caller, id, where, idempotency_key)
         run = await self.get(caller.workspace, started.id)
@@ -184,7 +184,7 @@ class Runs:
     async def resolve(
         self, caller: Caller, id: UUID, outcome: Resolution, note: str, ids: Sequence[UUID] | None = None
     ) -> Resolved:
-        """End the doubt about every item of a run that is in doubt, or about those of them that are named."""
+        """End the doubt about every item of a run that is in doubt, or only about the named ones."""
         await self.get(caller.workspace, id)
         tried: set[UUID] = set()
         done: Counter[bool] = Counter()
@@ -238,7 +238,7 @@ class Runs:
 
 
 async def _why_they_wait(tx: Tx, found: Sequence[FoundRun], now: datetime) -> Mapping[UUID, str]:
-    """Of runs that should be going on: why nobody can do what is left of them, if so; by one look at the workers."""
+    """Return, for runs that should go on, why no worker can do what is left; looks at the workers once."""
     going_on = [one for one in found if _is_going_on(one, now)]
     if not going_on:
         return {}
@@ -259,7 +259,7 @@ def _both(one: Doubt, other: Doubt) -> Doubt:
 
 
 def started_run(run: Run, *, duplicate: bool) -> StartedRun:
-    """The answer to whoever deploys, and what they must know if this run had been there before."""
+    """Return the answer to a deploy, with a note for the caller if the run existed before."""
     note = CANCELLED_BEFORE if duplicate and run.cancelled else None
     return StartedRun(**asdict(run), duplicate=duplicate, note=note)
 

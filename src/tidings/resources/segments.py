@@ -1,4 +1,4 @@
-"""Segments as people manage them: an audience under a name, looked at anew whenever it is used."""
+"""Segments: named audiences, evaluated again each time they are used."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,13 +27,13 @@ Problems = list[Problem]
 
 
 class Segments:
-    """The segments of every workspace; what is another's is not found."""
+    """The segments of every workspace; a segment of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
     async def create(self, caller: Caller, given: Mapping[str, object]) -> Segment:
-        """Make a segment; a name that is taken is a Conflict."""
+        """Create a segment; raise Conflict if the name is taken."""
         name, audience = await self._read(caller.workspace, given, None)
         now = await self._kernel.clock.now()
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
@@ -56,7 +56,7 @@ class Segments:
         return await self.get(caller.workspace, id)
 
     async def update(self, caller: Caller, id: UUID, given: Mapping[str, object]) -> Segment:
-        """Change the name or the audience; whoever uses the segment next finds the new one."""
+        """Change the name or the audience; the next use of the segment sees the change."""
         name, audience = await self._read(caller.workspace, given, await self.get(caller.workspace, id))
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
@@ -78,11 +78,11 @@ class Segments:
         return await self.get(caller.workspace, id)
 
     async def get(self, workspace: Workspace, id: UUID) -> Segment:
-        """One segment, or NotFound."""
+        """Return one segment, or raise NotFound."""
         return await self._show(workspace, id, None, str(id))
 
     async def find(self, workspace: Workspace, name: str) -> Segment:
-        """One segment by its name, or NotFound."""
+        """Return one segment by its name, or raise NotFound."""
         return await self._show(workspace, None, name, repr(name))
 
     async def list(
@@ -93,7 +93,7 @@ class Segments:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Segment]:
-        """Segments, newest first."""
+        """Return segments, newest first."""
         check_limit(limit)
         find = partial(
             campaigns.list_segments,
@@ -104,12 +104,12 @@ class Segments:
         return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
 
     async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
-        """How many are in a segment at this moment."""
+        """Count how many contacts are in a segment at this moment."""
         audience, _ = read_audience((await self.get(workspace, id)).audience)
         return await count_audience(self._kernel, workspace, audience, None)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Remove a segment; one that a campaign names is a Conflict."""
+        """Remove a segment; raise Conflict if a campaign names it."""
         shown = await self.get(caller.workspace, id)
         workspace = caller.workspace
         now = await self._kernel.clock.now()
@@ -156,7 +156,7 @@ class Segments:
     async def _read_audience(
         self, workspace: Workspace, given: Mapping[str, object], before: Segment | None
     ) -> tuple[Audience, Problems]:
-        """Whom is meant; what was stored before is not asked about again."""
+        """Read the audience; contacts that were stored before are not looked up again."""
         if "audience" not in given and before:
             return read_audience(before.audience, segments=False)
         named = await name_audience(self._kernel, workspace, given.get("audience"), "audience")
@@ -165,6 +165,6 @@ class Segments:
 
 
 def together(named: NamedAudience, problems: Sequence[Problem]) -> list[Problem]:
-    """What is wrong with an audience, each place told once, and who is not there by name."""
+    """Combine the problems of an audience, one for each place, with the named contacts that do not exist."""
     unknown = {one.place: one for one in (*named.unknown, *named.unknown_exclusions)}
     return [*unknown.values(), *(one for one in problems if one.place not in unknown)][:100]

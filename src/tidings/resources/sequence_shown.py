@@ -1,4 +1,4 @@
-"""A sequence as it was read, and as people are shown it: what is being written, beside what is published."""
+"""A sequence as it was read, and as people see it: its draft, and what is published."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a version says."""
+    """The content of a published version."""
 
     version: int
     settings: SequenceSettings
@@ -29,7 +29,7 @@ class Published:
     published_at: datetime
 
     def says(self, settings: SequenceSettings, steps: Sequence[SequenceStep]) -> bool:
-        """Whether a draft would say nothing else."""
+        """Return whether a draft says exactly the same."""
         return definition_of(settings, steps) == definition_of(self.settings, self.steps)
 
 
@@ -43,24 +43,24 @@ class WrittenSequence:
 
     @property
     def settings(self) -> SequenceSettings:
-        """Of the draft."""
+        """Return the settings of the draft."""
         return self.found.settings
 
     @property
     def has_draft(self) -> bool:
-        """Whether something was written that is not published."""
+        """Return whether the draft differs from what is published."""
         return self.published is None or not self.published.says(self.settings, self.steps)
 
     @property
     def channels(self) -> Sequence[Channel]:
-        """What its steps send over, in the draft and as they are published."""
+        """Return the channels of its steps, in the draft and as published."""
         published = self.published.steps if self.published else ()
         return channels_needing_routes(step.channel for step in (*self.steps, *published))
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedSequence:
-    """What enrolling needs of a sequence."""
+    """What enrolling needs to know about a sequence."""
 
     workflow_id: UUID
     version_id: UUID
@@ -74,26 +74,26 @@ class PublishedSequence:
 
 
 def status_of(found: FoundSequence) -> SequenceStatus:
-    """A draft until something is published; then active, or paused."""
+    """Return `draft` until a version is published, and then `active` or `paused`."""
     if found.version_id is None:
         return SequenceStatus.DRAFT
     return SequenceStatus.PAUSED if found.paused else SequenceStatus.ACTIVE
 
 
 def written_of(found: FoundSequence, steps: Sequence[SequenceStep]) -> WrittenSequence:
-    """A sequence with the steps of its draft."""
+    """Return a sequence with the steps of its draft."""
     if found.version is None or found.definition is None or found.published_at is None:
         return WrittenSequence(found, steps, None)
     return WrittenSequence(found, steps, published_of(found.version, found.definition, found.published_at))
 
 
 def published_of(version: int, definition: Json, published_at: datetime) -> Published:
-    """What was frozen under one number."""
+    """Return what was published under one number."""
     return Published(version, settings_in(definition), steps_in(definition), published_at)
 
 
 def show_sequence(written: WrittenSequence, unrouted: Collection[Channel]) -> ShownSequence:
-    """A sequence, with those of its channels that no provider is set up for."""
+    """Return a sequence with those of its channels that no provider is set up for."""
     found, published = written.found, written.published
     return ShownSequence(
         **asdict(written.settings),
@@ -110,7 +110,7 @@ def show_sequence(written: WrittenSequence, unrouted: Collection[Channel]) -> Sh
 
 
 def show_version(published: Published, sequence_id: UUID) -> PublishedVersion:
-    """What was published under one number."""
+    """Return what was published under one number, as people see it."""
     return PublishedVersion(
         **asdict(published.settings),
         version=published.version,
@@ -120,7 +120,7 @@ def show_version(published: Published, sequence_id: UUID) -> PublishedVersion:
 
 
 def show_step(step: SequenceStep, sequence_id: UUID) -> Step:
-    """A step, and what its id tells."""
+    """Return a step with what its id tells."""
     id = UUID(step.id)
     known = {"id": id, "sequence_id": sequence_id, "max_lateness": step.lateness, "created_at": made_at(id)}
     return Step(**asdict(step) | known)

@@ -1,7 +1,7 @@
-"""Sequences as people write them: a draft of steps, publish, pause, resume. Every change is in the audit log.
+"""Sequences: write a draft of steps, publish, pause, resume. Every change is in the audit log.
 
-A sequence is a workflow of its own kind. Its draft lies in tables of its own; publishing compiles it, and freezes it as
-a version through kernel/start/define.py. kernel/manage/change_version.py moves those on the way to another version.
+A sequence is a workflow of its own kind. Its draft is in separate tables; publishing compiles it and freezes it as a
+version through kernel/start/define.py. kernel/manage/change_version.py moves enrollments to another version.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +61,7 @@ Shown = list[ShownSequence]
 Versions = list[PublishedVersion]
 Progress = Callable[[MoveCounts], None]
 WriteStep = Callable[[Mapping[str, SequenceStep]], SequenceStep]
-"""Makes a step of a draft, given its steps by their ids."""
+"""Makes a step of a draft, given the draft's steps by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class _Update:
     publish: Draft | None
     pause: bool | None
     entries: Sequence[UUID]
-    """Of the audit log, made once: a repeat after an unknown commit writes none twice."""
+    """The id of the audit entry, made once: a repeat after an unknown commit does not write it twice."""
     now: datetime
 
 
 class Sequences:
-    """The sequences of every workspace; what is another's is not found."""
+    """The sequences of every workspace; a sequence of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -87,7 +87,7 @@ class Sequences:
     async def create(
         self, caller: Caller, name: str, settings: Json | None = None, steps: Sequence[Json] = ()
     ) -> ShownSequence:
-        """Make a draft, with steps if some are given already; a name that is taken is a Conflict."""
+        """Create a draft, with steps if some are given; raise Conflict if the name is taken."""
         check_name(name)
         if problems := self.validate(settings or {}, steps):
             raise DefinitionInvalid(problems)
@@ -134,7 +134,7 @@ class Sequences:
         """Rename, change the draft's settings, publish, pause or resume; all of it or nothing.
 
         `active` publishes a draft that was never published, and lets a paused sequence go on. A draft beside a
-        published version is published when `in_flight` says what becomes of those on the way, or when nobody is.
+        published version is published when no contact is on the way, or when `in_flight` says what becomes of them.
         """
         if name is not None:
             check_name(name)
@@ -152,21 +152,21 @@ class Sequences:
         return replace(await self.get(caller.workspace, id), moved=moved)
 
     async def get(self, workspace: Workspace, id: UUID, *, in_flight: bool = True) -> ShownSequence:
-        """One sequence, or NotFound; with who is on the way, unless that is not wanted."""
+        """Return one sequence, or raise NotFound; with the contacts on their way, unless they are not wanted."""
         [shown] = await self._shown(workspace, [await self.read(workspace, id)])
         if not in_flight:
             return shown
         return replace(shown, in_flight=await show_in_flight(self._kernel, id) if shown.published else [])
 
     async def read(self, workspace: Workspace, id: UUID) -> WrittenSequence:
-        """One sequence as the domain knows it, or NotFound."""
+        """Return one sequence as the domain knows it, or raise NotFound."""
         found = await self._read(workspace, [id])
         if not found:
             raise NotFound(f"there is no sequence {id}")
         return found[0]
 
     async def find(self, workspace: Workspace, name: str) -> ShownSequence:
-        """One sequence by name, or NotFound."""
+        """Return one sequence by name, or raise NotFound."""
         look = partial(sequences.find_sequence_named, workspace=workspace, name=name)
         id = await self._kernel.db.persist(look, alone=True)
         if id is None:
@@ -183,7 +183,7 @@ class Sequences:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[ShownSequence]:
-        """Sequences, newest first; without who is on the way."""
+        """Return sequences, newest first, without the contacts on their way."""
         check_limit(limit)
         find = partial(
             sequences.list_sequences,
@@ -197,13 +197,13 @@ class Sequences:
         return Page(await self._shown(workspace, await self._read(workspace, page.items)), page.next_cursor)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
-        """What was ever published, newest first."""
+        """Return everything that was ever published, newest first."""
         await self.read(workspace, id)
         found = await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
         return [show_version(published_of(one.number, one.definition, one.created_at), id) for one in found]
 
     async def published(self, workspace: Workspace, id: UUID) -> PublishedSequence:
-        """The version that contacts are enrolled into; a draft has none, and is a Conflict."""
+        """Return the version that contacts are enrolled into; raise Conflict for a draft, which has none."""
         found = next(iter(await self._find(workspace, [id])), None)
         if found is None:
             raise NotFound(f"there is no sequence {id}")
@@ -222,7 +222,7 @@ class Sequences:
         )
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Remove a sequence from sight; one that somebody is on the way through is a Conflict."""
+        """Hide a sequence; raise Conflict while a contact is on the way through it."""
         name = (await self.read(caller.workspace, id)).found.name
         if await has_live_enrollments(self._kernel, id):
             raise Conflict(f"contacts are on the way through sequence {name!r}; cancel their enrollments first")
@@ -240,7 +240,7 @@ class Sequences:
         await self._kernel.db.persist(write)
 
     async def add_step(self, caller: Caller, id: UUID, given: Json) -> Step:
-        """Write a new step into the draft; without `stepOrder` it comes last."""
+        """Add a new step to the draft; without `stepOrder` it comes last."""
         now = await self._kernel.clock.now()
         step_id = self._new_step_id(id, now)  # made once: a repeat after an unknown commit writes the same step
 
@@ -254,7 +254,7 @@ class Sequences:
         return await self._write_step(caller, id, "step_added", added, now)
 
     async def update_step(self, caller: Caller, id: UUID, step_id: UUID, given: Json) -> Step:
-        """Change what is given of a step in the draft; null takes an optional field away."""
+        """Change the given fields of a step in the draft; null clears an optional field."""
 
         def changed(steps: Mapping[str, SequenceStep]) -> SequenceStep:
             before = steps.get(str(step_id))
@@ -265,7 +265,7 @@ class Sequences:
         return await self._write_step(caller, id, "step_changed", changed, await self._kernel.clock.now())
 
     async def delete_step(self, caller: Caller, id: UUID, step_id: UUID) -> None:
-        """Take a step out of the draft; versions that were published keep it."""
+        """Remove a step from the draft; published versions keep it."""
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
@@ -283,7 +283,7 @@ class Sequences:
 
     @staticmethod
     def validate(settings: Json, steps: Sequence[Json]) -> Problems:
-        """Everything that is wrong with the settings and the steps of a new sequence; nothing is stored."""
+        """Return every problem of the settings and steps of a new sequence; nothing is stored."""
         numbered = [_placed(step, place) | {"id": str(place)} for place, step in enumerate(steps, start=1)]
         problems: list[Problem] = []
         for read in (partial(read_settings, settings), partial(read_steps, numbered)):
@@ -326,7 +326,7 @@ class Sequences:
         status: SequenceStatus | None,
         in_flight: InFlightChoice | None,
     ) -> _Update:
-        """Decide what a change comes to, from what the sequence is now."""
+        """Decide what an update does, given the sequence as it is now."""
         is_new = before.published is None or not before.published.says(settings, before.steps)
         if status is SequenceStatus.DRAFT and before.published:
             raise Conflict("a sequence that was published does not become a draft again; pause it, or edit its steps")
@@ -343,11 +343,11 @@ class Sequences:
         return _Update(name, settings, before.steps, draft, pause, entries, now)
 
     async def _may_publish(self, before: WrittenSequence, in_flight: InFlightChoice | None) -> bool:
-        """Whether a changed draft is published: never past those on the way without a word about them."""
+        """Return whether to publish a changed draft; contacts on their way need a choice of what becomes of them."""
         if before.published is None or in_flight is not None:
             return True
         if before.found.paused:
-            return False  # it was only asked to go on
+            return False  # the caller only asked it to go on
         counts = await count_in_flight(self._kernel, before.found.id)
         if waiting := sum(counts.values()):
             raise Conflict(
@@ -357,7 +357,7 @@ class Sequences:
         return True
 
     async def _write(self, tx: Tx, *, caller: Caller, before: WrittenSequence, update: _Update) -> Version | None:
-        """Write an update, if the sequence is still what it was; return the version that is published then."""
+        """Write an update if the sequence is still what it was; return the version that is published then."""
         id, now = before.found.id, update.now
         locked = await self._lock(tx, caller.workspace, id)
         await self._check_unchanged(tx, locked, before, update)
@@ -386,7 +386,7 @@ class Sequences:
         return version
 
     async def _check_unchanged(self, tx: Tx, locked: LockedSequence, before: WrittenSequence, update: _Update) -> None:
-        """Publish what was checked, and nothing that somebody wrote a moment ago."""
+        """Raise unless the draft is still what was checked: somebody may have written to it a moment ago."""
         steps = (await sequences.list_steps(tx, ids=[locked.id])).get(locked.id, [])
         # After an unknown commit our own settings may be there already.
         if steps != [*update.steps] or locked.settings not in (before.settings, update.settings):
@@ -422,7 +422,7 @@ class Sequences:
 
 
 def _placed(step: Json, place: int) -> dict[str, object]:
-    """A step that is given no order comes where it stands."""
+    """Give a step without an order the place where it stands."""
     return {**({} if _is_placed(step) else {"stepOrder": place}), **step}
 
 

@@ -1,4 +1,4 @@
-"""Logs of a sequence's steps, from the outbox: a line for each failed attempt, and one for what the item has come to.
+"""Logs of a sequence's steps, from the outbox: a line for each failed attempt, and one for the item's present state.
 
 Read for one enrollment, one contact or one step. A page counts messages, not attempts.
 """
@@ -29,23 +29,23 @@ from tidings.views.executions import Attempt
 from tidings.views.pages import Page
 
 SNAPSHOT = ("body", "script", "html", "text")
-"""Where a channel's payload has the text."""
+"""The fields of a payload that hold the body, one or another for each channel."""
 TITLES = ("subject", "title")
 CERTAIN = frozenset(["rejected", "retry_later"])
-"""The outcomes of an attempt that is known to have come to nothing."""
+"""The outcomes of an attempt that is known to have had no effect."""
 Attempts = Mapping[UUID, Sequence[Attempt]]
 Lines = list[StepLog]
 
 
 class StepLogs:
-    """The step logs of every workspace; what is another's is not found."""
+    """The step logs of every workspace; a log of another workspace is not found."""
 
     def __init__(self, kernel: Kernel, sequences: Sequences) -> None:
         self._kernel = kernel
         self._sequences = sequences
 
     async def of_enrollment(self, workspace: Workspace, id: UUID) -> Lines:
-        """What each step of an enrollment did, in the order of time."""
+        """Return what each step of an enrollment did, in the order of time."""
         shard = self._kernel.shard_of(id)
         show = partial(enrollments.show_enrollments, shard=shard, workspace=workspace, ids=[id])
         found = await self._kernel.db.persist(show, alone=True)
@@ -54,7 +54,7 @@ class StepLogs:
         list_items = partial(enrollments.list_step_items, shard=shard, execution_id=id)
         items = await self._kernel.db.persist(list_items, alone=True)
         await know_graphs(self._kernel, [found[0].version_id])
-        # What is skipped takes no time, so the order of the steps decides; one that the version lacks was before.
+        # Skipping takes no time, so the order of the steps decides; a step that the version lacks came before.
         order = {node: place for place, node in enumerate(self._kernel.graphs[found[0].version_id].nodes)}
         ordered = sorted(items, key=lambda item: (item.created_at, order.get(item.step_id, -1)))
         return await self._lines(workspace, ordered)
@@ -68,7 +68,7 @@ class StepLogs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[StepLog]:
-        """What the steps of every sequence did for a contact, newest first; for one that was deleted, too."""
+        """Return what the steps of every sequence did for a contact, newest first; also for a deleted contact."""
         id = await find_contact(self._kernel, workspace, contact_id)
         find = partial(
             enrollments.list_step_items_of_contact,
@@ -89,7 +89,7 @@ class StepLogs:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[StepLog]:
-        """What a step did for everyone, newest first."""
+        """Return what a step did for everyone, newest first."""
         if step_id not in await self._steps(workspace, sequence_id):
             raise NotFound(f"there is no step {step_id} in this sequence")
         find = partial(enrollments.list_step_items_of_step, step_id=step_id)
@@ -98,13 +98,13 @@ class StepLogs:
         return Page(await self._lines(workspace, page.items), page.next_cursor)
 
     async def _steps(self, workspace: Workspace, sequence_id: UUID) -> set[str]:
-        """Of the draft, and of every version that was published."""
+        """Return the steps of the draft and of every published version."""
         draft = await self._sequences.read(workspace, sequence_id)
         versions = await self._sequences.versions(workspace, sequence_id)
         return {step.id for step in draft.steps} | {str(step.id) for one in versions for step in one.steps}
 
     async def _lines(self, workspace: Workspace, items: Sequence[StepItem]) -> Lines:
-        """The lines of these items, in their order, with the names of whom and of which sequence they are."""
+        """Return the lines of these items, in their order, with the names of their contacts and sequences."""
         contacts = await name_contacts(self._kernel, workspace, [item.contact_id for item in items])
         sequences = await name_executions(self._kernel, workspace, [item.enrollment_id for item in items])
         ids = [item.id for item in items]
@@ -116,7 +116,7 @@ class StepLogs:
 
 
 async def know_graphs(kernel: Kernel, versions: Iterable[UUID]) -> None:
-    """Have the graphs of these versions in the kernel's own store of them."""
+    """Load the graphs of these versions into the kernel's own store of graphs."""
     missing = set(versions) - kernel.graphs.keys()
     if missing:
         read = partial(load.load_versions, ids=list(missing))
@@ -125,19 +125,19 @@ async def know_graphs(kernel: Kernel, versions: Iterable[UUID]) -> None:
 
 
 def step_logs(items: Sequence[StepItem], attempts: Attempts) -> list[StepLog]:
-    """The lines of these items, in their order."""
+    """Return the lines of these items, in their order."""
     return [line for item in items for line in _lines(item, attempts.get(item.id, ()))]
 
 
 def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
-    """The last attempt of an item that failed is what it has come to, and is told once; doubt is told by the item."""
+    """Return an item's lines: a failed item's last attempt is its final state, shown once; the item shows doubt."""
     certain = [one for one in failed if one.outcome in CERTAIN]
     told = certain[:-1] if item.status is ItemStatus.FAILED else certain
     earlier = [
         _line(item, LogStatus.FAILED, one.error, number, created_at=one.started_at)
         for number, one in enumerate(told, start=1)
     ]
-    # The call for the next attempt may not have been made yet: then this line begins with the end of the last.
+    # The next attempt may not have been called yet: then this line begins with the end of the last.
     since = told[-1].ended_at if told else item.created_at
     last = _line(
         item,
@@ -151,7 +151,7 @@ def _lines(item: StepItem, failed: Sequence[Attempt]) -> list[StepLog]:
 
 
 def status_of(item: StepItem) -> LogStatus:
-    """What an item has come to, as the log of a step says it."""
+    """Return the state of an item, as the log of a step calls it."""
     if item.status in SUCCESSES:
         return LogStatus.COMPLETED
     if item.status is ItemStatus.QUEUED:

@@ -1,6 +1,6 @@
-"""What stays of people who were deleted: that their addresses want nothing more, as hashes that name nobody.
+"""What stays of deleted people: that their addresses want nothing more, as hashes that name nobody.
 
-Whoever comes with such an address again is born suppressed. Reached from contact_erasure.py, contacts.py and
+A new contact with such an address is suppressed from the start. Used by contact_erasure.py, contacts.py and
 contact_store.py; a hash has a shard of its own, so each is read and written there.
 """
 
@@ -49,7 +49,7 @@ def _kept(contact: Contact, channel: Channel, now: datetime) -> Kept:
 
 
 async def lift(kernel: Kernel, workspace: Workspace, one: HasAddresses, channels: Collection[str]) -> None:
-    """Forget it for the addresses of somebody who may be written to again over these channels."""
+    """Forget the suppressions of a contact's addresses over channels on which they may be written to again."""
     hashes = [
         suppression_hash(workspace, channel, address)
         for channel in CONTACT_CHANNELS
@@ -63,7 +63,7 @@ async def lift(kernel: Kernel, workspace: Workspace, one: HasAddresses, channels
 async def born_with(
     kernel: Kernel, workspace: Workspace, changes: Mapping[str, ContactChange]
 ) -> Mapping[str, Entries]:
-    """The suppressions that contacts get if they are new, by external id; what a change says itself goes over them."""
+    """Return suppressions for contacts that are new, by external id; what a change says itself takes precedence."""
     if not await _has_any(kernel):
         return {}
     wanted: dict[bytes, list[tuple[str, Channel]]] = defaultdict(list)
@@ -80,12 +80,12 @@ async def born_with(
 
 
 def born(change: ContactChange, entries: Entries | None) -> ContactChange:
-    """A change of a new contact with what is known of its addresses."""
+    """Return the change of a new contact, with what is known about its addresses."""
     return msgspec.structs.replace(change, suppressions={**entries, **change.suppressions}) if entries else change
 
 
 def addresses_in(one: HasAddresses) -> Json:
-    """Where somebody is reached, as templates see it."""
+    """Return the addresses in a contact's data, as templates see it."""
     return {camel_case(name): getattr(one, name) for name in ADDRESS_COLUMNS}
 
 

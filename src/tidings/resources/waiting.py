@@ -1,6 +1,6 @@
-"""Say why work waits that nobody can do: no worker runs, or none that lives serves its provider.
+"""Explain why work waits that nobody can do: no worker runs, or no live worker serves its provider.
 
-Computed when it is read: one look at the workers, and for a page of executions one statement in each of their shards.
+Computed on reading: one look at the workers, and for a page of executions one statement in each of their shards.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ from tidings.storage.executions import FoundExecution
 from tidings.storage.workers import ListedWorker
 
 PATIENCE = timedelta(seconds=5)
-"""How long something may be due before that is called waiting: a worker may be about to claim it."""
+"""How long work may be due before it counts as waiting: a worker may be about to claim it."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The workers that live, how many of them serve each provider that is set up, and what nobody can do."""
+    """The live workers, how many of them serve each provider that is set up, and what nobody can do."""
 
     workers: Sequence[ListedWorker]
     serving: Mapping[str, int]
@@ -38,21 +38,21 @@ class System:
 
 
 class Waiting:
-    """What nobody can do, in the whole installation."""
+    """Finds the work that nobody can do, in the whole installation."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._seen: tuple[float, System] | None = None
 
     async def look(self, seconds_old: float = 0.0) -> System:
-        """How the installation stands, or stood at most so long ago; whoever may ask often gives such a time."""
+        """Return the state of the installation, at most this old; callers that ask often pass an age."""
         if self._seen and monotonic() - self._seen[0] < seconds_old:
             return self._seen[1]
         self._seen = monotonic(), await self._look()
         return self._seen[1]
 
     async def _look(self) -> System:
-        """Reads the small tables, and the first due row of each lane in each shard."""
+        """Read the small tables, and the first due row of each lane in each shard."""
         live, routed = await live_workers(self._kernel), await self._kernel.db.persist(routes.list_routes, alone=True)
         staff = staff_of(live)
         served = [name for worker in live for name in worker.serves]
@@ -71,7 +71,7 @@ class Waiting:
 async def why_executions_wait(
     kernel: Kernel, workspace: Workspace, found: Sequence[FoundExecution]
 ) -> Mapping[UUID, str]:
-    """Of executions that go on: why nobody can do what they stand at, if so."""
+    """Return, for executions that go on, why no worker can do what comes next."""
     now = await kernel.clock.now()
     live = {one.id: one for one in found if one.due_at and not (one.ended_at or one.leased or one.stop)}
     if not live:
@@ -83,7 +83,7 @@ async def why_executions_wait(
 
 
 async def _unrouted(kernel: Kernel, workspace: Workspace, found: Sequence[FoundExecution]) -> Mapping[UUID, str]:
-    """Those that stand at a node whose channel has lost its provider since they were started."""
+    """Return those at a node whose channel has lost its provider since they were started."""
     missing = {one.version_id for one in found} - kernel.graphs.keys()
     definitions = await kernel.db.persist(partial(load.load_versions, ids=list(missing)), alone=True) if missing else {}
     for id, definition in definitions.items():

@@ -1,4 +1,4 @@
-"""Why a contact did or did not get what a sequence sends: every step with what happened, what will, or why not."""
+"""Why a contact did or did not receive what a sequence sends: for each step what happened, what will, or why not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from tidings.views.sequences import OffsetFrom, Step
 
 @dataclass(frozen=True, slots=True)
 class WhyFacts:
-    """What is known of a contact in a sequence."""
+    """What is known about a contact in a sequence."""
 
     graph: Graph
     person: LoadedContact
@@ -28,12 +28,12 @@ class WhyFacts:
 
 
 def steps_of(graph: Graph) -> list[Send]:
-    """The steps of a sequence, in their order."""
+    """Return the steps of a sequence, in their order."""
     return [node for node in graph.nodes.values() if isinstance(node, Send)]
 
 
 def of_draft(contact_id: UUID, sequence_id: UUID, steps: Sequence[Step]) -> Why:
-    """A sequence that was never published has sent nobody anything."""
+    """Explain a draft: a sequence that was never published has sent nobody anything."""
     reason = "the sequence is a draft: nobody can be in it before it is published"
     fates = [
         StepFate(step_id=str(step.id), step_index=index, channel=step.channel, fate=Fate.NEVER, reason=reason)
@@ -43,7 +43,7 @@ def of_draft(contact_id: UUID, sequence_id: UUID, steps: Sequence[Step]) -> Why:
 
 
 def reason_of(facts: WhyFacts) -> str:
-    """In one sentence, whether the contact is in the sequence, and why or why not."""
+    """Say in one sentence whether the contact is in the sequence, and why or why not."""
     enrollment = facts.enrollment
     if enrollment is None:
         return "the contact was deleted" if facts.person.is_deleted else "the contact was never enrolled"
@@ -60,7 +60,7 @@ def reason_of(facts: WhyFacts) -> str:
 
 
 def fates(facts: WhyFacts) -> Iterator[StepFate]:
-    """What became of each step, in their order, or will."""
+    """Yield what happened to each step, in their order, or will happen."""
     by_step: dict[str, list[StepItem]] = {}
     for item in facts.items:
         by_step.setdefault(item.step_id, []).append(item)
@@ -79,7 +79,7 @@ def _told(step: Send, index: int, fate: Fate, at: datetime | None, reason: str |
 
 
 def planned_times(facts: WhyFacts) -> Mapping[str, datetime]:
-    """When each step that is still to come is due, as far as is known now."""
+    """Return when each step that is still to come is due, as far as is known now."""
     enrollment = facts.enrollment
     if enrollment is None or enrollment.status.has_ended or enrollment.next_step_at is None:
         return {}
@@ -101,7 +101,7 @@ def _due(facts: WhyFacts, step: Send, enrolled_at: datetime, previous: datetime)
 
 
 def _happened(facts: WhyFacts, step: Send, index: int, items: Sequence[StepItem]) -> StepFate:
-    """Of several addresses, the one that went best."""
+    """Return the result of a step; of several addresses, the one that went best."""
     best = min(items, key=lambda item: list(Fate).index(Fate(status_of(item))))
     done = next((item for item in items if Fate(status_of(item)) is Fate.COMPLETED), best)
     reason = "the provider's answer is not known" if done.in_doubt else done.error
@@ -111,7 +111,7 @@ def _happened(facts: WhyFacts, step: Send, index: int, items: Sequence[StepItem]
 
 
 def _in_the_way(facts: WhyFacts, step: Send) -> str | None:
-    """What would keep the step from being sent if it were due now."""
+    """Return what would keep the step from being sent if it were due now."""
     if refused := facts.person.refusal(step.channel):
         return f"it would be skipped: {refused}"
     if not addresses_of(facts.person.data, step.channel):
@@ -122,7 +122,7 @@ def _in_the_way(facts: WhyFacts, step: Send) -> str | None:
 
 
 def _hints(facts: WhyFacts, step: Send) -> str:
-    """The attributes that a step prints and that the contact lacks, with what helps."""
+    """Return hints for attributes that a step prints and that the contact lacks."""
     missing = lacking(attributes_in(step.every_template.values()), facts.person.data.get("attributes"))
     return "; ".join(f"the contact has no {path}: {hint_of(path)}" for path in missing)
 

@@ -1,7 +1,6 @@
-"""Workflows as people manage them: create, change, switch on and off, delete. Every change is in the audit log.
+"""Workflows: create, change, activate, deactivate and delete them. Every change is in the audit log.
 
-A definition is checked and frozen by kernel/start/define.py; an execution names its version for ever, whatever happens
-here.
+kernel/start/define.py checks and freezes a definition; an execution keeps its version for ever, whatever happens here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ Problems = list[Problem]
 
 
 class Workflows:
-    """The workflows of every workspace; what is another's is not found."""
+    """The workflows of every workspace; a workflow of another workspace is not found."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -44,7 +43,7 @@ class Workflows:
     async def create(
         self, caller: Caller, name: str, definition: Json, *, description: str | None = None, active: bool = True
     ) -> Workflow:
-        """Make a workflow with its first version; a name that is taken is a Conflict."""
+        """Create a workflow with its first version; raise Conflict if the name is taken."""
         defined = await define_workflow(
             self._kernel, caller, name, definition, description=description, active=active, must_be_new=True
         )
@@ -60,19 +59,19 @@ class Workflows:
     async def apply(
         self, caller: Caller, name: str, definition: Json, *, description: str | None = None
     ) -> tuple[Workflow, Change]:
-        """Bring the workflow of this name to this definition, whether it was there or not."""
+        """Create the workflow of this name, or change it to this definition."""
         defined = await define_workflow(self._kernel, caller, name, definition, description=description)
         return await self.get(caller.workspace, defined.workflow_id), defined.change
 
     async def get(self, workspace: Workspace, id: UUID) -> Workflow:
-        """One workflow by id, or NotFound."""
+        """Return one workflow by id, or raise NotFound."""
         found = await self._show(workspace, id=id)
         if found is None:
             raise NotFound(f"there is no workflow {id}")
         return found
 
     async def find(self, workspace: Workspace, name: str) -> Workflow:
-        """One workflow by name, or NotFound."""
+        """Return one workflow by name, or raise NotFound."""
         found = await self._show(workspace, name=name)
         if found is None:
             raise NotFound(f"there is no workflow {name!r} in workspace {workspace.name!r}; define it first")
@@ -88,13 +87,13 @@ class Workflows:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Workflow]:
-        """Workflows, newest first."""
+        """Return workflows, newest first."""
         find = partial(workflows.list_workflows, workspace=workspace, name=name, active=active)
         page = await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
         return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
-        """The versions of a workflow, newest first."""
+        """Return the versions of a workflow, newest first."""
         await self.get(workspace, id)
         return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
 
@@ -107,9 +106,9 @@ class Workflows:
         return await self._switch(caller, id, active=False)
 
     async def delete(self, caller: Caller, id: UUID) -> None:
-        """Remove a workflow from sight; one that is active and was triggered is a Conflict.
+        """Hide a workflow; raise Conflict if it is active and was triggered.
 
-        Whoever triggers it at this very moment was earlier or later: an execution that gets in still has its version.
+        A trigger at this very moment comes either before or after: an execution that gets in still has its version.
         """
         shown = await self.get(caller.workspace, id)
         has_executions = await self._has_executions(caller.workspace, id)  # even if it is not active at this moment
@@ -130,7 +129,7 @@ class Workflows:
 
     @staticmethod
     def validate(definition: object) -> Problems:
-        """Everything that is wrong with a definition; nothing is stored."""
+        """Return every problem of a definition; nothing is stored."""
         try:
             parse_own_workflow(definition)
         except DefinitionInvalid as error:
@@ -143,7 +142,7 @@ class Workflows:
         return (await self._shown(workspace, [found]))[0] if found else None
 
     async def _shown(self, workspace: Workspace, found: Sequence[StoredWorkflow]) -> Shown:
-        """Workflows, each with those of its channels that are not ready; all of them by one look at the routes."""
+        """Return workflows, each with those of its channels that have no provider; looks at the routes once."""
         missing = await find_unrouted(self._kernel, workspace, {channel for one in found for channel in one.channels})
         return [_shown(one, [channel for channel in one.channels if channel in missing]) for one in found]
 

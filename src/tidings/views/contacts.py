@@ -1,4 +1,4 @@
-"""Contacts: whole, as other answers name them, and what became of many at once."""
+"""Contacts: in full, as other answers name them, and the results of storing many at once."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -9,20 +9,20 @@ from tidings.views.view import Id, Json, Time, View, doc
 
 
 class ContactName(View, frozen=True, kw_only=True):
-    """What a contact is called."""
+    """The names by which a contact is shown."""
 
     external_id: Annotated[str, doc(example="crm-1815")]
     name: Annotated[str | None, doc(example="Ada Lovelace")] = None
     email: Annotated[str | None, doc(example="ada@example.com")] = None
 
     def __str__(self) -> str:
-        """For a table: the name or else the address, and the external id, by which every command knows it."""
+        """Return the name or else the address, with the external id, by which every command knows the contact."""
         called = self.name or self.email
         return f"{called} ({self.external_id})" if called and called != self.external_id else self.external_id
 
 
 class Contact(View, frozen=True, kw_only=True):
-    """Somebody who can be written to."""
+    """A person who can be written to."""
 
     id: Id
     external_id: Annotated[str, doc(example="crm-1815")]
@@ -47,7 +47,7 @@ class Contact(View, frozen=True, kw_only=True):
 
 
 class ContactOutcome(StrEnum):
-    """What became of a contact that was given."""
+    """What storing a contact did."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -55,7 +55,7 @@ class ContactOutcome(StrEnum):
 
 
 class UpsertedContact(View, frozen=True, kw_only=True):
-    """What became of one of many: it is now as it was given."""
+    """What storing one of many contacts did: the contact now is as the request says."""
 
     id: Id
     external_id: str
@@ -63,26 +63,26 @@ class UpsertedContact(View, frozen=True, kw_only=True):
 
 
 class RejectedLine(View, frozen=True, kw_only=True):
-    """A line that was not stored, and why."""
+    """A line of a file that was not stored, and why."""
 
     line: int
     problems: list[ProblemPlace] = []
 
 
 class Imported(View, frozen=True, kw_only=True):
-    """What became of a file's lines: `lines` = created + updated + unchanged + repeated + rejected."""
+    """The result of importing a file: `lines` = created + updated + unchanged + repeated + rejected."""
 
     lines: int
     created: int
     updated: int
     unchanged: int
-    repeated: Annotated[int, doc("About somebody who comes again further down: the later line holds.")] = 0
+    repeated: Annotated[int, doc("Lines about a contact who appears again further down; the later line holds.")] = 0
     rejected: int
     rejected_by_field: Annotated[
-        Mapping[str, int], doc("How many by the field that was wrong; `line` for the whole.")
+        Mapping[str, int], doc("Rejected lines by the field that was wrong; `line` when it was the line as a whole.")
     ] = {}
-    rejected_lines: Annotated[list[RejectedLine], doc("The first 1,000.")] = []
+    rejected_lines: Annotated[list[RejectedLine], doc("The first 1,000 rejected lines.")] = []
 
     def counts(self) -> Mapping[str, int]:
-        """The numbers alone."""
+        """Return the counts alone."""
         return {name: getattr(self, name) for name in ("lines", *ContactOutcome, "repeated", "rejected")}

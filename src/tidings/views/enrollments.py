@@ -1,4 +1,4 @@
-"""Enrollments: contacts on their way through sequences, what their steps did, and why."""
+"""Enrollments: contacts on their way through sequences, what each step did for them, and why."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -25,12 +25,12 @@ class EnrollmentStatus(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is sent."""
+        """Return whether nothing more is sent."""
         return self is EnrollmentStatus.COMPLETED or self is EnrollmentStatus.CANCELLED
 
 
 class EnrollmentOutcome(StrEnum):
-    """What came of an enrollment that has ended: that it completed says only that every step was dealt with."""
+    """What an enrollment that has ended achieved; the status `completed` says only that every step was dealt with."""
 
     SENT = "sent"
     PARTIAL = "partial"
@@ -39,7 +39,7 @@ class EnrollmentOutcome(StrEnum):
 
 
 class LogStatus(StrEnum):
-    """What became of a message of a step."""
+    """The states of a message of a step, as its log shows them."""
 
     PENDING = "pending"
     COMPLETED = "completed"
@@ -48,7 +48,7 @@ class LogStatus(StrEnum):
 
 
 class Fate(StrEnum):
-    """What happened to a step for one contact, or will: a log's words, and two for what is in no log."""
+    """What happened to a step for one contact, or will: the states of a log, and two for steps that have no log."""
 
     PENDING = "pending"
     COMPLETED = "completed"
@@ -59,7 +59,7 @@ class Fate(StrEnum):
 
 
 class MessageCounts(View, frozen=True, kw_only=True):
-    """How many messages have come to what; those in doubt are pending."""
+    """How many messages have reached which state; messages in doubt count as pending."""
 
     sent: int = 0
     failed: Annotated[int, doc(example=0)] = 0
@@ -68,7 +68,7 @@ class MessageCounts(View, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """Every message."""
+        """Return the number of all messages."""
         return self.sent + self.failed + self.skipped + self.pending
 
 
@@ -77,29 +77,34 @@ class Enrollment(View, frozen=True, kw_only=True):
 
     id: Id
     contact_id: Id
-    contact: Annotated[ContactName | None, doc("What the contact is called; null once it was deleted.")] = None
+    contact: Annotated[ContactName | None, doc("The contact's names; null once the contact is deleted.")] = None
     sequence_id: Id
     sequence_name: Annotated[str, _NAME] = ""
     sequence_version: int = 0
-    current_step_index: Annotated[int, doc("The step that comes next, from 0; at the end, the last one reached.")] = 0
+    current_step_index: Annotated[
+        int, doc("The index, from 0, of the step that comes next; at the end, of the last step reached.")
+    ] = 0
     current_step_id: Annotated[str | None, _STEP] = None
-    next_step_at: Annotated[Time | None, doc("When that is planned; null at the end.", "2026-03-02T09:00:00Z")] = None
+    next_step_at: Annotated[
+        Time | None, doc("When the next step is planned; null at the end.", "2026-03-02T09:00:00Z")
+    ] = None
     status: EnrollmentStatus
     outcome: Annotated[
         EnrollmentOutcome | None,
-        doc("What came of one that has ended: `completed` says only that every step was dealt with."),
+        doc("What an ended enrollment achieved; the status `completed` says only that every step was dealt with."),
     ] = None
     messages: MessageCounts = MessageCounts()
     enrolled_at: Time
-    created_at: Annotated[Time, doc("The same moment.")]
+    created_at: Annotated[Time, doc("The same as `enrolledAt`.")]
     completed_at: Time | None = None
     reason: Annotated[
-        str | None, doc("Why nothing more is sent, or not now; of a completed one, what was not sent and why.")
+        str | None,
+        doc("Why nothing more is sent, or nothing now; for a completed enrollment, what was not sent and why."),
     ] = None
 
 
 class EnrolledContact(Enrollment, frozen=True, kw_only=True):
-    """An enrollment, and whether it was there before."""
+    """An enrollment, and whether it existed before."""
 
     duplicate: bool = False
 
@@ -107,34 +112,43 @@ class EnrolledContact(Enrollment, frozen=True, kw_only=True):
 class SkippedCounts(View, frozen=True, kw_only=True):
     """Why contacts were not enrolled."""
 
-    already_enrolled: Annotated[int, doc("In the sequence now.")] = 0
-    completed_before: Annotated[int, doc("Has been through it, and the sequence allows no re-entry.", 0)] = 0
-    cancelled_before: Annotated[int, doc("Was cancelled in it; `includeCancelled` enrolls them anew.", 0)] = 0
-    not_found: Annotated[int, doc("Named, and not a contact of this workspace; or deleted meanwhile.")] = 0
+    already_enrolled: Annotated[int, doc("Contacts who are in the sequence now.")] = 0
+    completed_before: Annotated[
+        int, doc("Contacts who have been through the sequence, which allows no re-entry.", 0)
+    ] = 0
+    cancelled_before: Annotated[
+        int, doc("Contacts whose enrollment was cancelled; `includeCancelled` enrolls them again.", 0)
+    ] = 0
+    not_found: Annotated[
+        int, doc("Contacts who are named but not in this workspace, or were deleted in the meantime.")
+    ] = 0
 
 
 class EnrolledCounts(View, frozen=True, kw_only=True):
-    """How many were enrolled, and why others were not."""
+    """How many contacts were enrolled, and why the others were not."""
 
     enrolled_count: Annotated[int, doc(example=998)]
-    reenrolled_count: Annotated[int, doc("Those among the enrolled who had been cancelled.", 0)] = 0
+    reenrolled_count: Annotated[
+        int, doc("Those among the enrolled whose earlier enrollment had been cancelled.", 0)
+    ] = 0
     skipped_count: Annotated[int, doc(example=2)]
     skipped: SkippedCounts = SkippedCounts()
     dry_run: bool = False
     missing: Annotated[
-        Sequence[Lack], doc("Attributes that are printed and that some lack; their message would fail.")
+        Sequence[Lack],
+        doc("Attributes that the templates print and that some contacts lack; their message would fail."),
     ] = ()
 
 
 class BatchEnrolled(View, frozen=True, kw_only=True):
-    """What an enrolling of many came to."""
+    """The result of enrolling many contacts."""
 
     success: Annotated[bool, Meta(extra_json_schema={"const": True}, examples=[True])] = True
     data: EnrolledCounts
 
 
 class ChangedEnrollments(View, frozen=True, kw_only=True):
-    """For how many enrollments the change was new."""
+    """The number of enrollments that a change of status has changed."""
 
     count: Annotated[int, doc(example=17)]
 
@@ -142,7 +156,7 @@ class ChangedEnrollments(View, frozen=True, kw_only=True):
 class StepLog(View, frozen=True, kw_only=True):
     """One attempt at a step: what was to be sent, and what became of it."""
 
-    id: Annotated[Id, doc("Of the message; the same for every attempt at it.")]
+    id: Annotated[Id, doc("The message's id, the same for every attempt at it.")]
     enrollment_id: Id
     sequence_name: Annotated[str | None, _NAME] = None
     contact_id: Id | None = None
@@ -152,43 +166,44 @@ class StepLog(View, frozen=True, kw_only=True):
     recipient: Annotated[str, doc(example="ada@example.com")] = ""
     subject: Annotated[str | None, doc(example="Welcome")] = None
     content_snapshot: Annotated[
-        str | None, doc("Null before anything was rendered, and after the contact was erased.", "Good day, Ada.")
+        str | None,
+        doc("The rendered body; null before it is rendered, and after the contact is erased.", "Good day, Ada."),
     ] = None
     status: Annotated[LogStatus, doc(example="completed")]
     sent_at: Annotated[Time | None, doc(example="2026-03-02T09:00:00Z")] = None
     error: str | None = None
-    attempts: Annotated[int, doc("How many attempts there have been by then.")] = 0
+    attempts: Annotated[int, doc("The number of attempts up to this one.")] = 0
     in_doubt: bool = False
     created_at: Time
 
 
 class EnrollmentLogs(View, frozen=True, kw_only=True):
-    """What each step of an enrollment did, in the order of time; a list that is never long."""
+    """What each step of an enrollment did, in the order of time; never long enough to need pages."""
 
     items: Sequence[StepLog] = field(name="data")
 
 
 class StepFate(View, frozen=True, kw_only=True):
-    """What happened to one step for the contact, what will, or why not."""
+    """What happened to one step for the contact, what will happen, or why nothing will."""
 
     step_id: Annotated[str, _STEP]
     step_index: Annotated[int, doc(example=0)]
     channel: Annotated[str, _CHANNEL]
     fate: Annotated[Fate, doc(example="skipped")]
     at: Annotated[
-        Time | None, doc("When it was settled; of a planned one, when it is due.", "2026-03-02T09:00:00Z")
+        Time | None, doc("When the step was settled; for a planned step, when it is due.", "2026-03-02T09:00:00Z")
     ] = None
     reason: Annotated[str | None, doc(example="email is suppressed: unsubscribed")] = None
 
 
 class Why(View, frozen=True, kw_only=True):
-    """Why a contact did or did not get what a sequence sends."""
+    """Why a contact did or did not receive what a sequence sends."""
 
     contact_id: Id
     contact: ContactName | None = None
     sequence_id: Id
     sequence_name: Annotated[str | None, _NAME] = None
-    enrolled: Annotated[bool, doc("Whether it is in the sequence now.", example=True)]
+    enrolled: Annotated[bool, doc("Whether the contact is in the sequence now.", example=True)]
     reason: Annotated[str, doc(example="the contact was enrolled at 2026-03-02T09:00:00Z")]
     enrollment: Enrollment | None = None
     steps: Sequence[StepFate] = ()

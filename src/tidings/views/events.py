@@ -1,4 +1,4 @@
-"""Events, what was decided about them, and what has become of their items."""
+"""Events, the decisions about them, and what became of their items."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -16,7 +16,7 @@ EXAMPLE_DATA = {
 
 
 class RouteOutcome(StrEnum):
-    """What becomes of one channel and audience."""
+    """What an event leads to for one channel and audience."""
 
     ENQUEUED = "enqueued"
     SUPPRESSED = "suppressed"
@@ -25,13 +25,13 @@ class RouteOutcome(StrEnum):
 
 
 class EventItem(View, frozen=True, kw_only=True):
-    """One message of an event, or the call of a fallback (kind `function`)."""
+    """One message of an event, or one call of a fallback (kind `function`)."""
 
-    id: Annotated[Id | None, doc("Null while it is only explained.")] = None
+    id: Annotated[Id | None, doc("The item's id; null when the event is only explained.")] = None
     kind: Annotated[str, doc(example="email")]
     template: Annotated[str, doc(example="email_send")] = ""
     recipient: Annotated[str, doc(example="ada@example.com")]
-    status: Annotated[str, doc("pending, processing, succeeded, failed, skipped or in_doubt.", "pending")]
+    status: Annotated[str, doc("One of pending, processing, succeeded, failed, skipped and in_doubt.", "pending")]
     attempts: Annotated[int, doc(example=0)] = 0
     max_attempts: Annotated[int, doc(example=5)] = 0
     run_at: Time
@@ -40,13 +40,13 @@ class EventItem(View, frozen=True, kw_only=True):
     payload: Json | None = None
     contact_id: Id | None = None
     contact: ContactName | None = None
-    waiting: Annotated[str | None, doc("Why nobody can do what comes next, if so: `no worker serves smtp`, say.")] = (
-        None
-    )
+    waiting: Annotated[
+        str | None, doc("Why no worker can do what comes next, for example `no worker serves smtp`; null if one can.")
+    ] = None
 
 
 class Decision(View, frozen=True, kw_only=True):
-    """What became of one channel and audience, and why."""
+    """What was decided for one channel and audience, and why."""
 
     channel: Annotated[str, doc(example="email")]
     audience: Annotated[RuleAudience, doc(example="lead")]
@@ -57,13 +57,13 @@ class Decision(View, frozen=True, kw_only=True):
 
 
 class Explained(View, frozen=True, kw_only=True):
-    """What an event would do."""
+    """What an event would do if it were sent."""
 
     decisions: Sequence[Decision]
 
 
 class Event(View, frozen=True, kw_only=True):
-    """An event and what was decided about it."""
+    """An event and the decisions about it."""
 
     id: Id
     trigger: Annotated[str, doc(example="quote_sent")]
@@ -72,8 +72,12 @@ class Event(View, frozen=True, kw_only=True):
     data: Annotated[Json, doc(example=EXAMPLE_DATA)] = {}
     decisions: Sequence[Decision] = ()
     created_at: Time
-    routed_at: Annotated[Time | None, doc("Null until a worker has routed what SQL stored.", _AT)] = None
+    routed_at: Annotated[
+        Time | None,
+        doc("When the event was routed; null until a worker has routed an event that was stored through SQL.", _AT),
+    ] = None
     duplicate: bool = False
     note: Annotated[
-        str | None, doc("What else is to be known of a duplicate: that it came with other data, and where.")
+        str | None,
+        doc("What a caller should know about a duplicate: that it came with other data, and where they differ."),
     ] = None

@@ -1,4 +1,4 @@
-"""Executions, their log, and what is answered to whoever starts or replays them."""
+"""Executions, their logs, and the answers to starting and replaying them."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -20,7 +20,7 @@ class ShownStatus(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens by itself."""
+        """Return whether nothing more happens unless somebody asks for it."""
         return self in _ENDED
 
 
@@ -31,17 +31,22 @@ _ADA = {"email": "ada@example.com", "name": "Ada", "phone": "+442071838750"}
 
 
 class Execution(View, frozen=True, kw_only=True):
-    """One walk through one version of a workflow."""
+    """One run through one version of a workflow."""
 
     id: Id
     status: Annotated[ShownStatus, doc(example="processing")]
     workflow_id: Id
     workflow_name: Annotated[str, doc(example="welcome")]
     workflow_version: int
-    cursor: Annotated[str | None, doc("The node that is due first; at the end, the one that failed.", "wait")] = None
-    current_step: Annotated[int, doc("How many nodes it has passed, so from 0; at the end, the last.", 1)] = 0
+    cursor: Annotated[str | None, doc("The node that is due first; at the end, the node that failed.", "wait")] = None
+    current_step: Annotated[
+        int, doc("The number of nodes passed, and so an index from 0; at the end, the index of the last node.", 1)
+    ] = 0
     total_steps: Annotated[int, doc(example=3)] = 0
-    available_at: Annotated[Time | None, doc("When it is due; null while it is worked on, or has ended.", _AT)] = None
+    available_at: Annotated[
+        Time | None,
+        doc("When the next node is due; null while a worker has the execution, and once it has ended.", _AT),
+    ] = None
     attempts: Annotated[int, doc(example=1)] = 0
     input_payload: Annotated[Json, doc(example=_ADA)] = {}
     vars: Annotated[Json, doc(example=_SENT)] = {}
@@ -50,36 +55,36 @@ class Execution(View, frozen=True, kw_only=True):
     retry_count: Annotated[int, doc(example=0)] = 0
     triggered_by: Annotated[str | None, doc(example="api")] = None
     idempotency_key: Annotated[str, doc(example="signup-1")] = ""
-    contact_id: Annotated[Id | None, doc("Whom it is for, if for a contact.")] = None
-    contact: Annotated[ContactName | None, doc("What the contact is called; null once it was deleted.")] = None
+    contact_id: Annotated[Id | None, doc("The contact it is for, if any.")] = None
+    contact: Annotated[ContactName | None, doc("The contact's names; null once the contact is deleted.")] = None
     created_at: Time
     started_at: Annotated[Time | None, doc(example=_AT)] = None
     completed_at: Time | None = None
-    waiting: Annotated[str | None, doc("Why nobody can do what comes next, if so: `no worker serves smtp`, say.")] = (
-        None
-    )
+    waiting: Annotated[
+        str | None, doc("Why no worker can do what comes next, for example `no worker serves smtp`; null if one can.")
+    ] = None
 
     @property
     def has_ended(self) -> bool:
-        """True once nothing more happens unless somebody asks for it."""
+        """Return whether nothing more happens unless somebody asks for it."""
         return self.status.has_ended
 
 
 class StartedExecution(Execution, frozen=True, kw_only=True):
-    """The execution of a trigger, and whether it was there before."""
+    """The execution that a trigger started, and whether it existed before."""
 
     duplicate: bool = False
 
 
 class StartedOne(View, frozen=True, kw_only=True):
-    """One of many that were started."""
+    """One of many executions that were started together."""
 
     id: Id
     duplicate: bool = False
 
 
 class Attempt(View, frozen=True, kw_only=True):
-    """A call that did not succeed."""
+    """A call to a provider that did not succeed."""
 
     attempt: int
     outcome: str
@@ -94,11 +99,11 @@ class LogItem(View, frozen=True, kw_only=True):
     id: Id
     channel: str
     provider: str
-    printed: Annotated[bool, doc("Whether it is only printed, not sent, because that was asked for.")] = False
+    printed: Annotated[bool, doc("Whether the message is printed, as requested, instead of sent.")] = False
     recipient: str
     status: Annotated[str, doc("The item's status, or `in_doubt`.")]
     attempts: int = 0
-    saw: Annotated[Any, doc("What was rendered.")] = None
+    saw: Annotated[Any, doc("What was rendered for it.")] = None
     produced: Any = None
     message_id: str | None = None
     error: str | None = None
@@ -109,12 +114,12 @@ class LogItem(View, frozen=True, kw_only=True):
 
 
 class LogContext(View, frozen=True, kw_only=True):
-    """What there was when a node's turn came."""
+    """The context that a node saw when its turn came."""
 
-    data: Annotated[Json, doc("What the execution was given.")] = {}
-    vars: Annotated[Json, doc("What nodes before had produced, as `vars` in its templates had it.")] = {}
+    data: Annotated[Json, doc("The data that the execution was started with.")] = {}
+    vars: Annotated[Json, doc("The results of earlier nodes, as the node's templates saw them in `vars`.")] = {}
     left_out: Annotated[
-        Sequence[str], doc("The places of the largest values, where all together are above 64 KiB.")
+        Sequence[str], doc("The places of the largest values, which are left out because the context exceeds 64 KiB.")
     ] = ()
 
 
@@ -136,10 +141,10 @@ class LogLine(View, frozen=True, kw_only=True):
 
 
 class Replay(View, frozen=True, kw_only=True):
-    """What was, or would be, started again."""
+    """The executions that were started again, or would be."""
 
     count: Annotated[int, doc(example=2)]
-    executions: Annotated[Sequence[Id], doc("The first hundred.")] = ()
+    executions: Annotated[Sequence[Id], doc("The first hundred of them.")] = ()
     by_error: Annotated[Mapping[str, int], doc(example={"timed out": 2})] = {}
-    refused: Annotated[int, doc("Left alone: what they tried may have arrived, or somebody works on them.", 0)] = 0
+    refused: Annotated[int, doc("Not started again: what they tried may have arrived, or a worker has them.", 0)] = 0
     dry_run: bool = False

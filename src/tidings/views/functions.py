@@ -1,4 +1,4 @@
-"""Where functions are."""
+"""The addresses of functions."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from tidings.views.view import Time, View, doc
 
 
 class FunctionAddress(View, frozen=True, kw_only=True):
-    """Where a function is; its secret is never shown."""
+    """The address of a function; its secret is never shown."""
 
     name: Annotated[str, doc(example="send-email")]
     url: Annotated[str, doc(example="https://example.com/functions/v1/send-email")]

@@ -1,4 +1,4 @@
-"""How a process stands."""
+"""The health of a process."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -13,11 +13,13 @@ class HealthReport(View, frozen=True, kw_only=True):
 
     status: Annotated[Literal["healthy", "unhealthy"], Meta(extra_json_schema={"type": "string"})]
     version: Annotated[str, doc(example="0.1.0")]
-    workers: Annotated[int | None, doc("How many workers live; null while the database does not answer.", 2)] = None
+    workers: Annotated[int | None, doc("The number of live workers; null while the database does not answer.", 2)] = (
+        None
+    )
     waiting: Annotated[
-        Sequence[str] | None, doc("What no worker that lives could do: `no worker serves smtp`.", [])
+        Sequence[str] | None, doc("What no live worker can do, for example `no worker serves smtp`.", [])
     ] = None
     problems: Annotated[
         Sequence[str],
-        doc("What somebody should look at; a provider that cannot be used leaves this process healthy.", []),
+        doc("What somebody should look at; an unavailable provider leaves this process healthy.", []),
     ] = ()

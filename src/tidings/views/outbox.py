@@ -21,7 +21,7 @@ class ItemStatus(StrEnum):
 
 
 class HistoryLine(View, frozen=True, kw_only=True):
-    """Something that was done to a run or an item."""
+    """One change to a run or an item, and who made it."""
 
     event: Annotated[str, doc(example="created")]
     actor: Annotated[str, doc(example="cli")]
@@ -37,13 +37,15 @@ class Item(View, frozen=True, kw_only=True):
     in_doubt: bool = False
     channel: ChannelName
     provider: Annotated[str, doc(example="smtp")]
-    printed: Annotated[bool, doc("Whether it is only printed, not sent, because that was asked for.")] = False
+    printed: Annotated[bool, doc("Whether the message is printed, as requested, instead of sent.")] = False
     recipient: Annotated[str, doc(example="ada@example.com")]
     contact_id: Id | None = None
-    contact: Annotated[ContactName | None, doc("What the contact is called; null once it was deleted.")] = None
-    workflow_name: Annotated[str | None, doc("Of the execution it belongs to.")] = None
-    campaign_name: Annotated[str | None, doc("Of the run it belongs to.", "spring")] = None
-    trigger: Annotated[str | None, doc("Of the event it belongs to.")] = None
+    contact: Annotated[ContactName | None, doc("The contact's names; null once the contact is deleted.")] = None
+    workflow_name: Annotated[str | None, doc("The name of the workflow whose execution the item belongs to.")] = None
+    campaign_name: Annotated[str | None, doc("The name of the campaign whose run the item belongs to.", "spring")] = (
+        None
+    )
+    trigger: Annotated[str | None, doc("The trigger of the event the item belongs to.")] = None
     execution_id: Id | None = None
     node: str | None = None
     run_id: Id | None = None
@@ -54,13 +56,13 @@ class Item(View, frozen=True, kw_only=True):
     first_called_at: Time | None = None
     provider_message_id: str | None = None
     error: str | None = None
-    idempotency_key: Annotated[str, doc("64 hexadecimal digits; the same at every attempt.", "9f2c4e1a" * 8)] = ""
+    idempotency_key: Annotated[str, doc("64 hexadecimal digits, the same for every attempt.", "9f2c4e1a" * 8)] = ""
     created_at: Time
     finalized_at: Time | None = None
 
 
 class ItemDetail(Item, frozen=True, kw_only=True):
-    """An item with what was sent, what went wrong with it, and what people did about it."""
+    """An item with what was sent, its failed attempts, and what people did about it."""
 
     payload: Annotated[Json | None, doc(example={"subject": "Spring is here", "body": "Good day."})] = None
     failed_attempts: Sequence[Attempt] = ()
@@ -68,11 +70,13 @@ class ItemDetail(Item, frozen=True, kw_only=True):
 
 
 class Resolved(View, frozen=True, kw_only=True):
-    """What became of the items in doubt that a person decided about."""
+    """The result of a person's decision about items in doubt."""
 
     resolved: int
-    refused: Annotated[int, doc("A call was in the air, or the doubt had ended by itself.", 0)] = 0
+    refused: Annotated[
+        int, doc("Items left as they were: a call was under way, or the doubt had ended by itself.", 0)
+    ] = 0
 
 
 ByError = Mapping[str, int]
-"""How many failed with each error."""
+"""The number of failures for each error."""

@@ -10,13 +10,13 @@ Item = TypeVar("Item")
 
 
 class Page(View, Generic[Item], frozen=True):
-    """A page: ask with `cursor=nextCursor` for the next, until that is null."""
+    """One page of a list: ask for the next page with `cursor=nextCursor`, until that is null."""
 
     items: list[Item] = field(name="data")
     next_cursor: str | None = None
 
 
 class Everything(View, Generic[Item], frozen=True):
-    """A list that is never long."""
+    """A whole list, which is never long enough to need pages."""
 
     items: list[Item] = field(name="data")

@@ -12,7 +12,7 @@ class ProblemPlace(View, frozen=True, kw_only=True):
     message: Annotated[str, doc(example="there is no node 'nugde'")] = ""
 
     def __str__(self) -> str:
-        """As one line."""
+        """Return it as one line."""
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
@@ -22,7 +22,7 @@ class ProblemDetails(View, frozen=True, kw_only=True):
     type: Annotated[str, doc(example="urn:tidings:problem:definition_invalid")] = ""
     title: Annotated[str, doc(example="Something given is wrong")] = ""
     status: Annotated[int, doc(example=422)] = 0
-    code: Annotated[str, doc("Stable: programs may rely on it.", "definition_invalid")] = ""
+    code: Annotated[str, doc("A stable code that programs may rely on.", "definition_invalid")] = ""
     detail: Annotated[str, doc(example="edges[0].to: there is no node 'nugde'")] = ""
     errors: list[ProblemPlace] = []
     request_id: Annotated[str | None, doc(example="9f2c4e1ab03d77aa")] = None

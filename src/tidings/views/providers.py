@@ -7,39 +7,49 @@ from tidings.views.view import ChannelName, Id, Time, View, doc
 
 
 class WorkerShare(View, frozen=True, kw_only=True):
-    """What one worker holds of a provider's limit."""
+    """The part of a provider's limit that one worker holds."""
 
-    worker_id: Annotated[Id, doc("As the worker's log line `worker_started` gives it.")]
-    slots: Annotated[int, doc("The calls it may have in the air.", 10)]
-    wanted: Annotated[int, doc("The calls it would make at once if it could; 0 when it is idle.", 10)] = 0
-    until: Annotated[Time, doc("When its slots come free if it does not renew them.")]
+    worker_id: Annotated[Id, doc("The worker's id, as its log line `worker_started` shows it.")]
+    slots: Annotated[int, doc("The number of calls the worker may have under way at once.", 10)]
+    wanted: Annotated[
+        int, doc("The number of calls the worker would make at once if it could; 0 when it is idle.", 10)
+    ] = 0
+    until: Annotated[Time, doc("When the slots become free if the worker does not renew them.")]
 
 
 class ProviderStatus(View, frozen=True, kw_only=True):
-    """A provider, and who may call it."""
+    """A provider, its health, and the workers that may call it."""
 
     name: Annotated[str, doc(example="smtp")]
     provider_class: Annotated[
-        str | None, doc("`keyed`, `resolvable` or `blind`; null while nobody serves it.", "blind")
+        str | None, doc("`keyed`, `resolvable` or `blind`; null while no worker serves it.", "blind")
     ] = None
-    channels: Annotated[Sequence[ChannelName], doc("What goes through it.")] = ()
-    routed_since: Annotated[Time | None, doc("Since when.", "2026-03-02T09:00:00Z")] = None
+    channels: Annotated[Sequence[ChannelName], doc("The channels that are routed to it.")] = ()
+    routed_since: Annotated[Time | None, doc("Since when they are routed to it.", "2026-03-02T09:00:00Z")] = None
     printing: Annotated[bool, doc("Whether it prints messages instead of sending them.")] = False
-    served_by: Annotated[Sequence[Id], doc("The workers that live and can call it.")] = ()
-    concurrency: Annotated[int | None, doc("The most calls of one process in the air.", 10)] = None
-    limit: Annotated[int | None, doc("The most calls of all workers in the air; null without a limit.", 20)] = None
+    served_by: Annotated[Sequence[Id], doc("The live workers that can call it.")] = ()
+    concurrency: Annotated[int | None, doc("The most calls that one process has under way at once.", 10)] = None
+    limit: Annotated[
+        int | None, doc("The most calls that all workers together have under way at once; null without a limit.", 20)
+    ] = None
     workers: Sequence[WorkerShare] = ()
-    rests_until: Annotated[Time | None, doc("Until when all workers leave it alone.")] = None
-    unavailable_since: Annotated[Time | None, doc("When it could first not be used; null when it can be.")] = None
-    unavailable_times: Annotated[int, doc("How often it was left alone since then.", 0)] = 0
+    rests_until: Annotated[Time | None, doc("Until when no worker calls it.")] = None
+    unavailable_since: Annotated[Time | None, doc("When it first became unavailable; null while it is available.")] = (
+        None
+    )
+    unavailable_times: Annotated[
+        int, doc("How often the workers have stopped calling it for a while since then.", 0)
+    ] = 0
     unavailable_reason: Annotated[str | None, doc("Why the last call could not begin.")] = None
-    is_refused: Annotated[bool, doc("Our settings (credentials, sender) are refused: somebody must mend them.")] = False
+    is_refused: Annotated[
+        bool, doc("Whether the provider refuses our settings (credentials, sender), which somebody must correct.")
+    ] = False
 
 
 class ProviderDetail(ProviderStatus, frozen=True, kw_only=True):
-    """A provider as who runs the system sees it, and no tenant: a reason may quote another tenant's message."""
+    """A provider as the system's operator sees it, and no tenant does: a reason may quote another tenant's message."""
 
-    rest_reason: Annotated[str | None, doc("Why all workers leave it alone, or did the last time.")] = None
+    rest_reason: Annotated[str | None, doc("Why no worker calls it now, or why none did the last time.")] = None
 
 
 class Served(View, frozen=True, kw_only=True):
@@ -47,12 +57,12 @@ class Served(View, frozen=True, kw_only=True):
 
     provider: Annotated[str, doc(example="smtp")]
     provider_class: Annotated[str, doc(example="blind")] = ""
-    channels: Annotated[Sequence[ChannelName], doc("What its own settings send through it.")] = ()
-    concurrency: Annotated[int, doc("The most calls of it in the air.", 10)] = 0
+    channels: Annotated[Sequence[ChannelName], doc("The channels that the worker's own settings route to it.")] = ()
+    concurrency: Annotated[int, doc("The most calls to it that the worker has under way at once.", 10)] = 0
 
 
 class LiveWorker(View, frozen=True, kw_only=True):
-    """A worker that was seen a moment ago."""
+    """A worker that has reported within the last moments."""
 
     id: Id
     host: Annotated[str, doc(example="mail-1")]

@@ -14,7 +14,7 @@ EXAMPLE_STEP = {
 
 
 class RuleAudience(StrEnum):
-    """The people an event is about; a rule is for one of them."""
+    """The people an event can be about; each rule is for one of them."""
 
     LEAD = "lead"
     PARTNER = "partner"
@@ -32,12 +32,12 @@ class Rule(View, frozen=True, kw_only=True):
     steps: Annotated[Sequence[Json], doc(example=[EXAMPLE_STEP])] = ()
     not_ready: Annotated[
         Sequence[ChannelName],
-        doc("Channels of its steps that no provider is set up for: their items fail, or fall back."),
+        doc("Channels of its steps for which no provider is set up: their items fail, or go to a fallback."),
     ] = ()
     created_at: Time
     updated_at: Time
 
     @property
     def key(self) -> str:
-        """What it is known by: `quote_sent/email/lead`."""
+        """Return the key that identifies the rule: `quote_sent/email/lead`."""
         return f"{self.trigger}/{self.channel}/{self.audience}"

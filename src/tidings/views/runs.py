@@ -1,4 +1,4 @@
-"""Runs, their jobs, and everything about one run in lines."""
+"""Runs, their jobs, and the trace of a whole run, one line for each item."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ _AT = "2026-03-02T09:00:00Z"
 
 
 class RunStatus(StrEnum):
-    """The states of a run; paused and cancelled are flags beside them."""
+    """The states of a run; `paused` and `cancelled` are separate flags."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -20,7 +20,7 @@ class RunStatus(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens by itself."""
+        """Return whether nothing more happens by itself."""
         return self not in OPEN_RUNS
 
 
@@ -39,7 +39,7 @@ class JobStatus(StrEnum):
 
 
 class JobCounts(View, frozen=True):
-    """What has become of a job's items; the rest is open."""
+    """The number of a job's items in each state; the remaining items are open."""
 
     planned: int
     sent: int = 0
@@ -50,12 +50,12 @@ class JobCounts(View, frozen=True):
 
     @property
     def succeeded(self) -> int:
-        """Items that reached the provider."""
+        """Return the number of items that reached the provider."""
         return self.sent + self.called + self.posted
 
     @property
     def open(self) -> int:
-        """Items that are not terminal, in doubt or not."""
+        """Return the number of items that are not terminal, whether in doubt or not."""
         return self.planned - self.succeeded - self.failed - self.skipped
 
     def __add__(self, other: "JobCounts") -> "JobCounts":
@@ -70,10 +70,10 @@ class JobCounts(View, frozen=True):
 
 
 class Counts(View, frozen=True, kw_only=True):
-    """They add up: planned = queued + sent + called + posted + failed + skipped + inDoubt."""
+    """The counts of a run's items: planned = queued + sent + called + posted + failed + skipped + inDoubt."""
 
     planned: Annotated[int, doc(example=1000)]
-    queued: Annotated[int, doc("Open, and not in doubt.", 397)] = 0
+    queued: Annotated[int, doc("Items that are open and not in doubt.", 397)] = 0
     sent: Annotated[int, doc(example=590)] = 0
     called: Annotated[int, doc(example=0)] = 0
     posted: Annotated[int, doc(example=0)] = 0
@@ -88,17 +88,17 @@ class Run(View, frozen=True, kw_only=True):
     id: Id
     campaign_id: Id
     campaign_name: Annotated[
-        str | None, doc("Null for a run that a program deployed without a campaign.", "spring")
+        str | None, doc("The campaign's name; null for a run that a program deployed without a campaign.", "spring")
     ] = None
     channel: ChannelName = ""
     provider: Annotated[str, doc(example="smtp")] = ""
     status: Annotated[RunStatus, doc(example="running")]
     status_text: Annotated[
-        str, doc("What the status alone would hide: paused, planning, in doubt, waiting.", "running, 3 in doubt")
+        str, doc("The status together with what it hides: paused, planning, in doubt, waiting.", "running, 3 in doubt")
     ] = ""
     paused: bool = False
     cancelled: bool = False
-    planning: Annotated[bool, doc("Its people are still being turned into items.")] = False
+    planning: Annotated[bool, doc("Whether the run is still writing items for its audience.")] = False
     retry_of: Id | None = None
     test: bool = False
     counts: Counts
@@ -112,22 +112,24 @@ class Run(View, frozen=True, kw_only=True):
     created_at: Time
     started_at: Annotated[Time | None, doc(example=_AT)] = None
     completed_at: Time | None = None
-    printed: Annotated[bool, doc("Whether it is only printed, not sent, because that was asked for.")] = False
-    waiting: Annotated[str | None, doc("Why nobody can do what comes next, if so: `no worker serves smtp`, say.")] = (
-        None
-    )
+    printed: Annotated[bool, doc("Whether the messages are printed, as requested, instead of sent.")] = False
+    waiting: Annotated[
+        str | None, doc("Why no worker can do what comes next, for example `no worker serves smtp`; null if one can.")
+    ] = None
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will happen by itself."""
+        """Return whether nothing more happens by itself."""
         return self.status.has_ended
 
 
 class StartedRun(Run, frozen=True, kw_only=True):
-    """The run of a deploy, and whether it was there before."""
+    """The run that a deploy started, and whether it existed before."""
 
     duplicate: bool = False
-    note: Annotated[str | None, doc("What else is to be known: that the answer is a run that was cancelled.")] = None
+    note: Annotated[
+        str | None, doc("What a caller should know besides: that this run existed before and was cancelled.")
+    ] = None
 
 
 class Job(View, frozen=True, kw_only=True):
@@ -153,11 +155,11 @@ class JobHistoryLine(HistoryLine, frozen=True, kw_only=True):
 
 
 class Retry(View, frozen=True, kw_only=True):
-    """What was, or would be, tried again."""
+    """The failed items that were tried again, or would be."""
 
     count: Annotated[int, doc(example=6)]
     by_error: Annotated[ByError, doc(example={"429 too many": 6})] = {}
-    retried_before: Annotated[int, doc("Items that match and that an earlier retry has taken.", 0)] = 0
+    retried_before: Annotated[int, doc("Items that match, but belong to an earlier retry.", 0)] = 0
     dry_run: Annotated[bool, doc(example=True)] = False
     run: Annotated[Run | None, doc("The new run, with `retryOf`.")] = None
     duplicate: bool = False
@@ -188,6 +190,6 @@ class TraceLine(View, frozen=True, kw_only=True):
 
 
 class Trace(View, frozen=True, kw_only=True):
-    """A whole run, streamed."""
+    """A whole run as a stream."""
 
     data: list[TraceLine]

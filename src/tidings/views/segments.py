@@ -1,4 +1,4 @@
-"""Segments: audiences that have a name."""
+"""Segments: named audiences."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from tidings.views.view import Id, Json, Time, View, doc
 
 
 class Segment(View, frozen=True, kw_only=True):
-    """An audience under a name, looked at anew whenever it is used."""
+    """A named audience, evaluated again each time it is used."""
 
     id: Id
     name: Annotated[str, doc(example="vips of Acme")]

@@ -1,4 +1,4 @@
-"""Sequences: what is being written, what is published, and who is on the way."""
+"""Sequences: their drafts, their published versions, and the contacts in them."""
 
 import collections.abc as several
 from enum import StrEnum
@@ -10,7 +10,7 @@ from tidings.views.view import ChannelName, Id, Time, View, doc
 
 
 class SequenceStatus(StrEnum):
-    """What a sequence is: being written, taking contacts in, or paused."""
+    """The states of a sequence: a draft, active (contacts can be enrolled), or paused."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -25,14 +25,14 @@ class OffsetFrom(StrEnum):
 
 
 class OnStepFailure(StrEnum):
-    """What becomes of an enrollment when a step has failed for good."""
+    """What happens to an enrollment when a step has failed for good."""
 
     CONTINUE = "continue"
     STOP = "stop"
 
 
 class SequenceSettings(View, frozen=True, kw_only=True):
-    """What holds for every step of a sequence."""
+    """The settings that hold for every step of a sequence."""
 
     offset_from: OffsetFrom = OffsetFrom.ENROLLMENT
     timezone: Annotated[str, doc(example="contact")] = "UTC"
@@ -41,11 +41,11 @@ class SequenceSettings(View, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> "SequenceSettings":
-        """These alone, without what a sequence or a version has beside."""
+        """Return the settings alone, without the other fields of a sequence or version."""
         return SequenceSettings(**{name: getattr(self, name) for name in SequenceSettings.__struct_fields__})
 
     def to_json(self) -> dict[str, Any]:
-        """As they are stored."""
+        """Return them as they are stored."""
         settings: dict[str, Any] = msgspec.to_builtins(self)
         return settings
 
@@ -62,11 +62,11 @@ class Step(View, frozen=True, kw_only=True):
     subject: Annotated[str | None, doc(example="How is it going, {{ contact.name }}?")] = None
     content: Annotated[str, doc(example="Three days in: write to us if anything is unclear.")]
     max_lateness: Annotated[str | None, doc(example="PT12H")] = None
-    created_at: Annotated[Time, doc("When it was added; the same in every version.")]
+    created_at: Annotated[Time, doc("When the step was added; the same in every version.")]
 
 
 class PublishedVersion(SequenceSettings, frozen=True, kw_only=True):
-    """What contacts are enrolled into."""
+    """A published version, into which contacts are enrolled."""
 
     version: int
     steps: several.Sequence[Step]
@@ -74,7 +74,7 @@ class PublishedVersion(SequenceSettings, frozen=True, kw_only=True):
 
 
 class InFlight(View, frozen=True, kw_only=True):
-    """How many are on the way to one step of one version."""
+    """How many contacts are on their way to one step of one version."""
 
     version: int
     step_id: Id
@@ -83,11 +83,13 @@ class InFlight(View, frozen=True, kw_only=True):
 
 
 class MoveCounts(View, frozen=True, kw_only=True):
-    """What became of those on the way: `left` are still on their version; ask for the same again to move them."""
+    """The result of moving enrollments to a new version; repeat the request to move those `left` on their own."""
 
     moved: int = 0
-    completed: Annotated[int, doc("Past the last step of the new version.")] = 0
-    left: Annotated[int, doc("A worker had them, or a message of a step that is gone is under way.")] = 0
+    completed: Annotated[int, doc("Enrollments past the last step of the new version.")] = 0
+    left: Annotated[
+        int, doc("Not moved: a worker had them, or a message of a step that no longer exists is under way.")
+    ] = 0
 
     def __add__(self, other: "MoveCounts") -> "MoveCounts":
         return MoveCounts(
@@ -96,19 +98,23 @@ class MoveCounts(View, frozen=True, kw_only=True):
 
 
 class Sequence(SequenceSettings, frozen=True, kw_only=True):
-    """A sequence: its draft, beside what is published."""
+    """A sequence: its draft, and the version that is published."""
 
     id: Id
     name: Annotated[str, doc(example="Onboarding")]
     status: Annotated[SequenceStatus, doc(example="active")]
-    steps: Annotated[several.Sequence[Step], doc("What is being written.")]
-    has_draft: Annotated[bool, doc("Whether something was written that is not published.")]
+    steps: Annotated[several.Sequence[Step], doc("The steps of the draft.")]
+    has_draft: Annotated[bool, doc("Whether the draft differs from what is published.")]
     published: PublishedVersion | None = None
-    in_flight: Annotated[several.Sequence[InFlight] | None, doc("Who is on the way; null in lists.")] = None
-    moved: Annotated[MoveCounts | None, doc("After publishing with `inFlight: move`.")] = None
+    in_flight: Annotated[
+        several.Sequence[InFlight] | None, doc("How many contacts are on their way to which step; null in lists.")
+    ] = None
+    moved: Annotated[
+        MoveCounts | None, doc("What became of the contacts on their way, after publishing with `inFlight: move`.")
+    ] = None
     not_ready: Annotated[
         several.Sequence[ChannelName],
-        doc("Channels it needs that no provider is set up for: until then it starts nothing (409)."),
+        doc("The channels it needs for which no provider is set up; until each has one, it starts nothing (409)."),
     ] = ()
     created_at: Time
     updated_at: Time

@@ -1,4 +1,4 @@
-"""Simulations: what would happen, by day, by step, and why something would not."""
+"""Simulations: what would be sent, by day and by step, and why some messages would not be."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -13,7 +13,7 @@ _END = "2026-03-05T09:00:00Z"
 
 
 class SimulatedStep(View, frozen=True, kw_only=True):
-    """What a step comes to over the whole time."""
+    """What a step does over the whole simulated time."""
 
     step: Annotated[str, _STEP]
     label: Annotated[str, _STEP]
@@ -21,13 +21,13 @@ class SimulatedStep(View, frozen=True, kw_only=True):
     sent: int = 0
     skipped: Annotated[int, doc(example=0)] = 0
     failed: Annotated[int, doc(example=0)] = 0
-    waiting: Annotated[int, doc("Planned, and not yet sent at the end.", 0)] = 0
+    waiting: Annotated[int, doc("Messages that are planned and not yet sent at the end.", 0)] = 0
     first_at: Time | None = None
     last_at: Time | None = None
 
 
 class SimulatedHour(View, frozen=True, kw_only=True):
-    """How many messages of a step leave within one hour of one day, in the time zone asked for."""
+    """How many messages of a step are sent within one hour of one day, in the time zone asked for."""
 
     day: Annotated[date, doc(example="2026-03-02")]
     hour: Annotated[int, doc(example=9)]
@@ -37,7 +37,7 @@ class SimulatedHour(View, frozen=True, kw_only=True):
 
 
 class SimulatedReason(View, frozen=True, kw_only=True):
-    """Why messages of a step do not leave, and how many."""
+    """A reason why messages of a step are not sent, and how many."""
 
     step: Annotated[str, _STEP]
     reason: Annotated[str, doc(example="email is suppressed: unsubscribed")]
@@ -45,7 +45,7 @@ class SimulatedReason(View, frozen=True, kw_only=True):
 
 
 class SimulatedMessage(View, frozen=True, kw_only=True):
-    """One message as it would be."""
+    """One message as it would be sent."""
 
     contact_id: Id | None = None
     step: Annotated[str, _STEP]
@@ -58,18 +58,18 @@ class SimulatedMessage(View, frozen=True, kw_only=True):
 
 
 class SimulatedSpan(View, frozen=True, kw_only=True):
-    """What was simulated, for how long and for how many."""
+    """What was simulated, for how long, and for how many contacts."""
 
     kind: Annotated[str, doc(example="workflow")]
     name: Annotated[str, doc(example="welcome")]
-    version: Annotated[int | None, doc("Null for what is not published.", 1)] = None
+    version: Annotated[int | None, doc("The version; null for what is not published.", 1)] = None
     start: Time
     end: Annotated[Time, doc(example=_END)]
-    reached: Annotated[Time, doc("Before `end` only if the time for simulating was over.", _END)]
+    reached: Annotated[Time, doc("How far the simulation came; before `end` only if it ran out of its time.", _END)]
     complete: Annotated[bool, doc("Whether the whole time was simulated.", example=True)]
     time_zone: Annotated[str, doc(example="UTC")] = "UTC"
-    audience: Annotated[int | None, doc("How many contacts it would be for.")] = None
-    contacts: Annotated[int, doc("How many of them were simulated.", 0)]
+    audience: Annotated[int | None, doc("The number of contacts it would be for.")] = None
+    contacts: Annotated[int, doc("The number of those contacts that were simulated.", 0)]
     seconds: Annotated[float, doc(example=1.9)] = 0.0
 
 
@@ -80,8 +80,8 @@ class Simulation(SimulatedSpan, frozen=True, kw_only=True):
     ended: Annotated[
         Mapping[str, int],
         doc(
-            "Executions, or a campaign's run, at the end, by status; `enqueued` (`active` in a sequence, `running` of "
-            "a campaign) are under way.",
+            "Executions, or a campaign's run, at the end, by status; those still under way are `enqueued` (`active` in "
+            "a sequence, `running` for a campaign).",
             {"completed": 1},
         ),
     ]
@@ -94,8 +94,10 @@ class Simulation(SimulatedSpan, frozen=True, kw_only=True):
     skipped_because: Sequence[SimulatedReason]
     failed_because: Sequence[SimulatedReason]
     messages: Annotated[
-        Sequence[SimulatedMessage], doc("Of the contacts in `messagesOf`, and what is for nobody in particular.")
+        Sequence[SimulatedMessage],
+        doc("The messages of the contacts in `messagesOf`, and those that are for no contact."),
     ]
     missing: Annotated[
-        Sequence[Lack], doc("Attributes that are printed and that some lack; their message would fail.")
+        Sequence[Lack],
+        doc("Attributes that the templates print and that some contacts lack; their message would fail."),
     ] = ()

@@ -1,4 +1,4 @@
-"""What all views are made of: the record itself, and the types and descriptions of its fields."""
+"""What every view is made of: the record, and the types and descriptions of its fields."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,21 +12,21 @@ class View(Struct, frozen=True, rename="camel"):
     """A part of an answer: snake_case in Python, camelCase in JSON. Its own fields are `kw_only`."""
 
     def in_json(self) -> dict[str, Any]:
-        """Its fields by their names in JSON."""
+        """Return its fields by their names in JSON."""
         named = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         return {in_json: getattr(self, name) for in_json, name in named}
 
 
 def doc(description: str | None = None, example: object = None) -> Meta:
-    """What the API's description says of a field: what it means, and a value it may have."""
+    """Describe a field for OpenAPI: what it means, and an example of its value."""
     return Meta(description=description, examples=None if example is None else [example])
 
 
 Json = Mapping[str, Any]
-"""What users wrote, and what nodes produced: its names are its own."""
+"""What users wrote or nodes produced: names inside it are never changed."""
 Id = Annotated[UUID, doc(example="019aa0c8-5e1a-7b3c-9d41-2f6b8c0d1e2f")]
 Time = Annotated[datetime, Meta(tz=True, examples=["2026-03-02T09:00:00Z"])]
 Duration = Annotated[str, Meta(extra_json_schema={"format": "duration"}, examples=["PT12H"])]
-"""A span of time in ISO 8601."""
+"""A duration in ISO 8601."""
 ChannelName = Annotated[str, Meta(extra_json_schema={"$ref": "#/components/schemas/Channel"}, examples=["email"])]
-"""One of domain/channels.py's. A string, so that a client reads what a newer server sends over."""
+"""One of the channels in domain/channels.py; a string, so that an older client can read a newer server's channel."""

@@ -1,4 +1,4 @@
-"""Workflows, their versions, and what is wrong with a definition."""
+"""Workflows, their versions, and the problems of a definition."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -19,11 +19,11 @@ EXAMPLE_DEFINITION: dict[str, Any] = {
 }
 Definition = Annotated[Json, doc(example=EXAMPLE_DEFINITION)]
 FormName = Annotated[str, Meta(extra_json_schema={"enum": ["graph", "steps"]}, examples=["graph"])]
-"""How a definition is written."""
+"""How a definition is written: as a graph or as steps."""
 
 
 class Workflow(View, frozen=True, kw_only=True):
-    """A workflow with the definition of its newest version, whose fields stand beside these as they were written."""
+    """A workflow with its newest definition, whose fields stand beside these as they were written."""
 
     id: Id
     name: Annotated[str, doc(example="welcome")]
@@ -34,19 +34,19 @@ class Workflow(View, frozen=True, kw_only=True):
     definition: Definition
     not_ready: Annotated[
         Sequence[ChannelName],
-        doc("Channels it needs that no provider is set up for: until then it starts nothing (409).", []),
+        doc("The channels it needs for which no provider is set up; until each has one, it starts nothing (409).", []),
     ] = ()
     created_at: Time
     updated_at: Time
 
     def in_json(self) -> dict[str, Any]:
-        """Its fields, and those of its definition beside them: either can be changed and written back."""
+        """Return its fields and those of its definition, so that a caller can change either and send it back."""
         own = super().in_json()
         return own | {name: value for name, value in self.definition.items() if name not in own}
 
 
 class WorkflowVersion(View, frozen=True, kw_only=True):
-    """One frozen version."""
+    """One version of a workflow; it never changes."""
 
     id: Id
     number: int
@@ -55,7 +55,7 @@ class WorkflowVersion(View, frozen=True, kw_only=True):
 
 
 class Validated(View, frozen=True, kw_only=True):
-    """Everything that is wrong with a definition."""
+    """Every problem of a definition."""
 
     valid: bool = False
     errors: Sequence[ProblemPlace] = ()
