@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tidings.domain.flow.execution import (
-    Execution,
+    ExecutionState,
     ExecutionStatus,
     Finish,
     Frontier,
@@ -124,7 +124,7 @@ def test_wherever_it_is_moved_it_comes_to_the_end_and_no_step_is_planned_twice(
     old = line(*((id, place, place) for place, id in enumerate(before)))
     new = line(*((id, place, place) for place, id in enumerate(after)))
     moment = BEGUN
-    execution = Execution(UUID(int=1), ExecutionStatus.ENQUEUED, begin(old.graph, BEGUN), {}, BEGUN)
+    execution = ExecutionState(UUID(int=1), ExecutionStatus.ENQUEUED, begin(old.graph, BEGUN), {}, BEGUN)
     planned: list[str] = []
     stops_after = data.draw(st.integers(0, len(before)))
     while len(planned) < stops_after:
@@ -147,7 +147,9 @@ def sent(planned: list[str]) -> list[ItemState]:
     return [ItemState(node, ItemStatus.SENT, False, None, 1, "m", None) for node in planned]
 
 
-def walk(line: VersionSteps, execution: Execution, moment: datetime, planned: list[str]) -> tuple[Execution, datetime]:
+def walk(
+    line: VersionSteps, execution: ExecutionState, moment: datetime, planned: list[str]
+) -> tuple[ExecutionState, datetime]:
     """One look at it: send what is planned, or sleep. Items that exist are the plan of their step."""
     execution, action = decide(line.graph, execution, sent(planned), moment)
     if isinstance(action, Plan):

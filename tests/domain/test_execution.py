@@ -17,7 +17,7 @@ from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.execution import (
     Action,
     Deliver,
-    Execution,
+    ExecutionState,
     ExecutionStatus,
     Finish,
     ItemState,
@@ -37,8 +37,8 @@ HOUR = timedelta(hours=1)
 ENDED = {ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
 
 
-def started(graph: Graph, status: ExecutionStatus = ExecutionStatus.ENQUEUED) -> Execution:
-    return Execution(UUID(int=1), status, begin(graph, NOW), {}, NOW)
+def started(graph: Graph, status: ExecutionStatus = ExecutionStatus.ENQUEUED) -> ExecutionState:
+    return ExecutionState(UUID(int=1), status, begin(graph, NOW), {}, NOW)
 
 
 def item(

@@ -6,7 +6,7 @@ import pytest
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.people.recipients import (
-    Addressee,
+    EventAddressee,
     EventPerson,
     RecipientConfig,
     Unreachable,
@@ -72,7 +72,7 @@ def test_the_recipient_matrix(
     for address in own if custom else ():
         if address.lower() not in {one.lower() for one in expected}:
             expected.append(address)
-    assert [one.address for one in found if isinstance(one, Addressee)] == expected
+    assert [one.address for one in found if isinstance(one, EventAddressee)] == expected
     assert [one.source for one in found if isinstance(one, Unreachable)] == [
         who for who, reachable in included if not reachable
     ]
@@ -86,7 +86,7 @@ def test_without_a_configuration_it_is_whoever_the_rule_is_for(audience: RuleAud
     found = resolve_recipients(None, audience, channel, people)
 
     expected = EMAILS[audience] if channel is Channel.EMAIL else PHONES[audience]
-    assert found == [Addressee(audience, expected)]
+    assert found == [EventAddressee(audience, expected)]
 
 
 def test_the_same_address_from_two_people_is_written_to_once_and_its_first_place_is_kept() -> None:
@@ -98,7 +98,7 @@ def test_the_same_address_from_two_people_is_written_to_once_and_its_first_place
 
     found = resolve_recipients(config, RuleAudience.LEAD, Channel.EMAIL, people)
 
-    assert found == [Addressee("lead", "Ada@example.com"), Addressee("customEmails[1]", "other@example.com")]
+    assert found == [EventAddressee("lead", "Ada@example.com"), EventAddressee("customEmails[1]", "other@example.com")]
 
 
 def test_whoever_the_event_does_not_have_is_skipped_with_that_reason() -> None:
@@ -152,10 +152,10 @@ def test_whatsapp_goes_to_its_own_number_and_else_to_the_phone() -> None:
     phone = read_person({"phone": "+44 (0)20 7183 8750"})
 
     assert resolve_recipients(None, RuleAudience.LEAD, Channel.WHATSAPP, {RuleAudience.LEAD: both}) == [
-        Addressee("lead", "+442071838751")
+        EventAddressee("lead", "+442071838751")
     ]
     assert resolve_recipients(None, RuleAudience.LEAD, Channel.WHATSAPP, {RuleAudience.LEAD: phone}) == [
-        Addressee("lead", "+442071838750")
+        EventAddressee("lead", "+442071838750")
     ]
 
 
@@ -166,7 +166,7 @@ def test_a_push_goes_to_every_token_once_and_to_no_custom_number(name: str) -> N
 
     found = resolve_recipients(config, RuleAudience.LEAD, Channel.PUSH, {RuleAudience.LEAD: lead})
 
-    assert found == [Addressee("lead", "a"), Addressee("lead", "b")]
+    assert found == [EventAddressee("lead", "a"), EventAddressee("lead", "b")]
 
 
 @pytest.mark.parametrize("channel", CONTACT_CHANNELS)

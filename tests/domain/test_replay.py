@@ -9,7 +9,7 @@ import pytest
 from tidings.domain.flow.execution import Frontier, Ready
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane
-from tidings.domain.flow.replay import FailedExecution, Refused, Reopening, TriedItem, reopen
+from tidings.domain.flow.replay import FailedExecution, Reopening, ReplayRefused, TriedItem, reopen
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -76,7 +76,7 @@ def test_items_of_the_other_nodes_it_stands_at_are_tried_again_and_those_behind_
 def test_a_node_of_which_everything_may_have_arrived_is_refused(items: list[TriedItem], reason: str) -> None:
     found = reopen(failed("a"), items, NOW)
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, ReplayRefused)
     assert reason in found.reason
 
 
@@ -99,11 +99,11 @@ def test_a_call_of_an_idempotent_function_is_repeated_whatever_became_of_it() ->
     doubtful = reopened(execution, item(1, ItemStatus.QUEUED, in_doubt=True))
 
     assert (given_up.requeued, doubtful.requeued) == ([UUID(int=1)], [])
-    assert isinstance(reopen(failed("a"), [item(1, uncertain=True)], NOW), Refused)
+    assert isinstance(reopen(failed("a"), [item(1, uncertain=True)], NOW), ReplayRefused)
 
 
 def test_a_node_whose_only_failure_may_have_arrived_is_not_tried_again_though_others_were_reached() -> None:
     found = reopen(failed("a"), [item(1, ItemStatus.SENT), item(2, uncertain=True)], NOW)
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, ReplayRefused)
     assert "nobody knows" in found.reason

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tidings.domain.flow.execution import (
-    Execution,
+    ExecutionState,
     ExecutionStatus,
     Finish,
     Frontier,
@@ -154,13 +154,13 @@ def sequence(*steps: Mapping[str, object], **settings: object) -> Graph:
     return parse_workflow({"sequence": SETTINGS | settings, "steps": written})
 
 
-def enrolled(graph: Graph, now: datetime, zone: str | None = None) -> Execution:
+def enrolled(graph: Graph, now: datetime, zone: str | None = None) -> ExecutionState:
     contact = {"timeZone": zone}
     frontier = begin(graph, now, contact)
-    return Execution(UUID(int=1), ExecutionStatus.ENQUEUED, frontier, {}, now, input={"contact": contact})
+    return ExecutionState(UUID(int=1), ExecutionStatus.ENQUEUED, frontier, {}, now, input={"contact": contact})
 
 
-def sends(graph: Graph, execution: Execution, moment: datetime, takes: timedelta = timedelta()) -> list[datetime]:
+def sends(graph: Graph, execution: ExecutionState, moment: datetime, takes: timedelta = timedelta()) -> list[datetime]:
     """Walk to the end as a worker would, waking at each due time; give when each step was planned."""
     times: list[datetime] = []
     while True:
@@ -237,7 +237,7 @@ def test_a_worker_that_comes_late_changes_no_later_step() -> None:
 # Lateness
 
 
-def waiting(graph: Graph, now: datetime) -> Execution:
+def waiting(graph: Graph, now: datetime) -> ExecutionState:
     return decide(graph, enrolled(graph, now), [], now)[0]
 
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from tests.model.states import Fact, Heard, Hold, Item, Move, Setting, Stage, Status, Time, Worker
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, judge
-from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier, ItemState, begin
+from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier, ItemState, begin
 from tidings.domain.flow.graph import Graph, Send
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Delivered, Fence, ItemId, ItemStatus, OwnerId, Reserved
@@ -135,7 +135,7 @@ def _move_of(setting: Setting, holds: tuple[Hold, ...], stop: bool, crashes: int
             held.postponed[UUID(int=place)] = NOW + timedelta(seconds=1)
     frontier = Frontier() if ended else begin(graph, BEFORE)
     status = ExecutionStatus.COMPLETED if ended else ExecutionStatus.ENQUEUED
-    execution = Execution(OWNER, status, frontier, {}, BEFORE)
+    execution = ExecutionState(OWNER, status, frontier, {}, BEFORE)
     loaded = LoadedExecution(execution, Workspace(), OWNER, BEFORE, BEFORE if ended else None)
     with capture_logs():
         move = release._move(_kernel(setting), Case(held, loaded, graph), NOW)

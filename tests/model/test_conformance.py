@@ -17,7 +17,7 @@ from tests.kernel.scenes import Sql, email, graph
 from tests.model import guards
 from tests.model.guards import Wish
 from tests.model.states import Fact, Item, Row, Status, Time
-from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier
+from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id, make_id
 from tidings.domain.flow.item import Channel, Fence, ItemId, ItemStatus, OwnerId, Planned, Reserved
 from tidings.domain.flow.outgoing import Outgoing
@@ -263,7 +263,7 @@ async def released(pair: Pair) -> None:
     due = cast(Time, pair.random.choice(["due", "due", "later", "later", "none"]))
     lease = Claimed(pair.owner, Kind.EXECUTION, Fence(fence), 0, Stop.CANCEL if stop else None, NOW)
     status = ExecutionStatus.COMPLETED if due == "none" else ExecutionStatus.ENQUEUED
-    execution = Execution(pair.owner, status, Frontier(), {}, NOW)
+    execution = ExecutionState(pair.owner, status, Frontier(), {}, NOW)
     move = MovedExecution(lease, execution, None, NOW if due == "none" else None, TIMES[due])
     lost = await pair.commit(lambda tx: release.release_executions(tx, shard=pair.shard, moves=[move], now=NOW))
     pair.row, has_moved = guards.release(pair.row, fence, due, stop=stop)

@@ -12,7 +12,7 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.domain.workflows.function import Endpoint, check_url
 from tidings.providers.function_answer import Answer, Question
-from tidings.providers.function_call import FunctionCaller, Request
+from tidings.providers.function_call import FunctionCaller, FunctionRequest
 from tidings.providers.guard import AddressRefused, GuardedNetwork, is_public, resolve
 
 PRIVATE = [
@@ -146,7 +146,7 @@ async def call(url: str, names: Names, *, allow_private: bool) -> object:
     caller = FunctionCaller(connections=1, keep_connections=False, allow_private=allow_private, resolver=names)
     until = asyncio.get_running_loop().time() + 5
     try:
-        return await caller.call(Request(Endpoint(url), Question("f/a", True), b"{}", "k"), until, yes)
+        return await caller.call(FunctionRequest(Endpoint(url), Question("f/a", True), b"{}", "k"), until, yes)
     finally:
         await caller.close()
 

@@ -88,7 +88,7 @@ def refused(problems: Sequence[FileProblem]) -> Refused:
 
 
 @dataclass
-class Found:
+class FoundDefinition:
     """What a file holds before its kind is known."""
 
     value: object
@@ -139,7 +139,7 @@ def problems_of(document: Document, problems: Sequence[Problem]) -> list[FilePro
     return [FileProblem(file, document.line_of(one.place), name, one.place, one.message) for one in problems]
 
 
-def read_objects(file: Path) -> Iterator[Found]:
+def read_objects(file: Path) -> Iterator[FoundDefinition]:
     """Yield every object of a YAML or JSON file, from each document and list; raise FilesInvalid on a bad file."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -150,14 +150,14 @@ def read_objects(file: Path) -> Iterator[Found]:
     for one in found:
         if isinstance(one.value, list):
             inner = one.node.value if isinstance(one.node, yaml.SequenceNode) else [None] * len(one.value)
-            yield from (Found(value, node) for value, node in zip(one.value, inner, strict=True))
+            yield from (FoundDefinition(value, node) for value, node in zip(one.value, inner, strict=True))
         elif one.value is not None:  # an empty document between two `---` is skipped
             yield one
 
 
-def _read_json(file: Path, text: str) -> list[Found]:
+def _read_json(file: Path, text: str) -> list[FoundDefinition]:
     try:
-        return [Found(parse_json(text))]
+        return [FoundDefinition(parse_json(text))]
     except json.JSONDecodeError as error:
         problem = FileProblem(str(file), error.lineno, None, "", f"is no JSON: {error.msg} (column {error.colno})")
         raise FilesInvalid([problem]) from error
@@ -167,15 +167,15 @@ def _read_json(file: Path, text: str) -> list[Found]:
         raise FilesInvalid([FileProblem(str(file), None, None, "", "is nested too deeply")]) from error
 
 
-def _read_yaml(file: Path, text: str) -> list[Found]:
+def _read_yaml(file: Path, text: str) -> list[FoundDefinition]:
     loader = _Loader(text)
-    found: list[Found] = []
+    found: list[FoundDefinition] = []
     try:
         while loader.check_node():
             node = loader.get_node()
             if node is not None and _parts(node, {}) > MOST_PARTS:
                 raise ConstructorError(None, None, "its aliases make it endless", node.start_mark)
-            found.append(Found(loader.construct_document(node), node))
+            found.append(FoundDefinition(loader.construct_document(node), node))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         reason = error.problem or error.context or "it cannot be understood"
@@ -202,7 +202,7 @@ def _parts(node: yaml.Node, counted: dict[int, float]) -> float:
     return counted[id(node)]
 
 
-def _document(file: Path, found: Found) -> tuple[Document | None, list[FileProblem]]:
+def _document(file: Path, found: FoundDefinition) -> tuple[Document | None, list[FileProblem]]:
     """Return a workflow of a file and its problems; its definition is checked even where the rest is wrong."""
     value, line = found.value, found.node.start_mark.line + 1 if found.node else None
     if not isinstance(value, dict):

@@ -5,17 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidings.cli.definition_files import FileProblem, FilesInvalid, Found, line_of, read_objects, wrong_as_json
+from tidings.cli.definition_files import (
+    FileProblem,
+    FilesInvalid,
+    FoundDefinition,
+    line_of,
+    read_objects,
+    wrong_as_json,
+)
 from tidings.domain.errors import Problem
 
 
 @dataclass(frozen=True)
-class Given:
+class ObjectFile:
     """One object as a file has it."""
 
     file: Path
     value: Mapping[str, Any]
-    found: Found
+    found: FoundDefinition
 
     def problems(self, problems: Sequence[Problem], name: str | None = None) -> list[FileProblem]:
         """Return its problems, with their places in its file."""
@@ -25,9 +32,9 @@ class Given:
         ]
 
 
-def read_given(files: Sequence[Path], what: str) -> list[Given]:
+def read_given(files: Sequence[Path], what: str) -> list[ObjectFile]:
     """Return every object in these files, or raise FilesInvalid with everything that keeps one from being read."""
-    given: list[Given] = []
+    given: list[ObjectFile] = []
     problems: list[FileProblem] = []
     for file in files:
         try:
@@ -42,13 +49,13 @@ def read_given(files: Sequence[Path], what: str) -> list[Given]:
             if wrong:
                 problems.append(FileProblem(str(file), line_of(one.node, ""), None, wrong.place, wrong.message))
             elif isinstance(one.value, dict):
-                given.append(Given(file, one.value, one))
+                given.append(ObjectFile(file, one.value, one))
     if problems:
         raise FilesInvalid(problems)
     return given
 
 
-def _wrong_in(found: Found, what: str) -> Problem | None:
+def _wrong_in(found: FoundDefinition, what: str) -> Problem | None:
     if not isinstance(found.value, dict):
         return Problem("", f"it holds a {type(found.value).__name__}; write the {what} as an object")
     return wrong_as_json(found.value)

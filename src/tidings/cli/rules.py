@@ -15,13 +15,13 @@ from tidings.cli.output import content_cell, in_words, print_line, print_not_rea
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
-    from tidings.cli.object_files import Given
+    from tidings.cli.object_files import ObjectFile
     from tidings.views.rules import Rule as ShownRule
 
 app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
 
 
-def _checked(files: Sequence[Path]) -> "list[Given]":
+def _checked(files: Sequence[Path]) -> "list[ObjectFile]":
     """Return the rules in the files, or raise if one has a problem."""
     from tidings.cli.definition_files import FilesInvalid, refused
     from tidings.cli.object_files import read_given
@@ -37,7 +37,7 @@ def _checked(files: Sequence[Path]) -> "list[Given]":
     return given
 
 
-def _name(given: "Given") -> str:
+def _name(given: "ObjectFile") -> str:
     return "/".join(str(given.value.get(part)) for part in ("trigger", "channel", "audience"))
 
 
@@ -106,7 +106,7 @@ async def _find(at: InWorkspace, text: str) -> "ShownRule":
 
 
 Files = Annotated[
-    "list[Given]",
+    "list[ObjectFile]",
     typer.Argument(metavar="FILE…", help="YAML or JSON files with one or more rules."),
     Read(_checked, typed=list[Path]),
 ]
@@ -126,12 +126,12 @@ async def apply(at: Acting, files: Files) -> list[dict[str, object]]:
     return [{"rule": str(rule.key), "change": change, "id": rule.id} for rule, change in applied]
 
 
-def _say_valid(files: "Sequence[Given]") -> None:
+def _say_valid(files: "Sequence[ObjectFile]") -> None:
     print_line(f"{len(files)} rule{'' if len(files) == 1 else 's'}, nothing wrong")
 
 
 @command(app, shows=_say_valid, answers=lambda _: {"valid": True, "errors": []})
-async def validate(_: Called, files: Files) -> "Sequence[Given]":
+async def validate(_: Called, files: Files) -> "Sequence[ObjectFile]":
     """Say everything that is wrong with the rules in files, each with its line; needs no database."""
     return files
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.engine import Engine
     from tidings.http.server import ApiServer
     from tidings.simulation import Simulator
-    from tidings.worker.main import Part
+    from tidings.worker.main import WorkerPart
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
@@ -82,7 +82,7 @@ async def _up(config: Config, app: str | None) -> int:
     async with in_foreground(config, supervise=True) as find_url:
         engine = await open_engine(config, loaded, for_worker=True, is_service=True, find_url=find_url)
         answering = await _open_api(engine, config)
-        workers: Part
+        workers: WorkerPart
         if config.processes > 1:
             workers = worker_processes(config, app)
         else:

@@ -145,7 +145,7 @@ def _print(found: "Simulation") -> None:
 
 
 @dataclass(slots=True)
-class Given:
+class SimulationInput:
     """A workflow of this name: as it is stored, or as a file has it."""
 
     workflow: Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's name or id.")]
@@ -170,7 +170,7 @@ class Given:
 @command(app, shows=_print)
 async def workflow(
     at: InWorkspace,
-    given: Given,
+    given: SimulationInput,
     results: Annotated[
         Json,
         typer.Option(help="What functions answer, by name: a JSON object or @FILE. None is called."),

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to, read
+from tidings.client.transport import ApiRequest, Transport, path_to, read
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
 from tidings.views.pages import Everything
 from tidings.views.runs import Run, StartedRun
@@ -36,11 +36,11 @@ class Campaigns:
 
     async def create(self, **fields: Any) -> Campaign:
         """Create a campaign and return it; nothing is sent before it is deployed."""
-        return await self._transport.ask(Request("POST", PATH, fields, repeatable=False), Campaign)
+        return await self._transport.ask(ApiRequest("POST", PATH, fields, repeatable=False), Campaign)
 
     async def get(self, id: UUID | str) -> Campaign:
         """Return one campaign."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Campaign)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Campaign)
 
     def list(
         self,
@@ -63,26 +63,26 @@ class Campaigns:
 
     async def update(self, id: UUID | str, **fields: Any) -> Campaign:
         """Change the given fields and return the campaign; runs under way keep what they have."""
-        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Campaign)
+        return await self._transport.ask(ApiRequest("PATCH", path_to(PATH, id), fields), Campaign)
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a campaign; its runs go on and stay."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id), repeatable=False))
 
     async def count(self, id: UUID | str) -> AudienceCount:
         """Return how many contacts a deploy would reach at this moment, and how many it would not."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id, "audience")), AudienceCount)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "audience")), AudienceCount)
 
     async def preview(self, id: UUID | str, contact_id: UUID | str | None = None) -> Preview:
         """Return what a contact would receive; without one, the first of the audience."""
         body = {"contactId": str(contact_id)} if contact_id else {}
-        found = await self._transport.ask(Request("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
+        found = await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
         return found.items[0]
 
     async def test(self, id: UUID | str, to: str, contact_id: UUID | str | None = None) -> Run:
         """Send a test to an address of your own and return its run; each call sends one."""
         body = {"to": to, **({"contactId": str(contact_id)} if contact_id else {})}
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "test"), body, repeatable=False), Run)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "test"), body, repeatable=False), Run)
 
     async def deploy(
         self, id: UUID | str, *, scheduled_for: datetime | None = None, idempotency_key: str | None = None
@@ -96,7 +96,7 @@ class Campaigns:
             body["scheduledFor"] = scheduled_for
         if idempotency_key is not None:
             body["idempotencyKey"] = idempotency_key
-        answer = await self._transport.send(Request("POST", path_to(PATH, id, "deploy"), body))
+        answer = await self._transport.send(ApiRequest("POST", path_to(PATH, id, "deploy"), body))
         started = read(answer, StartedRun)
         return Deployed(run=read(answer, Run), duplicate=started.duplicate, note=started.note)
 
@@ -110,11 +110,11 @@ class Segments:
     async def create(self, name: str, audience: Fields) -> Segment:
         """Create a segment and return it."""
         body = {"name": name, "audience": audience}
-        return await self._transport.ask(Request("POST", SEGMENTS, body, repeatable=False), Segment)
+        return await self._transport.ask(ApiRequest("POST", SEGMENTS, body, repeatable=False), Segment)
 
     async def get(self, id: UUID | str) -> Segment:
         """Return one segment."""
-        return await self._transport.ask(Request("GET", path_to(SEGMENTS, id)), Segment)
+        return await self._transport.ask(ApiRequest("GET", path_to(SEGMENTS, id)), Segment)
 
     def list(
         self, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
@@ -124,12 +124,12 @@ class Segments:
 
     async def update(self, id: UUID | str, **fields: Any) -> Segment:
         """Change a segment's name or audience and return it."""
-        return await self._transport.ask(Request("PATCH", path_to(SEGMENTS, id), fields), Segment)
+        return await self._transport.ask(ApiRequest("PATCH", path_to(SEGMENTS, id), fields), Segment)
 
     async def count(self, id: UUID | str) -> AudienceCount:
         """Return how many contacts are in a segment at this moment."""
-        return await self._transport.ask(Request("GET", path_to(SEGMENTS, id, "audience")), AudienceCount)
+        return await self._transport.ask(ApiRequest("GET", path_to(SEGMENTS, id, "audience")), AudienceCount)
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a segment that no campaign names."""
-        await self._transport.send(Request("DELETE", path_to(SEGMENTS, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(SEGMENTS, id), repeatable=False))

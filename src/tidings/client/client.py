@@ -23,7 +23,7 @@ from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
 from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
-from tidings.client.transport import Request, Retrying, Transport
+from tidings.client.transport import ApiRequest, Retrying, Transport
 from tidings.client.workflows import Workflows
 from tidings.views.executions import Execution, StartedExecution
 
@@ -99,7 +99,7 @@ class Client:
         body = {"workflow": str(workflow), "idempotencyKey": key, "data": data}
         if contact_id is not None:
             body["contactId"] = str(contact_id)
-        started = await self._transport.ask(Request("POST", "/v1/triggers", body), StartedExecution)
+        started = await self._transport.ask(ApiRequest("POST", "/v1/triggers", body), StartedExecution)
         # Our own new key was never used before: "duplicate" would only mean that our second attempt arrived as well.
         duplicate = idempotency_key is not None and started.duplicate
         return Triggered(execution=started, idempotency_key=key, duplicate=duplicate)

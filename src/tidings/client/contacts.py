@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.contacts import Contact, Imported, UpsertedContact
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
@@ -25,12 +25,12 @@ class Contacts:
 
     async def create(self, **fields: Any) -> Contact:
         """Create a contact, or change the one with this `external_id`, and return it; safe to repeat with that id."""
-        request = Request("POST", PATH, fields, repeatable=fields.get("external_id") is not None)
+        request = ApiRequest("POST", PATH, fields, repeatable=fields.get("external_id") is not None)
         return await self._transport.ask(request, Contact)
 
     async def get(self, id: UUID | str) -> Contact:
         """Return one contact, by its id or its external id, as everywhere a contact is named."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Contact)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Contact)
 
     async def find(self, external_id: str) -> Contact | None:
         """Return the contact with this external id, or None."""
@@ -55,12 +55,12 @@ class Contacts:
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:
         """Change the given fields and return the contact; None clears a field."""
-        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), Contact)
+        return await self._transport.ask(ApiRequest("PATCH", path_to(PATH, id), fields), Contact)
 
     async def upsert(self, contacts: Sequence[Fields]) -> Sequence[UpsertedContact]:
         """Create or change up to 10,000 contacts by external id; a contact without one is new."""
         repeatable = all("externalId" in one or "external_id" in one for one in contacts)
-        request = Request("POST", f"{PATH}/bulk", {"contacts": contacts}, repeatable=repeatable)
+        request = ApiRequest("POST", f"{PATH}/bulk", {"contacts": contacts}, repeatable=repeatable)
         return (await self._transport.ask(request, Everything[UpsertedContact])).items
 
     async def import_file(
@@ -71,7 +71,7 @@ class Contacts:
         `columns` says which column is which field. A file may be sent again as often as one likes: nobody is created
         twice. A file that is a stream is sent once.
         """
-        request = Request(
+        request = ApiRequest(
             "POST",
             f"{PATH}/import",
             query={"map": [f"{column}={field}" for column, field in (columns or {}).items()]},
@@ -92,7 +92,7 @@ class Contacts:
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id), repeatable=False))
 
 
 async def _content(file: File) -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.enrollments import (
     BatchEnrolled,
     ChangedEnrollments,
@@ -39,7 +39,7 @@ class Enrollments:
 
     async def enroll(self, sequence_id: UUID | str, contact_id: UUID | str) -> Enrolled:
         """Enroll a contact in an active sequence, again if it was cancelled; repeating the call changes nothing."""
-        request = Request("POST", path_to(SEQUENCES, sequence_id, "enrollments"), {"contactId": str(contact_id)})
+        request = ApiRequest("POST", path_to(SEQUENCES, sequence_id, "enrollments"), {"contactId": str(contact_id)})
         found = await self._transport.ask(request, EnrolledContact)
         return Enrolled(enrollment=found, duplicate=found.duplicate)
 
@@ -72,12 +72,12 @@ class Enrollments:
             "dryRun": dry_run,
         }
         body = {name: value for name, value in given.items() if value not in (None, False, [])}
-        request = Request("POST", path_to(SEQUENCES, sequence_id, "batch-enroll"), body, timeout=timeout)
+        request = ApiRequest("POST", path_to(SEQUENCES, sequence_id, "batch-enroll"), body, timeout=timeout)
         return (await self._transport.ask(request, BatchEnrolled)).data
 
     async def get(self, id: UUID | str) -> Enrollment:
         """Return one enrollment."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Enrollment)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Enrollment)
 
     def list(
         self,
@@ -130,14 +130,14 @@ class Enrollments:
 
         `where` has any of `status`, `stepId`, `contactIds`, `company` and `tag`, or `all` alone.
         """
-        request = Request(
+        request = ApiRequest(
             "PATCH", path_to(SEQUENCES, sequence_id, "enrollments"), {"where": where, "status": status}, timeout=3600.0
         )
         return (await self._transport.ask(request, ChangedEnrollments)).count
 
     async def logs(self, id: UUID | str) -> Sequence[StepLog]:
         """Return what each step of an enrollment did, in the order of time."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "logs")), EnrollmentLogs)).items
+        return (await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "logs")), EnrollmentLogs)).items
 
     def logs_of_contact(
         self, contact_id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
@@ -174,8 +174,8 @@ class Enrollments:
 
     async def why(self, sequence_id: UUID | str, contact_id: UUID | str) -> Why:
         """Explain why a contact did or did not receive what a sequence sends."""
-        request = Request("GET", path_to(SEQUENCES, sequence_id, "why"), query={"contactId": str(contact_id)})
+        request = ApiRequest("GET", path_to(SEQUENCES, sequence_id, "why"), query={"contactId": str(contact_id)})
         return await self._transport.ask(request, Why)
 
     async def _set_status(self, id: UUID | str, status: str) -> Enrollment:
-        return await self._transport.ask(Request("PATCH", path_to(PATH, id), {"status": status}), Enrollment)
+        return await self._transport.ask(ApiRequest("PATCH", path_to(PATH, id), {"status": status}), Enrollment)

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from msgspec.structs import replace
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.events import Decision, Event, Explained
 
 PATH = "/v1/events"
@@ -37,7 +37,7 @@ class Events:
         # Made before the first attempt, so that a second attempt cannot send another.
         key = str(uuid4()) if idempotency_key is None else idempotency_key
         body = _body(trigger, lead, partner, agent, variables) | {"idempotencyKey": key}
-        sent = await self._transport.ask(Request("POST", PATH, body), Event)
+        sent = await self._transport.ask(ApiRequest("POST", PATH, body), Event)
         # Our own new key was never used before: "duplicate" would only mean that our second attempt arrived as well.
         return sent if idempotency_key is not None else replace(sent, duplicate=False)
 
@@ -51,12 +51,12 @@ class Events:
         variables: Given | None = None,
     ) -> Sequence[Decision]:
         """Explain what an event would do, decision by decision; nothing is sent."""
-        request = Request("POST", f"{PATH}/explain", _body(trigger, lead, partner, agent, variables))
+        request = ApiRequest("POST", f"{PATH}/explain", _body(trigger, lead, partner, agent, variables))
         return (await self._transport.ask(request, Explained)).decisions
 
     async def get(self, id: UUID | str) -> Event:
         """Return one event, and what has become of its items."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Event)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Event)
 
     def list(
         self,
@@ -73,12 +73,12 @@ class Events:
 
     async def cancel(self, id: UUID | str) -> Event:
         """Skip what an event has not sent yet; raise Conflict when nothing is left."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "cancel"), repeatable=False), Event)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "cancel"), repeatable=False), Event)
 
     async def cancel_by_key(self, trigger: str, idempotency_key: str) -> Event:
         """Skip what the event of this key has not sent yet; raise Conflict when nothing is left."""
         body = {"trigger": trigger, "idempotencyKey": idempotency_key}
-        return await self._transport.ask(Request("POST", f"{PATH}/cancel", body, repeatable=False), Event)
+        return await self._transport.ask(ApiRequest("POST", f"{PATH}/cancel", body, repeatable=False), Event)
 
 
 def _body(

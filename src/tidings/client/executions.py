@@ -9,7 +9,7 @@ import httpx2
 
 from tidings.client.errors import ApiError
 from tidings.client.pages import Time, pages
-from tidings.client.transport import PASSING, TOO_MANY, Request, Transport, path_to, read
+from tidings.client.transport import PASSING, TOO_MANY, ApiRequest, Transport, path_to, read
 from tidings.views.executions import Execution, LogLine, Replay
 from tidings.views.pages import Everything
 
@@ -44,11 +44,11 @@ class Executions:
 
     async def get(self, id: UUID | str) -> Execution:
         """Return one execution."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Execution)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Execution)
 
     async def log(self, id: UUID | str) -> Sequence[LogLine]:
         """Return what each node saw and did, in order."""
-        return (await self._transport.ask(Request("GET", path_to(PATH, id, "log")), Everything[LogLine])).items
+        return (await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "log")), Everything[LogLine])).items
 
     async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
         """Yield the execution now and whenever it has changed, until it has ended; reconnect when needed."""
@@ -76,7 +76,7 @@ class Executions:
         """Yield the executions in one stream of server-sent events after the last one seen, each with its event id."""
         headers = {"accept": "text/event-stream"} | ({"last-event-id": seen} if seen else {})
         data: list[str] = []
-        async with self._transport.stream(Request("GET", path_to(PATH, id, "events"), headers=headers)) as lines:
+        async with self._transport.stream(ApiRequest("GET", path_to(PATH, id, "events"), headers=headers)) as lines:
             async for line in lines:
                 name, _, value = line.partition(":")  # a line that begins with the colon is a heartbeat
                 if name == "data":
@@ -104,7 +104,7 @@ class Executions:
         return await self._change(id, "retry", repeatable=False)
 
     async def _change(self, id: UUID | str, verb: str, *, repeatable: bool) -> Execution:
-        return await self._transport.ask(Request("POST", path_to(PATH, id, verb), repeatable=repeatable), Execution)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, verb), repeatable=repeatable), Execution)
 
 
 class DeadLetters:
@@ -131,4 +131,4 @@ class DeadLetters:
     async def replay(self, where: Mapping[str, str | Sequence[UUID | str]], *, dry_run: bool = False) -> Replay:
         """Start failed executions again, as `workflow`, `error`, `node` and `ids` choose; a dry run only counts."""
         body = {"where": where, "dryRun": dry_run}
-        return await self._transport.ask(Request("POST", f"{DEAD_LETTERS}/replay", body, repeatable=dry_run), Replay)
+        return await self._transport.ask(ApiRequest("POST", f"{DEAD_LETTERS}/replay", body, repeatable=dry_run), Replay)

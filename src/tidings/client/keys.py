@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to, read
+from tidings.client.transport import ApiRequest, Transport, path_to, read
 from tidings.views.keys import ApiKey, CreatedKey
 
 PATH = "/v1/api-keys"
@@ -32,7 +32,7 @@ class Keys:
         """Create a key and return it; its secret is in no other answer."""
         given = {"name": name, "role": role, "workspace": workspace, "expiresAt": expires_at}
         body = {key: value for key, value in given.items() if value is not None}
-        answer = await self._transport.send(Request("POST", PATH, body, repeatable=False))
+        answer = await self._transport.send(ApiRequest("POST", PATH, body, repeatable=False))
         return NewKey(key=read(answer, ApiKey), secret=read(answer, CreatedKey).secret)
 
     def list(
@@ -43,4 +43,4 @@ class Keys:
 
     async def revoke(self, id: UUID | str) -> None:
         """Revoke a key."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id)))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id)))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tidings.client.errors import ApiError
-from tidings.client.transport import Query, Request, Transport, unreadable
+from tidings.client.transport import ApiRequest, Query, Transport, unreadable
 from tidings.views.pages import Page
 
 Item = TypeVar("Item")
@@ -27,7 +27,7 @@ async def pages(
     asked = {**query, "createdAfter": _written(created_after), "createdBefore": _written(created_before)}
     cursor: str | None = None
     while True:
-        page = await transport.ask(Request("GET", path, query={**asked, "cursor": cursor}), Page[Any])
+        page = await transport.ask(ApiRequest("GET", path, query={**asked, "cursor": cursor}), Page[Any])
         for item in page.items:
             yield _item(item, kind)
         if page.next_cursor is None:

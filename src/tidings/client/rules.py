@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.rules import Rule
 
 PATH = "/v1/rules"
@@ -21,11 +21,11 @@ class Rules:
     async def create(self, trigger: str, channel: str, audience: str, steps: Steps, *, enabled: bool = True) -> Rule:
         """Create a rule and return it; raise Conflict if one exists for this trigger, channel and audience."""
         body = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "steps": steps}
-        return await self._transport.ask(Request("POST", PATH, body, repeatable=False), Rule)
+        return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Rule)
 
     async def get(self, id: UUID | str) -> Rule:
         """Return one rule."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Rule)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Rule)
 
     def list(
         self,
@@ -44,16 +44,16 @@ class Rules:
 
     async def update(self, id: UUID | str, rule: Mapping[str, Any]) -> Rule:
         """Replace a rule and return it; a rule that was read can be changed and sent back."""
-        return await self._transport.ask(Request("PUT", path_to(PATH, id), rule), Rule)
+        return await self._transport.ask(ApiRequest("PUT", path_to(PATH, id), rule), Rule)
 
     async def enable(self, id: UUID | str) -> Rule:
         """Let a rule send."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "enable")), Rule)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "enable")), Rule)
 
     async def disable(self, id: UUID | str) -> Rule:
         """Suppress a rule's channel for its audience."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "disable")), Rule)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "disable")), Rule)
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a rule; where a fallback is registered, that is called from now on."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id), repeatable=False))

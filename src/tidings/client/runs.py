@@ -8,7 +8,7 @@ from uuid import UUID
 
 from tidings.client.errors import WaitTimeout
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to, read
+from tidings.client.transport import ApiRequest, Transport, path_to, read
 from tidings.views.outbox import HistoryLine, Resolved
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
@@ -27,7 +27,7 @@ class Runs:
 
     async def get(self, id: UUID | str) -> Run:
         """Return one run; its counts always add up to `planned`."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Run)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Run)
 
     def list(
         self,
@@ -66,7 +66,7 @@ class Runs:
 
     async def history(self, id: UUID | str) -> Sequence[HistoryLine]:
         """Return every change of a run's state, and every person's action on it."""
-        request = Request("GET", path_to(PATH, id, "history"))
+        request = ApiRequest("GET", path_to(PATH, id, "history"))
         return (await self._transport.ask(request, Everything[HistoryLine])).items
 
     def job_history(
@@ -88,7 +88,7 @@ class Runs:
         self, id: UUID | str, *, status: str | None = None, in_doubt: bool | None = None
     ) -> AsyncIterator[TraceLine]:
         """Yield everything about a run as one stream, however large it is."""
-        request = Request(
+        request = ApiRequest(
             "GET",
             path_to(PATH, id, "trace"),
             query={"status": status, "inDoubt": in_doubt},
@@ -137,7 +137,7 @@ class Runs:
             body["idempotencyKey"] = idempotency_key
         repeatable = dry_run or idempotency_key is not None
         return await self._transport.ask(
-            Request("POST", path_to(PATH, id, "retry"), body, repeatable=repeatable), Retry
+            ApiRequest("POST", path_to(PATH, id, "retry"), body, repeatable=repeatable), Retry
         )
 
     async def resolve(
@@ -148,11 +148,11 @@ class Runs:
         if item_ids is not None:
             body["itemIds"] = [str(one) for one in item_ids]
         return await self._transport.ask(
-            Request("POST", path_to(PATH, id, "resolve"), body, repeatable=False), Resolved
+            ApiRequest("POST", path_to(PATH, id, "resolve"), body, repeatable=False), Resolved
         )
 
     async def _tell(self, id: UUID | str, verb: str) -> Run:
-        return await self._transport.ask(Request("POST", path_to(PATH, id, verb)), Run)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, verb)), Run)
 
 
 class Outbox:
@@ -190,10 +190,10 @@ class Outbox:
 
     async def get(self, id: UUID | str) -> Item:
         """Return one item with what was sent, what went wrong with it, and what people did about it."""
-        return await self._transport.ask(Request("GET", path_to(OUTBOX, id)), Item)
+        return await self._transport.ask(ApiRequest("GET", path_to(OUTBOX, id)), Item)
 
     async def resolve(self, id: UUID | str, outcome: Outcome, note: str) -> Item:
         """End the doubt about an item; the note says what proves it."""
         body = {"outcome": outcome, "note": note}
-        request = Request("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False)
+        request = ApiRequest("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False)
         return await self._transport.ask(request, Item)

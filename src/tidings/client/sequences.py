@@ -5,7 +5,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
 from tidings.views.sequences import PublishedVersion, Step
 from tidings.views.sequences import Sequence as ShownSequence
@@ -24,11 +24,11 @@ class Sequences:
     async def create(self, name: str, steps: Sequence[Fields] = (), **settings: Any) -> ShownSequence:
         """Create a draft and return it; raise Conflict if the name is taken."""
         body = {"name": name, "steps": list(steps), **settings}
-        return await self._transport.ask(Request("POST", PATH, body, repeatable=False), ShownSequence)
+        return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), ShownSequence)
 
     async def get(self, id: UUID | str) -> ShownSequence:
         """Return one sequence, with the contacts on their way."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), ShownSequence)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), ShownSequence)
 
     async def find(self, name: str) -> ShownSequence | None:
         """Return the sequence of this name, or None."""
@@ -57,7 +57,7 @@ class Sequences:
 
     async def update(self, id: UUID | str, **fields: Any) -> ShownSequence:
         """Change the name or the settings of the draft, and return the sequence."""
-        return await self._transport.ask(Request("PATCH", path_to(PATH, id), fields), ShownSequence)
+        return await self._transport.ask(ApiRequest("PATCH", path_to(PATH, id), fields), ShownSequence)
 
     async def publish(self, id: UUID | str, in_flight: Choice | None = None) -> ShownSequence:
         """Publish the draft; `in_flight` says what becomes of contacts on their way, and Conflict asks for it."""
@@ -73,21 +73,23 @@ class Sequences:
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a sequence; raise Conflict while a contact is on the way through it."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id), repeatable=False))
 
     async def versions(self, id: UUID | str) -> Sequence[PublishedVersion]:
         """Return everything that was ever published, newest first."""
-        request = Request("GET", path_to(PATH, id, "versions"))
+        request = ApiRequest("GET", path_to(PATH, id, "versions"))
         return (await self._transport.ask(request, Everything[PublishedVersion])).items
 
     async def add_step(self, id: UUID | str, **fields: Any) -> Step:
         """Add a step to the draft and return it; it is the last one unless `step_order` is given."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "steps"), fields, repeatable=False), Step)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "steps"), fields, repeatable=False), Step)
 
     async def update_step(self, id: UUID | str, step_id: UUID | str, **fields: Any) -> Step:
         """Change the given fields and return the step; None clears an optional field."""
-        return await self._transport.ask(Request("PATCH", path_to(path_to(PATH, id, "steps"), step_id), fields), Step)
+        return await self._transport.ask(
+            ApiRequest("PATCH", path_to(path_to(PATH, id, "steps"), step_id), fields), Step
+        )
 
     async def delete_step(self, id: UUID | str, step_id: UUID | str) -> None:
         """Remove a step from the draft."""
-        await self._transport.send(Request("DELETE", path_to(path_to(PATH, id, "steps"), step_id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(path_to(PATH, id, "steps"), step_id), repeatable=False))

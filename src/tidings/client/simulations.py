@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.simulations import Simulation
 
 LONGEST_SECONDS = 120.0
@@ -33,5 +33,5 @@ class Simulations:
         return await self._simulate("/v1/campaigns", id, asked)
 
     async def _simulate(self, path: str, id: UUID | str, asked: Mapping[str, Any]) -> Simulation:
-        request = Request("POST", path_to(path, id, "simulate"), asked, timeout=LONGEST_SECONDS)
+        request = ApiRequest("POST", path_to(path, id, "simulate"), asked, timeout=LONGEST_SECONDS)
         return await self._transport.ask(request, Simulation)

@@ -49,7 +49,7 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """A request. One that is `repeatable` has the same effect however often it arrives.
 
     `content` makes a body that is not JSON, anew for each attempt; `timeout` replaces the client's own.
@@ -107,11 +107,11 @@ class Transport:
         """Close every connection."""
         await self.http.aclose()
 
-    async def ask(self, request: Request, kind: type[Answer]) -> Answer:
+    async def ask(self, request: ApiRequest, kind: type[Answer]) -> Answer:
         """Send a request and return its answer, decoded as a record."""
         return read(await self.send(request), kind)
 
-    async def send(self, request: Request) -> bytes:
+    async def send(self, request: ApiRequest) -> bytes:
         """Return the body of a successful answer; repeat what may be repeated."""
         attempt = 0
         while True:
@@ -130,7 +130,7 @@ class Transport:
                 raise error_of(answer.status, answer.body)
             await asyncio.sleep(self.retrying.wait(attempt, _retry_after(answer.headers)))
 
-    async def _try(self, request: Request) -> _Answered:
+    async def _try(self, request: ApiRequest) -> _Answered:
         timeout = request.timeout or self.timeout
         try:
             # httpx2 limits each read; a server that drips bytes would hold a caller for ever.
@@ -140,7 +140,7 @@ class Transport:
             raise httpx2.ReadTimeout(f"no answer within {timeout:g} s") from error
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
+    async def stream(self, request: ApiRequest) -> AsyncIterator[AsyncIterator[str]]:
         """Yield the lines of an answer that goes on."""
         timeout = httpx2.Timeout(self.timeout, read=LONGEST_SILENCE_SECONDS)
         async with self.http.stream(**request.arguments(), timeout=timeout) as answer:
@@ -211,7 +211,7 @@ def error_of(status: int, body: bytes) -> ApiError:
     return kind(status, found.code or "error", found.detail or found.title or "no reason given", found.errors)
 
 
-def _may_try_again(request: Request, status: int) -> bool:
+def _may_try_again(request: ApiRequest, status: int) -> bool:
     return status == TOO_MANY or (request.repeatable and status in PASSING)
 
 

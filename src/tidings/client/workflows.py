@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tidings.client.errors import Conflict
 from tidings.client.pages import Time, pages
-from tidings.client.transport import Request, Transport, path_to
+from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
 from tidings.views.problems import ProblemPlace
 from tidings.views.workflows import Validated, Workflow, WorkflowVersion
@@ -35,11 +35,11 @@ class Workflows:
     ) -> Workflow:
         """Create a workflow and return it; raise Conflict if the name is taken."""
         body = {"name": name, "description": description, "active": active, "definition": definition}
-        return await self._transport.ask(Request("POST", PATH, body, repeatable=False), Workflow)
+        return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Workflow)
 
     async def get(self, id: UUID | str) -> Workflow:
         """Return one workflow."""
-        return await self._transport.ask(Request("GET", path_to(PATH, id)), Workflow)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id)), Workflow)
 
     async def find(self, name: str) -> Workflow | None:
         """Return the workflow of this name, or None."""
@@ -73,7 +73,7 @@ class Workflows:
         """Change a workflow's definition and return it; a definition that differs becomes a new version."""
         given = {"name": name, "description": description}
         body = {key: value for key, value in given.items() if value is not None} | {"definition": definition}
-        return await self._transport.ask(Request("PUT", path_to(PATH, id), body), Workflow)
+        return await self._transport.ask(ApiRequest("PUT", path_to(PATH, id), body), Workflow)
 
     async def apply(self, name: str, definition: Definition, *, description: str | None = None) -> Applied:
         """Create the workflow of this name, or change it to this definition; safe to repeat."""
@@ -92,22 +92,22 @@ class Workflows:
 
     async def delete(self, id: UUID | str) -> None:
         """Remove a workflow; raise Conflict while it is active and has executions."""
-        await self._transport.send(Request("DELETE", path_to(PATH, id), repeatable=False))
+        await self._transport.send(ApiRequest("DELETE", path_to(PATH, id), repeatable=False))
 
     async def activate(self, id: UUID | str) -> Workflow:
         """Let a workflow be triggered."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "activate")), Workflow)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "activate")), Workflow)
 
     async def deactivate(self, id: UUID | str) -> Workflow:
         """Stop a workflow from being triggered; what was started goes on."""
-        return await self._transport.ask(Request("POST", path_to(PATH, id, "deactivate")), Workflow)
+        return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "deactivate")), Workflow)
 
     async def versions(self, id: UUID | str) -> Sequence[WorkflowVersion]:
         """Return every version."""
-        request = Request("GET", path_to(PATH, id, "versions"))
+        request = ApiRequest("GET", path_to(PATH, id, "versions"))
         return (await self._transport.ask(request, Everything[WorkflowVersion])).items
 
     async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
         """Return every problem of a definition, each with its place; nothing is stored."""
-        request = Request("POST", f"{PATH}/validate", {"definition": definition})
+        request = ApiRequest("POST", f"{PATH}/validate", {"definition": definition})
         return (await self._transport.ask(request, Validated)).errors

@@ -30,7 +30,7 @@ from tidings.http import (
     workflows,
 )
 from tidings.http.access import Api
-from tidings.http.edge import Edge
+from tidings.http.edge import HttpEdge
 from tidings.http.errors import handle_errors
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
@@ -60,7 +60,7 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     metrics = Metrics(engine)
     rate = RateLimit(config.rate_limit, time.monotonic)
     app.state.api = Api(engine, rate, metrics, Streams(), Pulse(engine), simulator)
-    app.add_middleware(Edge, metrics=metrics)
+    app.add_middleware(HttpEdge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.

@@ -22,7 +22,7 @@ _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
-class Edge:
+class HttpEdge:
     """Wraps the whole app."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

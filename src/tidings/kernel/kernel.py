@@ -23,7 +23,7 @@ from tidings.kernel.planner import Statistics
 from tidings.kernel.process.claim_floor import ClaimFloor
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
 from tidings.kernel.process.rests import Rests
-from tidings.kernel.process.shares import Share, Shares
+from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
@@ -106,7 +106,7 @@ class Kernel:
     def _make_shares(self) -> Shares:
         beat, margin = self.limits.share_beat, self.limits.lease_margin
         shares = {
-            name: Share(self.providers[name], limit, self.slots[name], margin, beat)
+            name: ProviderShare(self.providers[name], limit, self.slots[name], margin, beat)
             for name, limit in self.limits.provider_concurrency.items()
             if name in self.providers
         }

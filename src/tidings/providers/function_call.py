@@ -27,7 +27,7 @@ _FIRST_BYTE = "http11.send_request_headers.started"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class FunctionRequest:
     """What is sent where: the body, and the key that is the same at every attempt."""
 
     endpoint: Endpoint
@@ -85,7 +85,7 @@ class FunctionCaller:
             network_backend=GuardedNetwork(allow_private=allow_private, resolver=resolver),
         )
 
-    async def call(self, request: Request, until: float, may_start: MayStart) -> Answer | Outcome:
+    async def call(self, request: FunctionRequest, until: float, may_start: MayStart) -> Answer | Outcome:
         """Make one call that ends by `until` on the loop's clock; return the answer, or what the lack of one means."""
         progress = _Progress(may_start)
         try:
@@ -100,7 +100,7 @@ class FunctionCaller:
         except _FAILURES as failure:
             return progress.without_answer(request.question.shown(str(failure) or type(failure).__name__))
 
-    async def _exchange(self, request: Request, progress: _Progress) -> Answer:
+    async def _exchange(self, request: FunctionRequest, progress: _Progress) -> Answer:
         url = urlsplit(request.endpoint.url)
         async with self._pool.stream(
             "POST",

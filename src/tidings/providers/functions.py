@@ -133,10 +133,10 @@ class FunctionProvider:
         return endpoint
 
     async def _post(self, endpoint: Endpoint, item: Marked, until: float, may_start: MayStart) -> Outcome:
-        from tidings.providers.function_call import Request  # noqa: PLC0415 – as in _caller
+        from tidings.providers.function_call import FunctionRequest  # noqa: PLC0415 – as in _caller
 
         question = Question(f"{item.recipient}/{item.payload['action']}", self._may_repeat, endpoint.secret)
-        request = Request(endpoint, question, _body(item), item.key.hex())
+        request = FunctionRequest(endpoint, question, _body(item), item.key.hex())
         answer = await self._caller().call(request, until, may_start)
         return judge(question, answer, datetime.now(UTC)) if isinstance(answer, Answer) else answer
 

@@ -28,7 +28,7 @@ AndThen = Callable[[Tx, UpsertedContact], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class StoredShare:
     """The contacts of one call that are in one shard, by external id, and the ids for those among them that are new."""
 
     shard: Shard
@@ -83,18 +83,20 @@ def _shares(
     ids: Mapping[str, UUID],
     born: Mapping[str, Entries],
     now: datetime,
-) -> Sequence[Share]:
+) -> Sequence[StoredShare]:
     by_shard: dict[Shard, list[str]] = defaultdict(list)
     for external_id in sorted(changes):
         by_shard[kernel.shard_of(ids[external_id])].append(external_id)
     return [
-        Share(shard, workspace, {one: changes[one] for one in share}, {one: ids[one] for one in share}, now, born)
+        StoredShare(shard, workspace, {one: changes[one] for one in share}, {one: ids[one] for one in share}, now, born)
         for shard, share in by_shard.items()
     ]
 
 
-async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | None) -> Mapping[str, UpsertedContact]:
-    async def store(share: Share) -> Mapping[str, UpsertedContact]:
+async def _store(
+    kernel: Kernel, shares: Sequence[StoredShare], and_then: AndThen | None
+) -> Mapping[str, UpsertedContact]:
+    async def store(share: StoredShare) -> Mapping[str, UpsertedContact]:
         async def write(tx: Tx) -> Mapping[str, UpsertedContact]:
             stored = await _store_share(tx, share)
             if and_then:
@@ -110,7 +112,7 @@ async def _store(kernel: Kernel, shares: Sequence[Share], and_then: AndThen | No
     return stored
 
 
-async def _store_share(tx: Tx, share: Share) -> Mapping[str, UpsertedContact]:
+async def _store_share(tx: Tx, share: StoredShare) -> Mapping[str, UpsertedContact]:
     """Insert the new contacts, change the others; one that is deleted between the two statements is new again."""
     stored: dict[str, UpsertedContact] = {}
     for _ in range(MOST_TRIES):
@@ -123,7 +125,7 @@ async def _store_share(tx: Tx, share: Share) -> Mapping[str, UpsertedContact]:
     raise AssertionError("a contact is neither new nor there, time and again")
 
 
-async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
+async def _insert(tx: Tx, share: StoredShare, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
     new = await contacts.insert_contacts(
         tx,
         shard=share.shard,
@@ -141,7 +143,7 @@ async def _insert(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[
     }
 
 
-async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
+async def change_share(tx: Tx, share: StoredShare, external_ids: Sequence[str]) -> Mapping[str, UpsertedContact]:
     """Change the contacts that exist; the others are not in the answer."""
     if not external_ids:
         return {}
@@ -168,14 +170,14 @@ async def change_share(tx: Tx, share: Share, external_ids: Sequence[str]) -> Map
     return stored
 
 
-def _kind(share: Share, found: contacts.Changed) -> ContactOutcome:
+def _kind(share: StoredShare, found: contacts.Changed) -> ContactOutcome:
     if found.id == share.ids.get(found.external_id):
         return ContactOutcome.CREATED  # by an earlier attempt of this call whose answer was lost
     return ContactOutcome.UPDATED if found.changed else ContactOutcome.UNCHANGED
 
 
 async def _write_tags(
-    tx: Tx, share: Share, added: Sequence[tuple[str, UUID]], removed: Sequence[tuple[str, UUID]]
+    tx: Tx, share: StoredShare, added: Sequence[tuple[str, UUID]], removed: Sequence[tuple[str, UUID]]
 ) -> None:
     for write, pairs in ((contacts.remove_contact_tags, removed), (contacts.add_contact_tags, added)):
         if pairs:

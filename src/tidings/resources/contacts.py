@@ -28,7 +28,7 @@ from tidings.kernel.people.references import find_contact
 from tidings.resources import contact_store, suppressions
 from tidings.resources.contact_erasure import delete_contact
 from tidings.resources.contact_import import Import, ImportReport
-from tidings.resources.contact_store import Share, change_share
+from tidings.resources.contact_store import StoredShare, change_share
 from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
 from tidings.storage.database import Tx
@@ -84,7 +84,7 @@ class Contacts:
         now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
         change = await self._known_addresses(caller.workspace, before, change)
-        share = Share(self._kernel.shard_of(id), caller.workspace, {before.external_id: change}, {}, now)
+        share = StoredShare(self._kernel.shard_of(id), caller.workspace, {before.external_id: change}, {}, now)
 
         async def write(tx: Tx) -> None:
             for one in (await change_share(tx, share, [before.external_id])).values():

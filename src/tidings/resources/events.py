@@ -28,7 +28,7 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact, find_contacts
 from tidings.kernel.readiness import live_staff
 from tidings.kernel.start.event import Decided, find_taken, plan_event, take_event
-from tidings.kernel.start.event_drafts import Draft
+from tidings.kernel.start.event_drafts import EventDraft
 from tidings.kernel.start.event_people import find_people, meet_people
 from tidings.kernel.start.ruling import Ruling, find_fallback_triggers, find_ruling
 from tidings.resources.names import name_contacts
@@ -259,7 +259,7 @@ def _explained(decided: Decided, contacts: Mapping[UUID | None, ContactName]) ->
     )
 
 
-def _explained_item(draft: Draft, contact: ContactName | None) -> EventItem:
+def _explained_item(draft: EventDraft, contact: ContactName | None) -> EventItem:
     return EventItem(
         id=None,
         kind=draft.channel,

@@ -18,7 +18,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, Step, keep_steps, read_rule, step_to_json
+from tidings.domain.rules.rule import RuleDefinition, RuleKey, RuleStep, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.pages import id_of
@@ -210,7 +210,7 @@ class Rules:
         await write_audit(self._kernel, tx, caller, [audit_entry], now)
         return True
 
-    def _stored_steps(self, rule: RuleDefinition, before: Sequence[Step], id: UUID, now: datetime) -> StoredSteps:
+    def _stored_steps(self, rule: RuleDefinition, before: Sequence[RuleStep], id: UUID, now: datetime) -> StoredSteps:
         kept = keep_steps(rule.steps, before, now, lambda: self._kernel.new_id(bucket_of_id(id), now))
         return [step_to_json(step) for step in kept]
 

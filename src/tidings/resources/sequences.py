@@ -31,7 +31,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.manage.change_version import move_enrollments
 from tidings.kernel.readiness import find_unrouted, require_ready
-from tidings.kernel.start.define import SEQUENCE, Draft, check_name, draft_of, freeze
+from tidings.kernel.start.define import SEQUENCE, WorkflowDraft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
 from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
 from tidings.resources.sequence_shown import (
@@ -71,7 +71,7 @@ class _Update:
     name: str | None
     settings: SequenceSettings
     steps: Sequence[SequenceStep]
-    publish: Draft | None
+    publish: WorkflowDraft | None
     pause: bool | None
     entries: Sequence[UUID]
     """The id of the audit entry, made once: a repeat after an unknown commit does not write it twice."""

@@ -23,7 +23,7 @@ SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """The progress of one shard's share of a run."""
 
     cursor: int
@@ -77,10 +77,10 @@ class NewJob:
     due_at: datetime
 
 
-async def load_part(tx: Tx, *, shard: Shard, run_id: UUID) -> Part | None:
+async def load_part(tx: Tx, *, shard: Shard, run_id: UUID) -> RunPart | None:
     """The share of a run in one shard."""
     row = await tx.fetch_one(_SQL["load_part"], shard=shard, run_id=run_id)
-    return Part(row["cursor"], row["cursor_id"], row["planned"], row["finished"]) if row else None
+    return RunPart(row["cursor"], row["cursor_id"], row["planned"], row["finished"]) if row else None
 
 
 async def read_audience(tx: Tx, *, shard: Shard, run_id: UUID, after: int, limit: int) -> list[ListedRecipient]:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus, Source
-from tidings.domain.flow.execution import Execution, ExecutionStatus, Frontier, ItemState, Ready
+from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.flow.ids import Shard, Workspace, workspace_of
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Reserved
 from tidings.storage.database import Row, Tx
@@ -25,7 +25,7 @@ _CHANNELS = {channel.value: channel for channel in Channel}
 class LoadedExecution(msgspec.Struct, frozen=True):
     """An execution with what surrounds it."""
 
-    execution: Execution
+    execution: ExecutionState
     workspace: Workspace
     version_id: UUID
     begun_at: datetime  # since when its time limit runs: a replay restarts it
@@ -179,7 +179,7 @@ def _execution(row: Row) -> LoadedExecution:
     id, tenant, workspace, version_id, status, frontier, given, values, attempts, error, error_node = row[:11]
     created_at, reopened_at, ended_at, contact_id = row[11:]
     standing = frontier_from_json(frontier)
-    execution = Execution(
+    execution = ExecutionState(
         id, _EXECUTION_STATUSES[status], standing, values, created_at, attempts, error, error_node, given
     )
     return LoadedExecution(

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus
-from tidings.domain.flow.execution import Execution
+from tidings.domain.flow.execution import ExecutionState
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed
 from tidings.storage.database import Tx
@@ -22,7 +22,7 @@ class MovedExecution(msgspec.Struct, frozen=True):
     """Where an execution goes from here; without a due time it leaves the queue."""
 
     lease: Claimed
-    execution: Execution
+    execution: ExecutionState
     cursor: str | None
     ended_at: datetime | None
     due_at: datetime | None

@@ -26,7 +26,7 @@ OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """A batch makes thousands of records, none in a cycle: looking for cycles after every 700 took a tenth of the time."""
 
 
-class Part(Protocol):
+class WorkerPart(Protocol):
     """Something that runs until it is drained: a worker, the API."""
 
     async def run(self) -> object:
@@ -36,7 +36,7 @@ class Part(Protocol):
         """Start nothing new."""
 
 
-async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None) -> int:
+async def run_together(engine: Engine, *parts: WorkerPart, lifeline: int | None = None) -> int:
     """Run parts on one engine until asked to stop, then finish the calls under way; one that fails drains them all.
 
     When the pipe `lifeline` closes, the parent process has ended, and this drains as after a signal.
@@ -48,7 +48,7 @@ async def run_together(engine: Engine, *parts: Part, lifeline: int | None = None
         for part in parts:
             part.drain()
 
-    async def run(part: Part) -> object:
+    async def run(part: WorkerPart) -> object:
         try:
             return await part.run()
         finally:

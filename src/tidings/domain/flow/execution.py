@@ -50,7 +50,7 @@ class Frontier(msgspec.Struct, frozen=True):
     retries: int = 0  # how often nodes passed so far had to be tried again
 
 
-class Execution(msgspec.Struct, frozen=True):
+class ExecutionState(msgspec.Struct, frozen=True):
     """The stored fields of one walk that deciding needs."""
 
     id: UUID
@@ -112,7 +112,9 @@ def begin(graph: Graph, now: datetime, contact: Mapping[str, object] | None = No
     return Frontier(ready=(Ready(graph.entry, arrival(graph, graph.entry, times)),))
 
 
-def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
+def decide(
+    graph: Graph, execution: ExecutionState, items: Sequence[ItemState], now: datetime
+) -> tuple[ExecutionState, Action]:
     """Walk as far as possible without a provider, and return what comes next; deciding twice changes nothing.
 
     One node at a time, in the order of due time, then of definition (rule 13). A node that has to wait for its items
@@ -123,7 +125,7 @@ def decide(graph: Graph, execution: Execution, items: Sequence[ItemState], now: 
     return (execution if attempts == execution.attempts else replace(execution, attempts=attempts)), action
 
 
-def _attempts(execution: Execution, items: Sequence[ItemState]) -> int:
+def _attempts(execution: ExecutionState, items: Sequence[ItemState]) -> int:
     """Count attempts: one as soon as anything was tried, and one more for each time a node had to be tried again."""
     standing = [ready.node for ready in execution.frontier.ready]
     tried = max([item.attempts for item in items if item.node in standing], default=0)
@@ -132,7 +134,9 @@ def _attempts(execution: Execution, items: Sequence[ItemState]) -> int:
     return execution.frontier.retries + tried
 
 
-def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> tuple[Execution, Action]:
+def _walk(
+    graph: Graph, execution: ExecutionState, items: Sequence[ItemState], now: datetime
+) -> tuple[ExecutionState, Action]:
     while True:
         if execution.status in _STOPPED:
             return execution, Finish()
@@ -142,14 +146,14 @@ def _walk(graph: Graph, execution: Execution, items: Sequence[ItemState], now: d
         if ready.due_at > now:
             return execution, Sleep(ready.due_at)
         outcome = _step(graph, execution, graph.nodes[ready.node], items, now)
-        if not isinstance(outcome, Execution):
+        if not isinstance(outcome, ExecutionState):
             return execution, outcome
         execution = outcome
 
 
 def _step(
-    graph: Graph, execution: Execution, node: Node, items: Sequence[ItemState], now: datetime
-) -> Execution | Plan | Deliver:
+    graph: Graph, execution: ExecutionState, node: Node, items: Sequence[ItemState], now: datetime
+) -> ExecutionState | Plan | Deliver:
     match node:
         case Send() | Function():
             return _after_items(graph, execution, node, [one for one in items if one.node == node.id], now)
@@ -163,7 +167,7 @@ def _step(
             assert_never(node)
 
 
-def _waited(graph: Graph, execution: Execution, node: Delay, now: datetime) -> Execution:
+def _waited(graph: Graph, execution: ExecutionState, node: Delay, now: datetime) -> ExecutionState:
     """Pass a delay whose time has come; before that, the node takes that time as its own."""
     text = _until_text(graph, execution, node)
     try:
@@ -176,7 +180,7 @@ def _waited(graph: Graph, execution: Execution, node: Delay, now: datetime) -> E
     return replace(execution, frontier=replace(execution.frontier, ready=ready))
 
 
-def _until_text(graph: Graph, execution: Execution, node: Delay) -> str:
+def _until_text(graph: Graph, execution: ExecutionState, node: Delay) -> str:
     source = node.until or ""
     named = interpolation_of(source)
     if named is None or not named.parts:
@@ -184,7 +188,7 @@ def _until_text(graph: Graph, execution: Execution, node: Delay) -> str:
     return named.fill(graph.context(execution.input, execution.vars), html=False) or ""
 
 
-def _branched(graph: Graph, execution: Execution, node: Branch, now: datetime) -> Execution:
+def _branched(graph: Graph, execution: ExecutionState, node: Branch, now: datetime) -> ExecutionState:
     """Leave by the first edge whose condition holds, or else by the one without; if there is none, this path ends."""
     context = graph.context(execution.input, execution.vars)
     out = sorted(graph.edges_out[node.id], key=lambda place: graph.edges[place].condition is None)
@@ -205,7 +209,7 @@ def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:
     return min(frontier.ready, key=lambda ready: (ready.due_at, graph.order[ready.node]))
 
 
-def _reckoned(graph: Graph, execution: Execution, items: Sequence[ItemState], now: datetime) -> Execution:
+def _reckoned(graph: Graph, execution: ExecutionState, items: Sequence[ItemState], now: datetime) -> ExecutionState:
     """Set each started node's time from its items: a fact or a person may have changed them since it was stored."""
     if not items:
         return execution
@@ -222,8 +226,8 @@ def _by_its_items(node: Node, ready: Ready, items: Sequence[ItemState], now: dat
 
 
 def _after_items(
-    graph: Graph, execution: Execution, node: Doer, items: Sequence[ItemState], now: datetime
-) -> Execution | Plan | Deliver:
+    graph: Graph, execution: ExecutionState, node: Doer, items: Sequence[ItemState], now: datetime
+) -> ExecutionState | Plan | Deliver:
     if not items:
         return Plan(node)
     for item in items:
@@ -245,7 +249,9 @@ def _due_at(item: ItemState, now: datetime) -> datetime:
     return item.retry_at or now
 
 
-def _settled(graph: Graph, execution: Execution, node: Doer, items: Sequence[ItemState], now: datetime) -> Execution:
+def _settled(
+    graph: Graph, execution: ExecutionState, node: Doer, items: Sequence[ItemState], now: datetime
+) -> ExecutionState:
     error, result = failure_of(node, items), result_of(node, items, now)
     if error is not None and node.on_failure is OnFailure.ABORT:
         return _failed(execution, node.id, error, result)
@@ -256,14 +262,19 @@ def _settled(graph: Graph, execution: Execution, node: Doer, items: Sequence[Ite
     return _completed(graph, execution, node.id, result, now)
 
 
-def _failed(execution: Execution, node: str, error: str | None, result: object = None) -> Execution:
+def _failed(execution: ExecutionState, node: str, error: str | None, result: object = None) -> ExecutionState:
     shown = {**execution.vars, node: failure(error) if result is None else result}
     return replace(execution, status=ExecutionStatus.FAILED, vars=shown, error=error, error_node=node)
 
 
 def _completed(
-    graph: Graph, execution: Execution, node: str, result: object, now: datetime, taken: Collection[int] | None = None
-) -> Execution:
+    graph: Graph,
+    execution: ExecutionState,
+    node: str,
+    result: object,
+    now: datetime,
+    taken: Collection[int] | None = None,
+) -> ExecutionState:
     zone, begun_at = zone_of(execution.input.get("contact")), execution.begun_at
     frontier = pass_node(graph, execution.frontier, node, now, taken, begun_at=begun_at, zone=zone)
     return replace(execution, frontier=frontier, vars={**execution.vars, node: result})

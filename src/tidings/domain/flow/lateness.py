@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from tidings.domain.flow.execution import Execution
+from tidings.domain.flow.execution import ExecutionState
 from tidings.domain.flow.graph import Graph, Send
 
 
@@ -26,7 +26,7 @@ class Appointment(msgspec.Struct, frozen=True):
         return f"late by {_whole(late)}: {planned}"
 
 
-def appointment_of(graph: Graph, execution: Execution, node: str) -> Appointment | None:
+def appointment_of(graph: Graph, execution: ExecutionState, node: str) -> Appointment | None:
     """When the send that an execution stands at was scheduled to leave; None if it is never too late."""
     send = graph.doers[node]
     if not isinstance(send, Send) or send.max_lateness is None:

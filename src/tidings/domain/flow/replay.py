@@ -59,13 +59,13 @@ class Reopening(msgspec.Struct, frozen=True):
     """Never called for, and perhaps never rendered: their node is planned anew."""
 
 
-class Refused(msgspec.Struct, frozen=True):
+class ReplayRefused(msgspec.Struct, frozen=True):
     """Why an execution is not reopened."""
 
     reason: str
 
 
-def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -> Reopening | Refused:
+def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -> Reopening | ReplayRefused:
     """Decide about one failed execution and its items.
 
     An item in doubt of an idempotent function stays so: the worker that claims the execution next calls for it again.
@@ -85,15 +85,15 @@ def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -
     )
 
 
-def _doubt_about(node: str | None, items: Sequence[TriedItem]) -> Refused | None:
+def _doubt_about(node: str | None, items: Sequence[TriedItem]) -> ReplayRefused | None:
     """Why the node that failed must not be tried again, if all it failed to do may have arrived."""
     own = [item for item in items if item.node == node]
     undone = [item for item in own if item.status is ItemStatus.FAILED] or own
     if not own or not all(item.may_have_arrived for item in undone):
         return None
     if any(item.in_doubt for item in own):
-        return Refused(f"what {node!r} sent is in doubt; resolve its items first")
-    return Refused(f"nobody knows whether what {node!r} sent has arrived; trigger anew if it must be sent again")
+        return ReplayRefused(f"what {node!r} sent is in doubt; resolve its items first")
+    return ReplayRefused(f"nobody knows whether what {node!r} sent has arrived; trigger anew if it must be sent again")
 
 
 def _again(

@@ -74,7 +74,7 @@ class EventPerson:
 
 
 @dataclass(frozen=True, slots=True)
-class Addressee:
+class EventAddressee:
     """A person a step reaches, and where the address comes from; with a refusal, one it must not reach."""
 
     source: str
@@ -130,20 +130,20 @@ def attach_contact(person: EventPerson, contact: LoadedContact) -> EventPerson:
 
 def resolve_recipients(
     config: RecipientConfig | None, audience: RuleAudience, channel: Channel, people: Mapping[RuleAudience, EventPerson]
-) -> list[Addressee | Unreachable]:
+) -> list[EventAddressee | Unreachable]:
     """Everybody a step is for, in order: lead, partner, agent, then its own addresses; nobody twice.
 
     Without a configuration the rule's audience decides. Addresses are compared without case.
     """
     wanted = [audience] if config is None else config.people
-    found: list[Addressee | Unreachable] = []
+    found: list[EventAddressee | Unreachable] = []
     for one in wanted:
         found += _addresses_of(one, channel, people.get(one))
-    found += [Addressee(place, address) for place, address in (config.custom(channel) if config else [])]
+    found += [EventAddressee(place, address) for place, address in (config.custom(channel) if config else [])]
     seen: set[str] = set()
-    distinct: list[Addressee | Unreachable] = []
+    distinct: list[EventAddressee | Unreachable] = []
     for one_found in found:
-        same = one_found.address.casefold() if isinstance(one_found, Addressee) else None
+        same = one_found.address.casefold() if isinstance(one_found, EventAddressee) else None
         if same is None or same not in seen:
             distinct.append(_recognised(one_found, channel, people))
         if same is not None:
@@ -152,8 +152,8 @@ def resolve_recipients(
 
 
 def _recognised(
-    found: Addressee | Unreachable, channel: Channel, people: Mapping[RuleAudience, EventPerson]
-) -> Addressee | Unreachable:
+    found: EventAddressee | Unreachable, channel: Channel, people: Mapping[RuleAudience, EventPerson]
+) -> EventAddressee | Unreachable:
     """An address that belongs to a contact of the event is that contact's, wherever it comes from."""
     if isinstance(found, Unreachable) or found.contact_id:
         return found
@@ -163,7 +163,9 @@ def _recognised(
     return replace(found, contact_id=owners[0].contact_id, refusal=owners[0].refusal(channel))
 
 
-def _addresses_of(who: RuleAudience, channel: Channel, person: EventPerson | None) -> list[Addressee | Unreachable]:
+def _addresses_of(
+    who: RuleAudience, channel: Channel, person: EventPerson | None
+) -> list[EventAddressee | Unreachable]:
     if person is None:
         return [Unreachable(who, f"the event has no {who}")]
     contact_id, refusal = person.contact_id, person.refusal(channel)
@@ -171,7 +173,7 @@ def _addresses_of(who: RuleAudience, channel: Channel, person: EventPerson | Non
         if name in person.wrong:
             return [Unreachable(who, person.wrong[name], f"{who}.{name}", contact_id)]
         if name in person.addresses:
-            return [Addressee(who, address, contact_id, refusal) for address in person.addresses[name]]
+            return [EventAddressee(who, address, contact_id, refusal) for address in person.addresses[name]]
     return [Unreachable(who, refusal or f"the {who} has no {channel.traits.address_name}", contact_id=contact_id)]
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.people.recipients import Addressee, Unreachable, resolve_recipients
+from tidings.domain.people.recipients import EventAddressee, Unreachable, resolve_recipients
 from tidings.domain.rules.event import IncomingEvent
-from tidings.domain.rules.rule import TIME, RuleDefinition, RuleKey, Step
+from tidings.domain.rules.rule import TIME, RuleDefinition, RuleKey, RuleStep
 from tidings.domain.timing import parse_time
 from tidings.views.events import RouteOutcome as RouteOutcome  # noqa: PLC0414 – asked for with the routes
 from tidings.views.rules import RuleAudience
@@ -71,8 +71,8 @@ class Intent:
     """What one step of a rule means to do for one event: whom it reaches, whom it cannot."""
 
     rule: RuleDefinition
-    step: Step
-    recipients: Sequence[Addressee | Unreachable]
+    step: RuleStep
+    recipients: Sequence[EventAddressee | Unreachable]
 
 
 def intents_of(event: IncomingEvent, rule: RuleDefinition) -> list[Intent]:
@@ -120,7 +120,7 @@ def check_event(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition], f
 
 
 def _reaches_somebody(intents: Sequence[Intent]) -> bool:
-    return any(isinstance(one, Addressee) and not one.refusal for intent in intents for one in intent.recipients)
+    return any(isinstance(one, EventAddressee) and not one.refusal for intent in intents for one in intent.recipients)
 
 
 def _may_fall_back(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition], key: RuleKey) -> bool:
@@ -142,7 +142,7 @@ class Timing:
     skip: str | None = None
 
 
-def timing_of(step: Step, fields: Mapping[str, str], now: datetime) -> Timing:
+def timing_of(step: RuleStep, fields: Mapping[str, str], now: datetime) -> Timing:
     """When a step is due: after its delay, or so long before a time; ValueError if that is not a time.
 
     A reminder whose moment has passed when the event comes is not sent late: it would say something that is not so.

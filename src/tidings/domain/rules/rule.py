@@ -71,7 +71,7 @@ class Attachment:
 
 
 @dataclass(frozen=True)
-class Step:
+class RuleStep:
     """One message of a rule; `id` and `created_at` are set when it is stored."""
 
     channel: Channel
@@ -135,11 +135,11 @@ class RuleDefinition:
 
     key: RuleKey
     enabled: bool
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
     id: UUID | None = None
 
     @property
-    def enabled_steps(self) -> list[Step]:
+    def enabled_steps(self) -> list[RuleStep]:
         """The steps that are sent, in their order: `stepOrder`, then the older one, then as they were written."""
         newest = datetime.max.replace(tzinfo=UTC)
         enabled = [step for step in self.steps if step.enabled]
@@ -175,12 +175,14 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     return rule
 
 
-def keep_steps(steps: Sequence[Step], before: Sequence[Step], now: datetime, new_id: Callable[[], UUID]) -> list[Step]:
+def keep_steps(
+    steps: Sequence[RuleStep], before: Sequence[RuleStep], now: datetime, new_id: Callable[[], UUID]
+) -> list[RuleStep]:
     """Steps as they are stored: one that was there before keeps its id and its time, whether it was named or not."""
     known = {step.id: step for step in before}
     named = {step.id for step in steps}
     free = [step for step in before if step.id not in named]
-    kept: list[Step] = []
+    kept: list[RuleStep] = []
     for step in steps:
         same = known.get(step.id) if step.id else next((one for one in free if _says(one) == _says(step)), None)
         if same in free:
@@ -190,11 +192,11 @@ def keep_steps(steps: Sequence[Step], before: Sequence[Step], now: datetime, new
     return kept
 
 
-def _says(step: Step) -> Step:
+def _says(step: RuleStep) -> RuleStep:
     return replace(step, id=None, created_at=None)
 
 
-def step_to_json(step: Step) -> dict[str, object]:
+def step_to_json(step: RuleStep) -> dict[str, object]:
     """A step as it is stored and shown; read_rule takes it back."""
     return {
         "id": str(step.id),
@@ -265,7 +267,7 @@ class _RuleReader(Reader):
             audience = RuleAudience.LEAD
         return RuleKey(trigger, Channel(str(channel)), RuleAudience(str(audience)))
 
-    def step(self, raw: object, channel: Channel, number: int) -> Step | None:
+    def step(self, raw: object, channel: Channel, number: int) -> RuleStep | None:
         place = f"steps[{number}]"
         if not isinstance(raw, Mapping):
             self.add(place, "a step is an object with a template")
@@ -282,7 +284,7 @@ class _RuleReader(Reader):
         delay = self.wait(raw.get("delay"), f"{place}.delay")
         if delay and before is not None:
             self.add(f"{place}.sendBefore", "give either delay or sendBefore")
-        return Step(
+        return RuleStep(
             channel,
             self.template(raw.get("template"), channel, f"{place}.template"),
             number + 1 if order is None else int(order),

@@ -20,7 +20,7 @@ from tidings.kernel.people.audience_chunks import next_chunk
 from tidings.storage import deploy
 from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
-from tidings.storage.deploy import ContactItems, NewJob, Part
+from tidings.storage.deploy import ContactItems, NewJob, RunPart
 from tidings.storage.load import LoadedRun
 
 JOBS_IN_A_CHUNK = 20
@@ -38,7 +38,7 @@ class ContactChunk:
     finished: bool
 
     async def write(
-        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: RunPart, now: datetime
     ) -> list[NewJob]:
         """Write the items; return the jobs they make."""
         if not self.people:
@@ -55,7 +55,7 @@ class ContactChunk:
         return [NewJob(job.id, job.planned, job.skipped, max(now, job.due_at)) for job in jobs]
 
 
-async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> ContactChunk:
+async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart) -> ContactChunk:
     """Read the next contacts of a run."""
     audience, problems = read_audience(run.audience)
     if problems:
@@ -72,7 +72,7 @@ async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -
     return ContactChunk(list(chunk.people), part.cursor, chunk.cursor, chunk.finished)
 
 
-def _items(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part, people: Sequence[Picked]) -> ContactItems:
+def _items(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart, people: Sequence[Picked]) -> ContactItems:
     gap = 60 / run.rate_per_minute if run.rate_per_minute else 0.0
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
     head, tail = campaign_key_parts(run.channel, run.id, run.content_id, scheduled_for)

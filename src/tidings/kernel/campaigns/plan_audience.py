@@ -23,7 +23,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
-from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, Part
+from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, RunPart
 from tidings.storage.load import LoadedRun
 
 SHARDS_AT_ONCE = 4
@@ -40,7 +40,7 @@ class _ListChunk:
     finished: bool
 
     async def write(
-        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: RunPart, now: datetime
     ) -> list[NewJob]:
         """Write the items; return their job."""
         bucket = part_bucket(run.id, shard, kernel.shards)
@@ -103,12 +103,12 @@ async def _deploy_part(kernel: Kernel, shard: Shard, run: LoadedRun, until: date
     return part.planned
 
 
-async def _load_part(kernel: Kernel, shard: Shard, run_id: UUID) -> Part:
+async def _load_part(kernel: Kernel, shard: Shard, run_id: UUID) -> RunPart:
     part = await kernel.db.persist(lambda tx: deploy.load_part(tx, shard=shard, run_id=run_id), alone=True)
-    return part or Part(0, None, 0, finished=True)
+    return part or RunPart(0, None, 0, finished=True)
 
 
-async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> None:
+async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart) -> None:
     now = await kernel.clock.now()
     chunk = await _read_chunk(kernel, shard, run, part)
 
@@ -130,7 +130,7 @@ async def _deploy_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part
 _Chunk = _ListChunk | contact_chunks.ContactChunk | retry_chunks.RetryChunk
 
 
-async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _Chunk:
+async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart) -> _Chunk:
     """Read the next people, also of a cancelled run, whose jobs skip them."""
     match run.source:
         case Source.LIST:
@@ -143,7 +143,7 @@ async def _read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) 
             assert_never(run.source)
 
 
-async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> _ListChunk:
+async def _read_list(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart) -> _ListChunk:
     size = kernel.limits.job_size
     people = await kernel.db.persist(
         lambda tx: deploy.read_audience(tx, shard=shard, run_id=run.id, after=part.cursor, limit=size), alone=True
@@ -174,7 +174,9 @@ async def _write_jobs(
     await deploy.enqueue_jobs(tx, shard=shard, jobs=jobs, lane=Lane.CAMPAIGNS, stop=stop)
 
 
-async def _advance(kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, chunk: _Chunk, added: int) -> None:
+async def _advance(
+    kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: RunPart, chunk: _Chunk, added: int
+) -> None:
     """Move the cursor; an item that misses its time later gets one after the last of these."""
     last = time_of(kernel, run, shard, part.planned + added)
     await deploy.advance_part(

@@ -18,7 +18,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.storage import deploy
 from tidings.storage.database import Tx
-from tidings.storage.deploy import FailedItem, NewItem, NewJob, Part
+from tidings.storage.deploy import FailedItem, NewItem, NewJob, RunPart
 from tidings.storage.load import LoadedRun
 
 
@@ -33,7 +33,7 @@ class RetryChunk:
     finished: bool
 
     async def write(
-        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: Part, now: datetime
+        self, kernel: Kernel, tx: Tx, shard: Shard, run: LoadedRun, part: RunPart, now: datetime
     ) -> list[NewJob]:
         """Write an item for each that no retry has tried again yet; return their job."""
         if not self.items or run.retry_of is None:
@@ -61,7 +61,7 @@ class RetryChunk:
         return [NewJob(job_id, len(new), skipped, max(now, due_at))]
 
     def _again(
-        self, kernel: Kernel, shard: Shard, run: LoadedRun, part: Part, place: int, job_id: UUID, now: datetime
+        self, kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart, place: int, job_id: UUID, now: datetime
     ) -> NewItem:
         failed = self.items[place]
         address, error = self._address(run.channel, failed)
@@ -95,7 +95,7 @@ class RetryChunk:
             await deploy.copy_audience(tx, shard=shard, run_id=run.id, people=people)
 
 
-async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: Part) -> RetryChunk:
+async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart) -> RetryChunk:
     """Read the next failed items of another run."""
     where, of, size = run.retry_where or {}, run.retry_of, kernel.limits.job_size
     if of is None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.flow.execution import Action, Execution, Plan, decide
+from tidings.domain.flow.execution import Action, ExecutionState, Plan, decide
 from tidings.domain.flow.graph import ON_ERROR, Graph
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Channel, Reserved
@@ -54,7 +54,7 @@ class Case:
         """The error to store when its time is over."""
         return f"timed out: not done within {self.graph.timeout}"
 
-    def decide(self, now: datetime) -> tuple[Execution, Action]:
+    def decide(self, now: datetime) -> tuple[ExecutionState, Action]:
         """Decide what comes next, from what is known now."""
         stored, items = self.loaded.execution, list(self.held.states.values())
         if self.loaded.ended_at and (report := report_of(self.graph, stored, items)):

@@ -9,19 +9,19 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache
 
-from tidings.domain.flow.execution import Execution
+from tidings.domain.flow.execution import ExecutionState
 from tidings.domain.flow.graph import Branch, Delay, Schedule, failure_in
 from tidings.domain.people.contact import CONTACT
 from tidings.kernel.flow.case import Case
 from tidings.storage.release import LogEntry
 
 
-def log_entries(case: Case, execution: Execution, now: datetime) -> Iterable[LogEntry]:
+def log_entries(case: Case, execution: ExecutionState, now: datetime) -> Iterable[LogEntry]:
     """One entry for each node whose result is new in this step."""
     return _entries(case, execution, now) if case.graph.logged else ()
 
 
-def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEntry]:
+def _entries(case: Case, execution: ExecutionState, now: datetime) -> Iterator[LogEntry]:
     known = case.loaded.execution.vars
     seen = set(known)
     for name, result in execution.vars.items():
@@ -42,7 +42,7 @@ def _entries(case: Case, execution: Execution, now: datetime) -> Iterator[LogEnt
         seen.add(name)
 
 
-def _saw(case: Case, node: Delay | Branch, execution: Execution) -> Mapping[str, object] | None:
+def _saw(case: Case, node: Delay | Branch, execution: ExecutionState) -> Mapping[str, object] | None:
     """The input to log: of a delay its time; of a branch everything it saw, of which only the contact changes later."""
     match node:
         case Branch():

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS
 from tidings.domain.content.template import RenderFailed
-from tidings.domain.flow.execution import Deliver, Execution, Plan
+from tidings.domain.flow.execution import Deliver, ExecutionState, Plan
 from tidings.domain.flow.graph import ON_ERROR, Doer, Send
 from tidings.domain.flow.ids import bucket_of_id
 from tidings.domain.flow.item import ItemId, OwnerId, Payload, Planned
@@ -53,7 +53,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
 
 
 def _render_job(
-    case: Case, execution: Execution, node: Doer, now: datetime, failures: Mapping[UUID, Failure]
+    case: Case, execution: ExecutionState, node: Doer, now: datetime, failures: Mapping[UUID, Failure]
 ) -> RenderJob:
     data = case.graph.context(execution.input, execution.vars)
     if node.id == ON_ERROR:
@@ -64,7 +64,7 @@ def _render_job(
 def _planned(
     kernel: Kernel,
     case: Case,
-    walked: Execution,
+    walked: ExecutionState,
     node: Doer,
     result: Rendered | RenderFailed,
     now: datetime,

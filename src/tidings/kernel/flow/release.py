@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.execution import (
     Deliver,
-    Execution,
+    ExecutionState,
     ExecutionStatus,
     Finish,
     ItemState,
@@ -94,11 +94,11 @@ def _walked(case: Case, now: datetime) -> MovedExecution:
     return _open(case, replace(execution, status=ExecutionStatus.ENQUEUED), min(due_at, case.deadline or due_at))
 
 
-def _open(case: Case, execution: Execution, due_at: datetime) -> MovedExecution:
+def _open(case: Case, execution: ExecutionState, due_at: datetime) -> MovedExecution:
     return MovedExecution(case.held.lease, execution, _cursor(case, execution), None, due_at)
 
 
-def _ended(case: Case, execution: Execution, now: datetime, *, is_given_up: bool = False) -> MovedExecution:
+def _ended(case: Case, execution: ExecutionState, now: datetime, *, is_given_up: bool = False) -> MovedExecution:
     """Take an ended execution out of the queue, unless a person reopened an item that is still to be sent, or
     its failure is still to be reported."""
     times = _item_times(case, now)
@@ -124,7 +124,7 @@ def _item_time(held: Held, id: UUID, state: ItemState, now: datetime) -> datetim
     return state.retry_at or now
 
 
-def _given_up(case: Case, error: str) -> Execution:
+def _given_up(case: Case, error: str) -> ExecutionState:
     log.error("execution_given_up", execution=str(case.held.lease.id), reason=error)
     ready = first_ready(case.graph, case.loaded.execution.frontier)
     return replace(
@@ -135,6 +135,6 @@ def _given_up(case: Case, error: str) -> Execution:
     )
 
 
-def _cursor(case: Case, execution: Execution) -> str | None:
+def _cursor(case: Case, execution: ExecutionState) -> str | None:
     ready = first_ready(case.graph, execution.frontier)
     return ready.node if ready else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
-from tidings.domain.flow.execution import Execution, ExecutionStatus, ItemState
+from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, ItemState
 from tidings.domain.flow.graph import ON_ERROR, Doer, Graph
 from tidings.kernel.kernel import Kernel
 from tidings.storage import load
@@ -16,7 +16,7 @@ from tidings.storage.load import LoadedExecution
 Failure = Mapping[str, str]
 
 
-def report_of(graph: Graph, execution: Execution, items: Iterable[ItemState]) -> Doer | None:
+def report_of(graph: Graph, execution: ExecutionState, items: Iterable[ItemState]) -> Doer | None:
     """The `onError` that is still to be planned for a failed execution; None once it has been planned."""
     if graph.on_error is None or execution.status is not ExecutionStatus.FAILED:
         return None
@@ -32,7 +32,7 @@ async def read_failures(kernel: Kernel, failed: Sequence[LoadedExecution]) -> Ma
     return {one.execution.id: _failure(one.execution, names[one.version_id]) for one in failed}
 
 
-def _failure(execution: Execution, workflow: str) -> Failure:
+def _failure(execution: ExecutionState, workflow: str) -> Failure:
     return {
         "message": execution.error or "",
         "node": execution.error_node or "",

@@ -15,7 +15,7 @@ from tidings.kernel.gate.check import GateCheck, Item, Recheck
 from tidings.kernel.gate.consents import Consents
 from tidings.kernel.gate.lateness import Lateness
 from tidings.kernel.gate.paused_sequences import PausedSequences
-from tidings.kernel.gate.providers import Providers
+from tidings.kernel.gate.providers import ProviderReadiness
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.gate.stopped import StoppedOwners
 from tidings.kernel.kernel import Kernel
@@ -37,7 +37,7 @@ class Gate:
         self._draining = kernel.draining
         self.stopped = StoppedOwners(kernel.stops, lane)
         self.lateness = Lateness()
-        self.providers = Providers(kernel, lane)
+        self.providers = ProviderReadiness(kernel, lane)
         self.paused = paused or PausedSequences(kernel)
         consents = Consents(kernel, people, now)
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)

@@ -14,7 +14,7 @@ from tidings.kernel.gate.rests import blocked_until, refresh_limits
 from tidings.kernel.kernel import Kernel
 
 
-class Providers:
+class ProviderReadiness:
     """The providers of one batch; `is_calling` tells whether the batch itself has calls under way."""
 
     def __init__(self, kernel: Kernel, lane: Lane) -> None:

@@ -39,7 +39,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _MovedBatch:
     counts: MoveCounts
     last: UUID | None
 
@@ -62,7 +62,7 @@ async def move_enrollments(
     return counts
 
 
-async def _move_batch(tx: Tx, *, work: _Work, after: UUID) -> _Batch:
+async def _move_batch(tx: Tx, *, work: _Work, after: UUID) -> _MovedBatch:
     behind = await sequences.lock_enrollments_behind(
         tx, shard=work.shard, workflow_id=work.workflow_id, version_id=work.to.id, after=after, limit=BATCH
     )
@@ -72,7 +72,7 @@ async def _move_batch(tx: Tx, *, work: _Work, after: UUID) -> _Batch:
         await sequences.move_enrollments(tx, shard=work.shard, version_id=work.to.id, moves=moves, now=work.now)
     completed = sum(one.cursor is None for one in moves.values())
     counts = MoveCounts(moved=len(moves) - completed, completed=completed, left=len(behind) - len(moves))
-    return _Batch(counts, behind[-1].id if len(behind) == BATCH else None)
+    return _MovedBatch(counts, behind[-1].id if len(behind) == BATCH else None)
 
 
 async def _decide(work: _Work, tx: Tx, free: Sequence[EnrollmentBehind]) -> dict[UUID, Moved]:

@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Shard, bucket_of_id
 from tidings.domain.flow.queue import Lane
-from tidings.domain.flow.replay import FailedExecution, Refused, Reopening, reopen
+from tidings.domain.flow.replay import FailedExecution, Reopening, ReplayRefused, reopen
 from tidings.kernel.graphs import load_graphs
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import replay, resolve
 from tidings.storage.database import Tx
 
-BUSY = Refused("a worker is at it; try again in a moment")
-NOT_FAILED = Refused("it has not failed, or not any more")
+BUSY = ReplayRefused("a worker is at it; try again in a moment")
+NOT_FAILED = ReplayRefused("it has not failed, or not any more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def _decide(
     failed: Mapping[UUID, FailedExecution],
     leased: Mapping[UUID, bool],
     now: datetime,
-) -> Mapping[UUID, Reopening | Refused]:
+) -> Mapping[UUID, Reopening | ReplayRefused]:
     items = await replay.tried_items(tx, shard=shard, ids=list(failed))
     await load_graphs(kernel, tx, {one.version_id for one in failed.values() if one.version_id})
     return {
@@ -105,9 +105,9 @@ def _detail(failed: FailedExecution, reopening: Reopening) -> Mapping[str, objec
     return {"node": failed.error_node, "error": failed.error, "items": items}
 
 
-def _reason(decision: Reopening | Refused | None) -> str:
+def _reason(decision: Reopening | ReplayRefused | None) -> str:
     match decision:
-        case Refused(reason):
+        case ReplayRefused(reason):
             return reason
         case Reopening():
             return BUSY.reason

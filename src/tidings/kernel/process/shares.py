@@ -33,7 +33,7 @@ QUICK, OWED, IDLE = 0.1, 0.25, 3.0
 LONGEST_FAREWELL_SECONDS = 5.0
 
 
-class Share:
+class ProviderShare:
     """What this process holds of one provider's limit."""
 
     def __init__(self, provider: Provider, limit: int, slots: Slots, margin: timedelta, beat: timedelta) -> None:
@@ -97,7 +97,7 @@ class Shares:
         db: Database,
         clock: Clock,
         draining: asyncio.Event,
-        shares: Mapping[str, Share],
+        shares: Mapping[str, ProviderShare],
         *,
         beat: timedelta,
         margin: timedelta,
@@ -157,7 +157,7 @@ class Shares:
             except TimeoutError:
                 continue
 
-    async def _beat(self, share: Share, now: datetime) -> None:
+    async def _beat(self, share: ProviderShare, now: datetime) -> None:
         share.is_beating = True
         if self._draining.is_set():
             share.resize(0)  # no call starts any more: the slot of each that ends is released
@@ -173,7 +173,7 @@ class Shares:
             share.beat_at = now
             share.is_beating = False
 
-    async def _renew(self, tx: Tx, share: Share, wanted: int, now: datetime) -> Granted:
+    async def _renew(self, tx: Tx, share: ProviderShare, wanted: int, now: datetime) -> Granted:
         return await shares.beat_share(
             tx,
             provider=share.provider.name,

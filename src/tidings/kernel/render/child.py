@@ -54,7 +54,7 @@ class ChildJob(msgspec.Struct, array_like=True, frozen=True):
     now: str
 
 
-class Request(msgspec.Struct, array_like=True, frozen=True):
+class RenderRequest(msgspec.Struct, array_like=True, frozen=True):
     """Jobs to answer in order; templates that this process has not seen yet come with them.
 
     `strikes` says how many jobs of the batch have used up their CPU time before. `forget` drops the templates seen so
@@ -94,7 +94,7 @@ class Child:
         self._memory_bytes = memory_bytes
         self._templates: dict[int, str] = {}
         self._timed = False
-        self._decode_request = msgspec.msgpack.Decoder(Request).decode
+        self._decode_request = msgspec.msgpack.Decoder(RenderRequest).decode
         self._decode_data = msgspec.json.Decoder(dict[str, object]).decode
         self._encode = msgspec.msgpack.Encoder().encode
 
@@ -116,14 +116,14 @@ class Child:
         self._sink.write(len(frame).to_bytes(HEADER_BYTES, "little") + frame)
         self._sink.flush()
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: RenderRequest) -> None:
         if request.forget:
             self._templates.clear()
         self._templates.update(request.templates)
         for answers in _batched(self._answers(request), flush_each=request.flush_each):
             self._send(answers)
 
-    def _answers(self, request: Request) -> Iterator[Answer]:
+    def _answers(self, request: RenderRequest) -> Iterator[Answer]:
         strikes = request.strikes
         for job in request.jobs:
             seconds = patience(request.cpu_seconds, strikes)

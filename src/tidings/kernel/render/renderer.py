@@ -283,7 +283,7 @@ def _chunk_length(waiting: Sequence[_Waiting]) -> int:
 
 def _request(
     current: _Child, chunk: Sequence[_Waiting], *, flush_each: bool, strikes: int, cpu_seconds: float
-) -> wire.Request:
+) -> wire.RenderRequest:
     forget = current.known_chars > MAX_KNOWN_TEMPLATE_CHARS
     if forget:
         current.forget()
@@ -295,7 +295,7 @@ def _request(
             shapes[id(each.shape)] = len(layouts)
             layouts.append([wire.Template(n, current.learn(s, new), html) for n, s, html in each.shape.liquid])
     jobs = [wire.ChildJob(shapes[id(each.shape)], each.data, each.now) for each in chunk]
-    return wire.Request(cpu_seconds, strikes, flush_each, forget, new, layouts, jobs)
+    return wire.RenderRequest(cpu_seconds, strikes, flush_each, forget, new, layouts, jobs)
 
 
 # Talking to the child

@@ -46,7 +46,7 @@ class Defined:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class WorkflowDraft:
     """A checked definition, and what its next version would be called."""
 
     definition: Json
@@ -113,7 +113,7 @@ async def redefine_workflow(
 
 async def draft_of(
     kernel: Kernel, caller: Caller, unique: str, definition: Json, parse: Callable[[object], Graph] = parse_workflow
-) -> Draft:
+) -> WorkflowDraft:
     """Check a definition, or raise DefinitionInvalid."""
     graph = parse(definition)
     try:
@@ -121,7 +121,7 @@ async def draft_of(
     except (TypeError, ValueError, RecursionError) as error:
         raise InputInvalid(f"the definition is not JSON: {error}") from error
     now = await kernel.clock.now()
-    return Draft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
+    return WorkflowDraft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
 
 
 async def _change(
@@ -129,7 +129,7 @@ async def _change(
     tx: Tx,
     caller: Caller,
     locked: LockedWorkflow,
-    draft: Draft,
+    draft: WorkflowDraft,
     description: str | None,
     *,
     name: str | None = None,
@@ -154,7 +154,7 @@ async def _change(
     return Defined(locked.id, version, "updated" if changed else "unchanged")
 
 
-async def freeze(tx: Tx, workflow_id: UUID, draft: Draft) -> tuple[Version, bool]:
+async def freeze(tx: Tx, workflow_id: UUID, draft: WorkflowDraft) -> tuple[Version, bool]:
     """Make the newest version say what the draft says; return it, and whether it is new."""
     latest = await define.latest_version(tx, workflow_id=workflow_id)
     if latest and latest.definition == draft.definition:

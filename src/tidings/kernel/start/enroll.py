@@ -62,13 +62,13 @@ async def enroll_audience(
     now = await kernel.clock.now()
     enroller = Enroller(kernel, sequence, triggered_by, now, include_cancelled=include_cancelled)
     printed = attributes_in(templates_in(sequence.graph))
-    batch = _Batch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress, printed)
+    batch = _EnrolledBatch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress, printed)
     await in_every_shard(kernel, batch.enroll_shard)
     return batch.counts
 
 
 @dataclass(slots=True)
-class _Batch:
+class _EnrolledBatch:
     """One audience on its way into a sequence."""
 
     kernel: Kernel

@@ -74,7 +74,7 @@ class Enrolling:
 
 
 @dataclass(slots=True)
-class Share:
+class EnrolledShare:
     """What became of some contacts: contact → enrollment."""
 
     new: dict[UUID, UUID] = field(default_factory=dict)
@@ -192,9 +192,9 @@ class Enroller:
             now=self._now,
         )
 
-    async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> Share:
+    async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> EnrolledShare:
         """Enroll some contacts of one shard, in the order of their ids: two calls for the same ones never deadlock."""
-        share = Share()
+        share = EnrolledShare()
         requests = [self._request(person, 1) for person in people]
         tried: set[UUID] = set()
         while requests:
@@ -212,7 +212,7 @@ class Enroller:
         return _Request(person, enrollment_id(person.id, number, self._salt, self._now), number)
 
     async def _judge(
-        self, shard: Shard, requests: Sequence[_Request], share: Share, tried: set[UUID]
+        self, shard: Shard, requests: Sequence[_Request], share: EnrolledShare, tried: set[UUID]
     ) -> list[_Request]:
         """Sort out contacts who are or were in the sequence; return the requests of those who may enter, or again."""
         latest = await self._latest(shard, [request.person.id for request in requests])

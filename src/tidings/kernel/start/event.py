@@ -33,7 +33,7 @@ from tidings.domain.rules.rule import RuleDefinition, RuleKey, retry_policy
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
-from tidings.kernel.start.event_drafts import Draft, draft_all, draft_fallback
+from tidings.kernel.start.event_drafts import EventDraft, draft_all, draft_fallback
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
 from tidings.storage import deploy, events
@@ -55,7 +55,7 @@ class Decided:
     key: RuleKey
     route: Route
     rule_id: UUID | None
-    drafts: Sequence[Draft] = ()
+    drafts: Sequence[EventDraft] = ()
     failed: bool = False
     """Whether a rule was to send something and could not."""
 
@@ -157,7 +157,7 @@ async def plan_event(
     await know_routes(kernel, [(workspace, channel) for channel in channels], now)
     intents = {key: intents_of(event, rule) for key, rule in enabled.items()}
     failures = dict.fromkeys(intents, refused) if refused else {}
-    drafts: Mapping[RuleKey, Sequence[Draft]] = {}
+    drafts: Mapping[RuleKey, Sequence[EventDraft]] = {}
     if not refused:
         try:
             drafts = await draft_all(kernel, workspace, event, intents, _missing(event, enabled), now)
@@ -180,7 +180,13 @@ def _missing(event: IncomingEvent, rules: Mapping[RuleKey, RuleDefinition]) -> M
 
 
 def _decide(
-    event: IncomingEvent, key: RuleKey, ruling: Ruling, *, drafts: Sequence[Draft], failure: str | None, now: datetime
+    event: IncomingEvent,
+    key: RuleKey,
+    ruling: Ruling,
+    *,
+    drafts: Sequence[EventDraft],
+    failure: str | None,
+    now: datetime,
 ) -> Decided:
     rule = ruling.rules.get(key)
     failure = failure or next((one.error for one in drafts if one.status is ItemStatus.FAILED), None)
@@ -195,7 +201,7 @@ def _decide(
     return Decided(key, _of_sendable(route, rule, drafts, failure), rule_id, drafts, failed=failure is not None)
 
 
-def _of_sendable(route: Route, rule: RuleDefinition, drafts: Sequence[Draft], failure: str | None) -> Route:
+def _of_sendable(route: Route, rule: RuleDefinition, drafts: Sequence[EventDraft], failure: str | None) -> Route:
     """The decision of an enabled rule: nothing is enqueued where there is no recipient."""
     sendable = sum(one.status is ItemStatus.QUEUED for one in drafts)
     if sendable and failure:
@@ -269,7 +275,7 @@ def _items(
     return items, decisions
 
 
-def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: Draft, number: int, now: datetime) -> NewEventItem:
+def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: EventDraft, number: int, now: datetime) -> NewEventItem:
     if draft.step and draft.step.id and one.rule_id:
         key = rule_key(event_id, one.rule_id, draft.step.id, draft.ordinal)
     else:

@@ -14,17 +14,17 @@ from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import ItemStatus, Payload
-from tidings.domain.people.recipients import Addressee, Unreachable
+from tidings.domain.people.recipients import EventAddressee, Unreachable
 from tidings.domain.rules.event import IncomingEvent
 from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_name, fallback_payload, timing_of
-from tidings.domain.rules.rule import RuleKey, Step
+from tidings.domain.rules.rule import RuleKey, RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class EventDraft:
     """An item that an event would have, before there is an event; `step` is None for a fallback."""
 
     channel: Channel
@@ -35,7 +35,7 @@ class Draft:
     status: ItemStatus
     send_at: datetime
     error: str | None = None
-    step: Step | None = None
+    step: RuleStep | None = None
     ordinal: int = 0
     contact_id: UUID | None = None
 
@@ -47,7 +47,7 @@ async def draft_all(
     intents: Mapping[RuleKey, Sequence[Intent]],
     missing: Mapping[RuleKey, str],
     now: datetime,
-) -> Mapping[RuleKey, list[Draft]]:
+) -> Mapping[RuleKey, list[EventDraft]]:
     """Return the items of every rule's steps, rendered; one that cannot be sent says why.
 
     A rule whose variables are missing renders nothing: what it sends belongs together, all or nothing.
@@ -59,7 +59,7 @@ async def draft_all(
             for _, intent in every
         ]
     )
-    drafts: dict[RuleKey, list[Draft]] = {key: [] for key in intents}
+    drafts: dict[RuleKey, list[EventDraft]] = {key: [] for key in intents}
     for (key, intent), result in zip(every, rendered, strict=True):
         drafts[key] += _drafts(kernel, workspace, intent, result, now)
     for key, reason in missing.items():
@@ -70,7 +70,7 @@ async def draft_all(
 
 def _drafts(
     kernel: Kernel, workspace: Workspace, intent: Intent, result: Rendered | RenderFailed, now: datetime
-) -> list[Draft]:
+) -> list[EventDraft]:
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
     provider, failure = _provider(kernel, workspace, step.channel)
@@ -86,11 +86,11 @@ def _drafts(
         except ValueError as error:
             failure = failure or f"sendBefore.time: {error}"
 
-    def draft(ordinal: int, one: Addressee | Unreachable) -> Draft:
+    def draft(ordinal: int, one: EventAddressee | Unreachable) -> EventDraft:
         missing = one.reason if isinstance(one, Unreachable) else one.refusal or late
         status = ItemStatus.SKIPPED if missing else ItemStatus.FAILED if failure else ItemStatus.QUEUED
-        recipient = one.address if isinstance(one, Addressee) else one.source
-        return Draft(
+        recipient = one.address if isinstance(one, EventAddressee) else one.source
+        return EventDraft(
             step.channel,
             provider,
             one.source,
@@ -114,11 +114,11 @@ def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[s
         return "", str(error)
 
 
-def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> Draft:
+def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> EventDraft:
     """The call of a host application's fallback: an outbox item like any other, under the event's key."""
     text = json.dumps(fallback_payload(event, key), ensure_ascii=False, separators=(",", ":"))
     payload = {"action": FALLBACK_ACTION, "payload": text}
     name, person = fallback_name(key), event.people.get(key.audience)
     contact_id = person.contact_id if person else None
     # Its provider has its name, so a worker that lacks it leaves the call to one that has it.
-    return Draft(Channel.FUNCTION, name, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)
+    return EventDraft(Channel.FUNCTION, name, "fallback", name, payload, ItemStatus.QUEUED, now, contact_id=contact_id)

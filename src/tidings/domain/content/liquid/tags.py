@@ -259,7 +259,7 @@ class CaseNode(Node):
         yield self.value
 
 
-class Case(CaseTag):
+class ComparedCase(CaseTag):
     """`case` by CaseNode."""
 
     def parse(self, stream: TokenStream) -> CaseNode:
@@ -393,5 +393,5 @@ class Row(TablerowTag):
 
 OWN_TAGS: tuple[type[Tag], ...] = (
     *(TextOutput, TextEcho, Assign, Capture, Cycle, Liquid),
-    *(If, Unless, Case, For, Row),
+    *(If, Unless, ComparedCase, For, Row),
 )

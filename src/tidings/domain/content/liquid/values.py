@@ -53,11 +53,11 @@ def is_missing(value: object) -> bool:
     return type(value) is Missing
 
 
-class Absent:
+class MissingValue:
     """What read() returns where there is nothing; a null is something."""
 
 
-ABSENT = Absent()
+ABSENT = MissingValue()
 
 
 # As text
