@@ -79,7 +79,7 @@ def test_an_alias_that_is_used_a_few_times_is_fine(tmp_path: Path) -> None:
     [
         ("name: a\nsteps: [", 2, "is no YAML"),
         ("name: a\nsteps: []\nname: b\n", 3, "'name' is there twice"),
-        ("name: a\n---\n- just a text\n", 3, "a workflow is an object with a name, not a text"),
+        ("name: a\n---\n- just a text\n", 3, "a workflow is an object with a name, not a string"),
         ("steps: []\n", 1, "give the workflow a name"),
         ("name: 7\n", 1, "7 is not a name: use a string of 1 to 200 characters"),
         ("name: '  '\n", 1, "use at least one character that can be seen"),

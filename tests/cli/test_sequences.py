@@ -76,4 +76,4 @@ def test_what_is_wrong_is_said_in_one_line(tidings: Command) -> None:
     assert "0 steps have the order '7'" in tidings("sequences", "steps", "delete", "drip", "7").complaint
     assert "is draft, not paused" in tidings("sequences", "resume", "drip").complaint
     assert "steps: give a list" in tidings("sequences", "create", "x", "--data", '{"steps": 3}').complaint
-    assert "name: 3 is not a text" in tidings("sequences", "update", "drip", "--data", '{"name": 3}').complaint
+    assert "name: 3 is not a string" in tidings("sequences", "update", "drip", "--data", '{"name": 3}').complaint

@@ -272,4 +272,4 @@ def _item(node: yaml.Node, place: int) -> yaml.Node | None:
 
 
 def _kind(value: object) -> str:
-    return "a text" if isinstance(value, str) else f"a {type(value).__name__}"
+    return "a string" if isinstance(value, str) else f"a {type(value).__name__}"

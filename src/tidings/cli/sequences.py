@@ -107,7 +107,7 @@ def _read_changes(text: str) -> tuple[str | None, Json]:
     given = dict(read_data(text))
     name = given.pop("name", None)
     if name is not None and not isinstance(name, str):
-        raise InputInvalid(f"name: {name!r} is not a text")
+        raise InputInvalid(f"name: {name!r} is not a string")
     return name, given
 
 

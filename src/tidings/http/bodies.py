@@ -100,7 +100,7 @@ async def read_object(request: Request, limit: int = LARGEST_BODY) -> dict[str, 
 
 
 def _kind(value: object) -> str:
-    kinds: Mapping[type, str] = {list: "list", str: "text", bool: "boolean", type(None): "null"}
+    kinds: Mapping[type, str] = {list: "list", str: "string", bool: "boolean", type(None): "null"}
     return kinds.get(type(value), "number")
 
 

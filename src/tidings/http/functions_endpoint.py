@@ -102,7 +102,7 @@ async def _enqueue(context: RequestContext, payload: Mapping[str, Any]) -> Mappi
     if not isinstance(data, dict):
         raise InputInvalid("data must be an object")
     if key is not None and not isinstance(key, str):
-        raise InputInvalid("correlation_id must be a text")
+        raise InputInvalid("correlation_id must be a string")
     try:
         execution = await context.engine.executions.trigger(
             context.caller, workflow, data, key, triggered_by="frontend", correlated=True

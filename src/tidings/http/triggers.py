@@ -111,7 +111,7 @@ def _read_trigger(raw: Mapping[str, Any], place: str, workflow: UUID | None, pro
     if not isinstance(data, dict):
         problems.append(Problem(f"{place}data", "must be an object"))
     if key is not None and not isinstance(key, str):
-        problems.append(Problem(f"{place}idempotencyKey", "must be a text"))
+        problems.append(Problem(f"{place}idempotencyKey", "must be a string"))
     if workflow is None and (not isinstance(named, str) or not named):
         problems.append(Problem(f"{place}workflow", "must be a workflow's name or id"))
     contact = _read_contact(found.get("contact"), place, problems)

@@ -120,7 +120,7 @@ def read_text(longest: int) -> Read:
         if value is None:
             return None, []
         if not isinstance(value, str) or not value.strip():
-            return None, [Problem("", "must be a text with something in it; leave it out to mean any")]
+            return None, [Problem("", "must be a string with something in it; leave it out to mean any")]
         if len(value) > longest or not is_storable(value):
             reason = UNSTORABLE if len(value) <= longest else f"has {len(value):,} characters: use at most {longest}"
             return None, [Problem("", reason)]

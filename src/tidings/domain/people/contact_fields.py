@@ -72,7 +72,7 @@ def _text(value: object, longest: int = LONGEST_TEXT) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError("must be a text")  # noqa: TRY004 – what the caller must change, told like the rest
+        raise ValueError("must be a string")  # noqa: TRY004 – what the caller must change, told like the rest
     if len(value) <= longest and _PRINTABLE.fullmatch(value):
         return value.strip()  # as most are; nothing below would find anything
     text = unicodedata.normalize("NFC", value).strip()
@@ -109,7 +109,7 @@ def _normal(read: Callable[[str], str]) -> Callable[[str, object], Json]:
 def _texts(most: int, longest: int) -> Callable[[str, object], Json]:
     def reader(name: str, value: object) -> Json:
         if value is not None and (not isinstance(value, Sequence) or isinstance(value, str)):
-            raise ValueError("must be a list of texts")
+            raise ValueError("must be a list of strings")
         if len(value or ()) > most:
             raise ValueError(f"has {len(value or ())} of them: use at most {most}")
         found: dict[str, None] = {}

@@ -199,7 +199,7 @@ def _contact_id(raw: Mapping[str, object]) -> UUID | None:
 def _one(read: Callable[[str], str]) -> Callable[[object], tuple[str, ...]]:
     def read_one(given: object) -> tuple[str, ...]:
         if not isinstance(given, str):
-            raise ValueError(f"{given!r} is not a text")  # noqa: TRY004 – the caller handles ValueErrors
+            raise ValueError(f"{given!r} is not a string")  # noqa: TRY004 – the caller handles ValueErrors
         return (read(given),)
 
     return read_one
@@ -208,7 +208,7 @@ def _one(read: Callable[[str], str]) -> Callable[[object], tuple[str, ...]]:
 def _tokens(given: object) -> tuple[str, ...]:
     tokens = [given] if isinstance(given, str) else given
     if not isinstance(tokens, list | tuple) or len(tokens) > MOST_TOKENS or not all(map(_is_token, tokens)):
-        raise ValueError(f"use a list of at most {MOST_TOKENS} texts of 1 to {LONGEST_TOKEN} characters")
+        raise ValueError(f"use a list of at most {MOST_TOKENS} strings of 1 to {LONGEST_TOKEN} characters")
     return tuple(dict.fromkeys(str(one) for one in tokens))
 
 

@@ -337,7 +337,7 @@ class _RuleReader(Reader):
         if given is None:
             return ()
         if not isinstance(given, list | tuple) or len(given) > MOST_CUSTOM:
-            self.add(where, f"give a list of at most {MOST_CUSTOM} texts")
+            self.add(where, f"give a list of at most {MOST_CUSTOM} strings")
             return ()
         found: list[str] = []
         for number, one in enumerate(given):

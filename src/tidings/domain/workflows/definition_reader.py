@@ -165,7 +165,7 @@ class Reader:
         if None in texts or len(texts) > MAX_TEXTS:
             self.add(
                 where,
-                f"nested deeper than {MAX_DEPTH} levels, of more than {MAX_TEXTS} texts, or with a name of more than "
+                f"nested deeper than {MAX_DEPTH} levels, of more than {MAX_TEXTS} strings, or with a name of more than "
                 f"{LONGEST_KEY} characters",
             )
             return {}
