@@ -5,7 +5,7 @@ CONTACTS ?= 20000
 FAST := tests/domain tests/architecture tests/client tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-fast test-storage test-api test-supabase test-wheel mutants check format dist chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up test test-fast test-storage test-row-security test-api test-supabase test-wheel mutants check format dist audit chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -14,12 +14,13 @@ help: ## Show this list
 
 install: $(VENV)/.installed ## Create .venv with the tidings command
 
-$(VENV)/.installed: requirements.txt pyproject.toml
+$(VENV)/.installed: requirements-install.txt requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tidings needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing Tidings into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-install.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
@@ -41,6 +42,9 @@ test-fast: $(VENV)/.installed-dev ## Run what needs no PostgreSQL: the domain, t
 
 test-storage: $(VENV)/.installed-dev ## Run the storage tests on another PostgreSQL (PG_BIN=/usr/lib/postgresql/15/bin)
 	@TIDINGS_PG_BIN=$(PG_BIN) $(BIN)/python -m pytest -n auto tests/storage tests/architecture/test_statements.py tests/architecture/test_schema.py
+
+test-row-security: $(VENV)/.installed-dev ## Run every test with row security forced (minutes; TESTS=tests/kernel for some)
+	@TIDINGS_ROW_SECURITY=force $(BIN)/python -m pytest -n auto --dist worksteal $(or $(TESTS),tests)
 
 test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTTP API (minutes)
 	@TIDINGS_TEST_API=1 $(BIN)/python -m pytest tests/http/test_description.py
@@ -66,8 +70,11 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-dist: $(VENV)/.installed-dev ## Build the sdist and the wheel of this version into dist/
+dist: $(VENV)/.installed-dev ## Build the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
 	@$(BIN)/python -m tools.dist
+
+audit: ## Ask a list of advisories about every pinned version; exits 2 and says UNCHECKED when it cannot (AUDIT_URL)
+	@$(PYTHON) -m tools.audit
 
 chaos: $(VENV)/.installed-dev ## 1,000 kills, 100 restarts, a million sends: over an hour (CHAOS_SEED= goes on, CHAOS_BACKGROUND=1)
 	@$(BIN)/python -m tests.chaos.soak

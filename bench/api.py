@@ -10,7 +10,7 @@ import httpx2
 from bench.database import Fresh
 from bench.workers import python
 
-KEY = "tid_bench-bench-bench-bench-bench-bench-bench-ben"
+KEY = "tid_uR2vX0s9Qe7LbN4yTgKd6wZa1PjHc8MfBench"
 _URL = re.compile(r"http://\S+")
 
 

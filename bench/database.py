@@ -15,7 +15,7 @@ from bench.settings import SHARDS
 from tidings.config import Config
 from tidings.domain.flow.item import Channel
 from tidings.engine import Deployment, Engine, Recipient, Trigger
-from tidings.wiring import open_engine
+from tidings.wiring import App, open_engine
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Tell: TypeAlias = Callable[[int], None]
@@ -40,6 +40,15 @@ SPAN = """
 select count(*) as items, count(finalized_at) as finalized,
        extract(epoch from max(finalized_at) - min(created_at))::float8 as seconds
   from outbox where created_at >= $1
+"""
+
+
+# Workers connect as they do elsewhere: as one who works with rows, and owns nothing.
+WORKS_AS_USUAL = """
+do $$ begin
+    create role bench_app login password 'bench' in role tidings_app;
+exception when duplicate_object or unique_violation then null;
+end $$
 """
 
 
@@ -76,22 +85,32 @@ class Fresh:
     sql: Sql
 
     def __init__(
-        self, server: str, *, smtp_url: str | None = None, template: str = "template1", allow_unsafe: bool = False
+        self,
+        server: str,
+        *,
+        smtp_url: str | None = None,
+        template: str = "template1",
+        allow_unsafe: bool = False,
+        app: App = app,
     ) -> None:
         self._server = server
         self._template = template
         self._allow_unsafe = allow_unsafe
+        self._app = app
         self.smtp_url = smtp_url
         self.name = f"bench_{uuid4().hex[:8]}"
-        self.dsn = urlunsplit(urlsplit(server)._replace(path=f"/{self.name}"))
+        parts = urlsplit(server)._replace(path=f"/{self.name}")
+        self.dsn = urlunsplit(parts)
+        self.app_dsn = urlunsplit(parts._replace(netloc=f"bench_app:bench@{parts.netloc.rpartition('@')[2]}"))
 
     async def __aenter__(self) -> "Fresh":
         await self._admin(f"create database {self.name} template {self._template}")
         config = Config(
             database_url=self.dsn, shards=SHARDS, allow_unsafe_storage=self._allow_unsafe, smtp_url=self.smtp_url
         )
-        self.engine = await open_engine(config, None if self.smtp_url else app)
+        self.engine = await open_engine(config, None if self.smtp_url else self._app)
         self.sql = await connect(self.dsn)
+        await self.sql.execute(WORKS_AS_USUAL)
         for name, definition in WORKFLOWS.items():
             await self.engine.define(name, definition)
         return self

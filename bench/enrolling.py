@@ -31,8 +31,8 @@ with enrolled as (
      where c.shard = any($5::smallint[]) and c.deleted_at is null
     returning shard, id
 )
-insert into queue (shard, id, kind, lane, due_at)
-select shard, id, 'execution', 1, now() + interval '90 days' from enrolled
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select shard, id, 'execution', 1, now() + interval '90 days', 1 from enrolled
 """
 
 

@@ -46,7 +46,7 @@ items as (
     select $1, t.id, 'default', 'default', $2, $6, t.ordinal, 'email', 'null', t.recipient, 'queued', t.key, $7
       from unnest($8::uuid[], $9::bigint[], $10::text[], $11::bytea[]) as t(id, ordinal, recipient, key)
 )
-insert into queue (shard, id, kind, lane, due_at) values ($1, $6, 'job', 2, $7)
+insert into queue (shard, id, kind, lane, due_at, workspace_hash) values ($1, $6, 'job', 2, $7, 1)
 """
 FINISH_PART = "update run_parts set finished = true where shard = $1 and run_id = $2"
 TAKE = """

@@ -40,7 +40,7 @@ jobs as (
     returning id
 ),
 queued as (
-    insert into queue (shard, id, kind, lane, due_at) select $1, id, 'job', 2, $10 from jobs
+    insert into queue (shard, id, kind, lane, due_at, workspace_hash) select $1, id, 'job', 2, $10, 1 from jobs
 )
 select people, last from reached
 """

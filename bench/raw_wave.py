@@ -36,8 +36,8 @@ moved as (
      where e.shard = $1 and e.id = s.id
 ),
 logged as (
-    insert into execution_log (shard, execution_id, node, visit, status, output, at, saw)
-    select $1, id, cursor, 1, 'completed', '{"status": "completed"}', $4,
+    insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, output, at, saw)
+    select $1, id, 'default', 'default', cursor, 1, 'completed', '{"status": "completed"}', $4,
            '{"hour": null, "zone": "UTC", "day_offset": 0, "offset_from": "enrollment"}'
       from standing
 )

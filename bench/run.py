@@ -25,6 +25,7 @@ from bench.bench import Bench
 from bench.database import Tell
 from bench.deploying import measure_deploying
 from bench.enrolling import measure_enrolling
+from bench.fairness import measure_fairness
 from bench.importing import measure_importing
 from bench.latency import measure_latency
 from bench.memory import measure_memory
@@ -53,6 +54,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "wave": partial(measure_workload, workload=WAVE),
     "sleepers": measure_sleepers,
     "latency": measure_latency,
+    "fairness": measure_fairness,
     "idle": measure_quiet,
     "memory": measure_memory,
     "soak": measure_soak,
@@ -86,6 +88,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
     parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
     parser.add_argument("--soak-seconds", type=float, metavar="S", help="how long the soak lasts")
+    parser.add_argument("--fair-items", type=int, metavar="N", help="what one of ten tenants has due")
+    parser.add_argument("--fair-seconds", type=float, metavar="S", help="how long the other nine are measured")
+    parser.add_argument("--fair-patience", type=float, metavar="S", help="how long what is late is waited for")
     return parser
 
 
@@ -102,6 +107,9 @@ def settings_of(given: argparse.Namespace) -> Settings:
         memory_items=given.memory_items or settings.memory_items,
         quiet_seconds=given.quiet_seconds or settings.quiet_seconds,
         soak_seconds=given.soak_seconds or settings.soak_seconds,
+        fair_items=given.fair_items or settings.fair_items,
+        fair_seconds=given.fair_seconds or settings.fair_seconds,
+        fair_patience=given.fair_patience or settings.fair_patience,
     )
 
 
@@ -151,12 +159,13 @@ async def run(settings: Settings, names: Sequence[str], console: Console) -> boo
     with Progress(*columns, console=console, transient=True) as progress:
         screen = Screen(progress, len(names))
         async with embedded.TemporaryServer() as server:
-            report = Report(settings, await _version(server.dsn))
+            superuser = embedded.url_of(server.data_dir, server.dsn, embedded.SUPERUSER)
+            report = Report(settings, await _version(superuser))
             postmaster = (await embedded.status(server.data_dir)).pid
             if postmaster is None:
                 raise RuntimeError("the server has just been started and is not there")
             try:
-                return await measure(Bench(server.dsn, postmaster, settings, report, screen.step), names, screen)
+                return await measure(Bench(superuser, postmaster, settings, report, screen.step), names, screen)
             finally:
                 report.show(console)  # also what was seen before somebody had enough
 

@@ -32,6 +32,12 @@ class Settings:
     loaded_seconds: float = 5
     quiet_seconds: float = 30
     soak_seconds: float = 600
+    fair_items: int = 35_000
+    """What one of ten tenants has due while the others are measured."""
+    fair_seconds: float = 5
+    """How long the nine start something each second."""
+    fair_patience: float = 15
+    """How long after the last of it to wait for what has not come."""
 
 
 QUICK = Settings(items=15_000, people=100_000, wave=15_000, sleepers=(0, 100_000), memory_items=100_000)
@@ -43,4 +49,7 @@ FULL = Settings(
     memory_items=1_000_000,
     raw_connections=(2, 4, 8),
     loaded_seconds=20,
+    fair_items=100_000,
+    fair_seconds=12,
+    fair_patience=120,
 )

@@ -26,7 +26,8 @@ CONNECTIONS = 2
 # Copies of an execution that really sleeps, under ids of every bucket in turn, ordered by time as real ones are.
 COPY = """
 with model as materialized (
-    select e.*, q.kind, q.lane, q.due_at from executions e join queue q on q.shard = e.shard and q.id = e.id
+    select e.*, q.kind, q.lane, q.due_at, q.workspace_hash
+      from executions e join queue q on q.shard = e.shard and q.id = e.id
      where e.id = $1
 ),
 copy as materialized (
@@ -41,8 +42,9 @@ slept as (
            'sleeper-' || lpad(c.g::text, 12, '0'), m.status, m.frontier, m.cursor, m.input, m.vars, m.created_at
       from copy c cross join model m
 )
-insert into queue (shard, id, kind, lane, due_at)
-select (c.g % 4096 % shard_count())::smallint, c.id, m.kind, m.lane, m.due_at + c.g * interval '1 microsecond'
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select (c.g % 4096 % shard_count())::smallint, c.id, m.kind, m.lane, m.due_at + c.g * interval '1 microsecond',
+       m.workspace_hash
   from copy c cross join model m
 """
 

@@ -42,8 +42,9 @@ with started as (
            'hello', t.input::jsonb, $4
       from unnest($5::uuid[], $6::text[], $7::text[]) as t(id, key, input)
 )
-insert into queue (shard, id, kind, lane, due_at)
-select $1, t.id, 'execution', 0, $4 from unnest($5::uuid[]) as t(id)
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+-- the number of default/default
+select $1, t.id, 'execution', 0, $4, -283353126456915718 from unnest($5::uuid[]) as t(id)
 """
 VERSION = """
 select w.id as workflow_id, v.id as version_id

@@ -40,7 +40,7 @@ class Workers:
         self._fresh = fresh
         self._count = processes
         self._arguments = ["-m", "tidings", "worker", "--batch", str(BATCH)]
-        self._environ = {"DATABASE_URL": fresh.dsn, "TIDINGS_LOG_FORMAT": "json"} | dict(environ or {})
+        self._environ = {"DATABASE_URL": fresh.app_dsn, "TIDINGS_LOG_FORMAT": "json"} | dict(environ or {})
         if fresh.smtp_url:
             self._environ["TIDINGS_SMTP_URL"] = fresh.smtp_url
         else:
@@ -71,6 +71,12 @@ class Workers:
     def thaw(self) -> None:
         """Let them go on: what they find is due."""
         self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End them at once: what they have under way is of no interest."""
+        for process in self._processes:
+            if process.returncode is None:
+                process.kill()
 
     def _signal(self, number: signal.Signals) -> None:
         for process in self._processes:

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 import structlog
 
-from tests.databases import TEMPLATE, Databases, create, drop, watch, with_database
+from tests.databases import APP_URL, IS_FORCED, OWNER_URL, TEMPLATE, Databases, create, drop, watch, with_database
 from tests.leftovers import RUN, Run, server_directory
 from tests.warm import Warm
 from tidings import embedded
@@ -29,7 +29,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SHARING = (
-    *("cli", "client", "http", "kernel", "model", "resources", "providers", "requirements", "simulation", "worker"),
+    *(
+        "cli",
+        "client",
+        "http",
+        "kernel",
+        "model",
+        "resources",
+        "providers",
+        "requirements",
+        "security",
+        "simulation",
+        "worker",
+    ),
     *(
         "test_contract.py",
         "test_database.py",
@@ -120,18 +132,20 @@ def server() -> str:
 async def _start(data_dir: Path) -> str:
     # Tests kill processes, not machines: without fsync the same tests run several times as fast.
     bin_dir = os.environ.get("TIDINGS_PG_BIN")
-    dsn = await embedded.ensure_running(
+    owner = await embedded.ensure_running(
         data_dir,
         bin_dir=Path(bin_dir) if bin_dir else None,
         settings={"fsync": "off", "max_connections": "300"},
     )
+    dsn = embedded.url_of(data_dir, owner, embedded.SUPERUSER)
+    os.environ[OWNER_URL], os.environ[APP_URL] = owner, embedded.app_url(data_dir, owner)
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("select pg_advisory_lock(1)")
         if not await connection.fetchval("select 1 from pg_database where datname = $1", TEMPLATE):
-            await connection.execute(f"create database {TEMPLATE}")
-            db = await Database.open(with_database(dsn, TEMPLATE))
-            await migrate(db)
+            await connection.execute(f"create database {TEMPLATE} owner {embedded.OWNER}")
+            db = await Database.open(with_database(owner, TEMPLATE))
+            await migrate(db, forced=IS_FORCED)
             await db.close()
             await watch(dsn)
     finally:
@@ -157,15 +171,26 @@ def forked() -> Iterator[Warm]:
 
 @pytest.fixture
 async def dsn(server: str, databases: Databases, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    """The address of a database with every table and no rows."""
+    """The address of a database with every table and no rows, as a worker or the API would connect to it."""
     if request.path.parent.name in SHARING or request.path.name in SHARING:
         name = await databases.take()
-        yield with_database(server, name)
+        yield with_database(os.environ[APP_URL], name)
         await databases.give_back(name)
     else:
         name = await create(server)
-        yield with_database(server, name)
+        yield with_database(os.environ[APP_URL], name)
         await drop(server, name)
+
+
+def as_role(dsn: str, role_url: str) -> str:
+    """The address of the same database for another role, whose address on the run's server is known."""
+    return with_database(os.environ[role_url], dsn.rpartition("/")[2])
+
+
+@pytest.fixture
+def owner_dsn(dsn: str) -> str:
+    """The address of the same database for the role that owns its tables."""
+    return as_role(dsn, OWNER_URL)
 
 
 @pytest.fixture
@@ -176,9 +201,10 @@ async def db(dsn: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def sql(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    """A connection of the test's own, to look behind the engine."""
-    connection = await asyncpg.connect(dsn, server_settings={"search_path": "tidings, public", "timezone": "UTC"})
+async def sql(server: str, dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection of the test's own, as superuser, to look behind the engine."""
+    url = with_database(server, dsn.rpartition("/")[2])
+    connection = await asyncpg.connect(url, server_settings={"search_path": "tidings, public", "timezone": "UTC"})
     yield connection
     await connection.close()
 

@@ -5,6 +5,7 @@ database is found out by an event trigger or a checksum, and the next test gets 
 """
 
 import asyncio
+import os
 import secrets
 import threading
 from typing import TypeAlias
@@ -12,6 +13,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from tidings.embedded import OWNER
+
+OWNER_URL, APP_URL = "TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL"
+"""Where the addresses of the run's server are, for the roles that own its tables and that work with them."""
+IS_FORCED = os.environ.get("TIDINGS_ROW_SECURITY") == "force"
+"""Whether the run is that of `make test-row-security`."""
 TEMPLATE = "tidings_template"
 WATCHED = "tidings_watched"
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -81,7 +88,7 @@ def with_database(dsn: str, name: str) -> str:
 
 
 async def execute(dsn: str, statement: str) -> None:
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(dsn, server_settings={"tidings.acts_for": "everyone"})
     try:
         await connection.execute(statement)
     finally:
@@ -94,7 +101,7 @@ async def create(server: str, template: str = TEMPLATE) -> str:
     try:
         # Since 15 a copy goes through the log unless told otherwise, and takes four times as long as one of files.
         way = " strategy file_copy" if connection.get_server_version().major >= 15 else ""
-        await connection.execute(f"create database {name} template {template}{way}")
+        await connection.execute(f"create database {name} owner {OWNER} template {template}{way}")
     finally:
         await connection.close()
     return name
@@ -106,7 +113,7 @@ async def drop(server: str, name: str) -> None:
 
 async def watch(server: str) -> None:
     """Make the template whose copies tell when more than rows was changed."""
-    await execute(server, f"create database {WATCHED} template {TEMPLATE}")
+    await execute(server, f"create database {WATCHED} owner {OWNER} template {TEMPLATE}")
     await execute(with_database(server, WATCHED), WATCH)
 
 

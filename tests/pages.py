@@ -31,3 +31,13 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in plain}
+
+
+def columns_about_people() -> dict[str, set[str]]:
+    """The columns of each table that the page about privacy names; none where it says that all are meant."""
+    rows = [line.split("|")[1:3] for line in (DOCS / "privacy.md").read_text().splitlines() if line.startswith("| `")]
+    found: dict[str, set[str]] = {}
+    for tables, columns in rows:
+        for table in re.findall(r"`(\w+)`", tables):
+            found.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
+    return found

@@ -69,6 +69,18 @@ def test_a_rule_in_the_documentation_is_valid(rule: str) -> None:
     assert Rules.validate(yaml.safe_load(rule)) == []
 
 
+def test_no_example_makes_a_key_of_an_address() -> None:
+    """A key is kept for ever, also when its person is erased."""
+    made_of_one = re.compile(
+        r"(?:idempotency_?key|--key)\b.{0,12}[\"'{ ][\w.{}-]*(?:@|e?mail\b|phone\b)", re.IGNORECASE
+    )
+    files = [*PAGES, *(ROOT / "examples").rglob("*.py"), *(ROOT / "src" / "tidings").rglob("*.py")]
+
+    assert {str(one): found for one in files if (found := made_of_one.findall(one.read_text()))} == {}
+    assert made_of_one.search('"idempotencyKey": "signup-ada@example.com"')
+    assert made_of_one.search('idempotency_key=f"signup-{email}"')
+
+
 def test_whatever_the_table_of_requirements_names_is_there() -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", REQUIREMENTS))
     modules = set(

@@ -9,7 +9,7 @@ import pytest
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from tests.pages import DOCS, PAGES, ROOT, USERS_PAGES, anchors, fences, name_of, prose
+from tests.pages import DOCS, PAGES, ROOT, USERS_PAGES, anchors, columns_about_people, fences, name_of, prose
 from tidings.cli.app import app
 from tidings.config import Config, variable
 from tidings.domain.roles import Permission, Role, may
@@ -92,6 +92,14 @@ def test_every_table_and_column_of_the_glossary_is_there() -> None:
     assert sorted(name for name in named - OWN_COLUMNS if not is_in_schema(*name.split("."))) == []
 
 
+def test_every_table_and_column_of_the_page_about_privacy_is_there() -> None:
+    """That it names every column with something about a person, the search of an erasure proves."""
+    named = columns_about_people()
+
+    assert {table for table in named if not is_in_schema(table)} == set()
+    assert {one for table, own in named.items() for one in own if not is_in_schema(table, one)} == set()
+
+
 def is_in_schema(relation: str, column: str = "") -> bool:
     """Whether there is such a table, view or function, and its text names the column."""
     found = re.search(rf"^create (?:table|view|function) {relation}\b(.*?);$", SCHEMA, re.MULTILINE | re.DOTALL)
@@ -141,7 +149,10 @@ def test_every_command_and_option_that_a_page_shows_is_there() -> None:
 # Roles
 
 
-COLUMNS = (Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR, Role.WORKER_SERVICE, Role.SYSTEM_ADMIN)
+COLUMNS = (
+    *(Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR, Role.WORKER_SERVICE, Role.SYSTEM_ADMIN, Role.OPERATOR),
+    Role.PUBLISHABLE,
+)
 ROWS = {
     "define workflows": Permission.DEFINE,
     "read definitions": Permission.READ_DEFINITIONS,
@@ -150,6 +161,7 @@ ROWS = {
     "read executions": Permission.READ_WORK,
     "read `/metrics`": Permission.RUN_WORKERS,
     "keys, functions": Permission.ADMINISTER,
+    "see and set what belongs to the whole installation": Permission.OPERATE_INSTALLATION,
 }
 
 

@@ -1,10 +1,11 @@
-"""Build the sdist and the wheel of this version: `make dist`.
+"""Build the sdist, the wheel and the bill of materials of this version: `make dist`.
 
 Refuses a tree that holds more or less than what is committed, and a version that CHANGELOG.md does not speak of. The
 wheel is built from the sdist, as others will build it, so that the sdist lacks nothing; without the network, and the
 same bytes from the same commit.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,9 @@ import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+
+from tools.pins import read_pins
+from tools.sbom import make_sbom
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
@@ -32,7 +36,7 @@ def main() -> int:
     except Refused as error:
         print(f"nothing was built: {error}", file=sys.stderr)
         return 1
-    made = build(ROOT, DIST)
+    made = [*build(ROOT, DIST), write_sbom(ROOT, DIST, version)]
     for path in made:
         print(
             f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes  sha256 {sha256(path.read_bytes()).hexdigest()}"
@@ -81,8 +85,17 @@ def build(root: Path, into: Path) -> Sequence[Path]:
     return [sdist, *into.glob("*.whl")]
 
 
+def write_sbom(root: Path, into: Path, version: str) -> Path:
+    """Write what this version is made of, beside what was built."""
+    committed_at = _run(["git", "show", "--no-patch", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ"], root)
+    path = into / f"tidings-{version}.cdx.json"
+    path.write_bytes(make_sbom(version, read_pins((root / "requirements.txt").read_text()), committed_at.strip()))
+    return path
+
+
 def _run(command: Sequence[str], where: Path) -> str:
-    ended = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TZ": "UTC"}
+    ended = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{ended.stderr}")
     return ended.stdout

@@ -16,7 +16,7 @@ from rich.table import Table
 from bench.peers import PeerResult, measure_peers
 from bench.peers.catalogue import CATALOGUE
 from bench.peers.measuring import RESULTS
-from tidings.embedded import TemporaryServer
+from tidings.embedded import SUPERUSER, TemporaryServer, url_of
 
 console = Console()
 
@@ -35,8 +35,9 @@ async def main(names: Sequence[str]) -> None:
     async with TemporaryServer() as server:
         with Progress(console=console, transient=True) as progress:
             task = progress.add_task("installing", total=None)
+            superuser = url_of(server.data_dir, server.dsn, SUPERUSER)
             results = await measure_peers(
-                server.dsn, processes, lambda step: progress.update(task, description=step), names
+                superuser, processes, lambda step: progress.update(task, description=step), names
             )
     show(results)
     if load > cores / 2:

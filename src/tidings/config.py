@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
+from tidings.domain.workspace_patterns import workspace_patterns
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -28,6 +30,7 @@ OTHER_VARIABLES = frozenset(
         "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
         "TIDINGS_TEST_API",  # and the rest the test suite's
         *("TIDINGS_TEST_RUN", "TIDINGS_TEST_SIMULATE_ON", "TIDINGS_TEST_SUPABASE"),
+        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL"),
     }
 )
 """Every variable with our prefix that is not a setting."""
@@ -45,6 +48,13 @@ OUTAGE_HOURS: Mapping[Lane, float] = {
 }
 
 
+class RowSecurity(StrEnum):
+    """Whether the database itself keeps a request to the rows of its workspace."""
+
+    OFF = "off"
+    FORCE = "force"
+
+
 class LogFormat(StrEnum):
     """How log lines look."""
 
@@ -57,6 +67,9 @@ class Config:
     """Every setting, checked."""
 
     database_url: str | None = field(default=None, repr=False)
+    database_url_file: Path | None = None
+    owner_database_url: str | None = field(default=None, repr=False)
+    row_security: RowSecurity = RowSecurity.OFF
     data_dir: Path | None = None
     pg_bin: Path | None = None
     allow_unsafe_storage: bool = False
@@ -66,6 +79,8 @@ class Config:
     print: bool = False
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
+    functions_for: tuple[str, ...] = ("default/default",)
+    functions_signing_secret: str | None = field(default=None, repr=False)
     allow_private_addresses: bool = False
     secret_key: str | None = field(default=None, repr=False)
     lease_seconds: float = 300
@@ -79,6 +94,11 @@ class Config:
     poll_seconds: float = 5
     host: str = "127.0.0.1"
     port: int = 8080
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    forwarded_allow_ips: tuple[str, ...] = ()
+    max_connections: int = 0
+    max_connections_per_address: int = 0
     admin_key: str | None = field(default=None, repr=False)
     rate_limit: float = 5_000
     log_format: LogFormat = LogFormat.CONSOLE
@@ -100,9 +120,19 @@ def load_config(flags: Mapping[str, object], environ: Mapping[str, str], directo
         for source, value in _sources(name, flags, environ, file):
             given[name] = _READERS[name](source, value)
             break
+    if "database_url" not in given and (kept := given.get("database_url_file")):
+        given["database_url"] = _kept_address(kept)
     if any(_is_secret(name, value) for name, value in file.items()):
         _warn_if_others_may_read(path)
     return Config(**given)
+
+
+def _kept_address(path: Path) -> str:
+    """Read the database's address from a file, such as a container is handed its secrets in."""
+    try:
+        return _secret(str(path), path.read_text("utf-8").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"{variable('database_url_file')} cannot be read: {error}") from error
 
 
 def variable(name: str) -> str:
@@ -255,6 +285,31 @@ def _lanes(source: str, value: object) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(known[name.strip().lower()] for name in names))
 
 
+def _workspaces(source: str, value: object) -> tuple[str, ...]:
+    """A list, or patterns with commas between: which workspaces something is for."""
+    given = [str(one) for one in value] if isinstance(value, list | tuple) else str(value).split(",")
+    try:
+        workspace_patterns(given)
+    except ValueError as error:
+        raise ConfigInvalid(
+            f"{source} has {str(error)!r}; write a tenant and a workspace like default/default,acme/*, or */* for all"
+        ) from error
+    return tuple(one.strip() for one in given)
+
+
+def _addresses(source: str, value: object) -> tuple[str, ...]:
+    """IP addresses and networks with commas between, or a list of them."""
+    given = [str(one) for one in value] if isinstance(value, list | tuple) else str(value).split(",")
+    for one in given:
+        try:
+            ip_network(one.strip(), strict=False)
+        except ValueError as error:
+            raise ConfigInvalid(
+                f"{source} has {one.strip()!r}; write the proxy's addresses or networks, such as 10.0.0.7,172.16.0.0/12"
+            ) from error
+    return tuple(one.strip() for one in given)
+
+
 def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
     """A table, or `name=number` with commas between: the calls of each provider under way over all workers."""
     pairs = _pairs(source, value, like="smtp=20,functions=50")
@@ -292,6 +347,9 @@ def _pairs(source: str, value: object, like: str) -> list[tuple[str, object]]:
 
 _READERS: Mapping[str, Callable[[str, object], object]] = {
     "database_url": _secret,
+    "database_url_file": _path,
+    "owner_database_url": _secret,
+    "row_security": _choice(RowSecurity),
     "data_dir": _path,
     "pg_bin": _path,
     "allow_unsafe_storage": _flag,
@@ -301,6 +359,8 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "print": _flag,
     "functions_url": _text,
     "functions_key": _secret,
+    "functions_for": _workspaces,
+    "functions_signing_secret": _secret,
     "allow_private_addresses": _flag,
     "secret_key": _secret,
     "lease_seconds": _number(0.5, 86_400),
@@ -314,6 +374,11 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "poll_seconds": _number(0.05, 300),
     "host": _text,
     "port": _whole(0, 65_535),
+    "tls_cert": _path,
+    "tls_key": _path,
+    "forwarded_allow_ips": _addresses,
+    "max_connections": _whole(0, 1_000_000),
+    "max_connections_per_address": _whole(0, 1_000_000),
     "admin_key": _secret,
     "rate_limit": _number(0, 1_000_000),
     "log_format": _choice(LogFormat),

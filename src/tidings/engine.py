@@ -3,13 +3,13 @@
 define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ deliver ─▶ finalize) ─▶ release ─▶ observe
 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, step
-by step. The rest of the kernel is one file per step. What people manage, list and control is in `workflows`,
-`executions`, `contacts`, `sequences`, `enrollments`, `campaigns`, `runs`, `outbox`, `rules` and `events` (resources/):
-each call is for one workspace, and never sees or touches what is another's.
+by step. The rest of the kernel is one file per step. What people manage, list and control is in resources/: each call
+is for one workspace, and never sees or touches what is another's.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import assert_never
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
@@ -25,6 +25,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage import observe
 from tidings.kernel.manage.observe import Check
 from tidings.kernel.manage.resolve import Resolution
+from tidings.kernel.process.together import all_of
 from tidings.kernel.start import define, trigger
 from tidings.kernel.start.check import Trigger
 from tidings.kernel.start.trigger import Started
@@ -41,10 +42,12 @@ from tidings.resources.outbox import Outbox
 from tidings.resources.providers import Providers
 from tidings.resources.rules import Rules
 from tidings.resources.runs import Runs
+from tidings.resources.secrets import Secrets
 from tidings.resources.segments import Segments
 from tidings.resources.sequences import Sequences
 from tidings.resources.waiting import Waiting
 from tidings.resources.workflows import Workflows
+from tidings.resources.workspaces import TenancySettings
 from tidings.storage.define import Version
 
 __all__ = ["Check", "Deployment", "Engine", "Recipient", "Resolution", "Started", "Trigger", "Version", "Workspace"]
@@ -70,10 +73,12 @@ class Engine:
         self.runs = Runs(kernel)
         self.outbox = Outbox(kernel)
         self.functions = Functions(kernel)
+        self.secrets = Secrets(kernel)
         self.providers = Providers(kernel)
         self.waiting = Waiting(kernel)
         self.health = Health(kernel)
         self.access = Access(kernel)
+        self.workspaces = TenancySettings(kernel)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
         """Check a workflow and freeze it as a new version; the same definition again changes nothing."""
@@ -109,15 +114,22 @@ class Engine:
         by_kind: dict[Kind, list[Claimed]] = {}
         for lease in claimed:
             by_kind.setdefault(lease.kind, []).append(lease)
+        moves = [self._move(shard, lane, kind, leases) for kind, leases in by_kind.items()]
+        await all_of(*moves)  # at the same time, so that slow calls of one kind hold up none of another
+
+    async def _move(self, shard: Shard, lane: Lane, kind: Kind, leases: Sequence[Claimed]) -> None:
         try:
-            if executions := by_kind.get(Kind.EXECUTION):
-                await work_executions(self.kernel, shard, lane, executions)
-            if jobs := by_kind.get(Kind.JOB):
-                await work_jobs(self.kernel, shard, lane, jobs)
-            if runs := by_kind.get(Kind.RUN):
-                await work_runs(self.kernel, shard, runs)
+            match kind:
+                case Kind.EXECUTION:
+                    await work_executions(self.kernel, shard, lane, leases)
+                case Kind.JOB:
+                    await work_jobs(self.kernel, shard, lane, leases)
+                case Kind.RUN:
+                    await work_runs(self.kernel, shard, leases)
+                case _:
+                    assert_never(kind)
         except RendererUnavailable:
-            await give_back(self.kernel, shard, claimed)  # this machine's trouble must not count against the work
+            await give_back(self.kernel, shard, leases)  # this machine's trouble must not count against the work
             raise
 
     async def work(self, shard: Shard, lane: Lane, limit: int = 100) -> int:

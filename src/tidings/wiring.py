@@ -11,14 +11,17 @@ from pathlib import Path
 
 import structlog
 
-from tidings.config import Config, LogFormat, load_config, read_config, variable
+from tidings.config import Config, LogFormat, RowSecurity, load_config, read_config, variable
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
+from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
 from tidings.domain.rules.routing import fallback_name
 from tidings.domain.rules.rule import RuleKey, check_trigger
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
+from tidings.domain.workflows.signing import secret_bytes
+from tidings.domain.workspace_patterns import workspace_patterns
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
@@ -26,21 +29,21 @@ from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.start.ruling import declare_fallbacks
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
-from tidings.storage.address import checked_address, without_password
+from tidings.storage.address import without_password
 from tidings.storage.clock import Clock, DatabaseClock
 from tidings.storage.database import Database
-from tidings.storage.directory import FunctionDirectory
+from tidings.storage.directory import FunctionDirectory, OperatorsFunctions
 from tidings.storage.migrate import (
     migrate,
     read_shard_count,
     require_current,
-    require_every_row,
+    require_rights,
     require_safe,
-    reset,
+    rights_of,
     schema_state,
 )
 from tidings.storage.sealed import require_opened
-from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
+from tidings.storage.vault import KEY_FILE, Vault, keys_kept_in, read_keys
 from tidings.views.rules import RuleAudience
 
 log = structlog.get_logger()
@@ -143,9 +146,11 @@ def line_to_export(config: Config, directory: Path) -> str | None:
     return f"export TIDINGS_DATA_DIR={shlex.quote(str(place))}"
 
 
-async def open_database(config: Config, find_url: FindUrl = database_url) -> Database:
-    """Connect to a database that may be used, whatever its tables."""
-    db = await Database.open(await find_url(config), connections=config.connections)
+async def open_database(config: Config, find_url: FindUrl = database_url, *, as_owner: bool = False) -> Database:
+    """Connect to a database that may be used, whatever its tables: as who works with its rows, or as their owner."""
+    found = await find_url(config)
+    url = owner_url(config, found) if as_owner else app_url(config, found)
+    db = await Database.open(url, connections=config.connections)
     try:
         await require_safe(db, allow_unsafe=config.allow_unsafe_storage)
     except BaseException:
@@ -174,36 +179,61 @@ async def open_engine(
     # A bad setting is told before anything is written.
     app = app or App()
     fallbacks = _fallbacks(app)
-    directory = FunctionDirectory(_functions_base(config), _fallback_urls(fallbacks))
-    providers, routes = _providers(config, app, directory.find)
+    directory = FunctionDirectory(_operators_functions(config, _fallback_urls(fallbacks)))
+    providers, routes = _providers(config, app, directory)
     keys = read_keys(config.secret_key) if config.secret_key else []
     limits = _limits(config, providers, for_worker=for_worker)
     db = await open_database(config, find_url)
     try:
-        shards = await _prepare(db, config, may_migrate=may_migrate)
-        vault = Vault(keys or _own_keys(config))
+        shards = await _prepare(db, config, find_url, may_migrate=may_migrate)
+        vault = Vault(keys) if keys else _own_vault(config)
         if may_migrate:  # a command that only looks opens no secret
             await _require_key(config, db, vault, for_worker=for_worker)
     except BaseException:
         await db.close()
         raise
-    directory.connect(db, vault)
     clock = clock or DatabaseClock(db)
+    directory.connect(db, vault, clock)
     kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks))
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
     return Engine(kernel)
 
 
-async def _prepare(db: Database, config: Config, *, may_migrate: bool) -> int:
+async def _prepare(db: Database, config: Config, find_url: FindUrl, *, may_migrate: bool) -> int:
     """Bring the tables up to date, or only require that they are; return the number of shards."""
-    if may_migrate:
-        await migrate(db, shards=config.shards)
-    else:
-        await require_current(db)
+    forced = config.row_security is RowSecurity.FORCE
+    if may_migrate and not await _has_all(db, config, forced=forced):
+        async with opened_database(config, find_url, as_owner=True) as owned:
+            await migrate(owned, shards=config.shards, forced=forced)
+        await db.renew()  # connections learn about row security when they are made
+    await require_current(db)
     shards = await read_shard_count(db)
-    await require_every_row(db)
+    await require_rights(db, forced=forced)
     return shards
+
+
+async def _has_all(db: Database, config: Config, *, forced: bool) -> bool:
+    """Whether there is nothing to migrate that could be: without an owner's address a plain role changes nothing."""
+    if (await schema_state(db)).pending:
+        return False
+    rights = await rights_of(db)
+    can_change = rights is not None and (rights.is_owner or config.owner_database_url or not config.database_url)
+    return not can_change or (rights is not None and rights.are_complete(forced=forced))
+
+
+def app_url(config: Config, found: str) -> str:
+    """The address for working with rows: the embedded server has a role for that, which owns nothing."""
+    if config.database_url:
+        return found
+    from tidings import embedded  # noqa: PLC0415
+
+    return embedded.app_url(data_dir(config), found)
+
+
+def owner_url(config: Config, found: str) -> str:
+    """The address for changing tables: their owner's."""
+    return config.owner_database_url or found if config.database_url else found
 
 
 async def _declare(kernel: Kernel, *, is_service: bool) -> None:
@@ -244,9 +274,12 @@ def _require_limited_providers(config: Config, providers: Mapping[str, Provider]
             )
 
 
-def _own_keys(config: Config) -> list[bytes]:
-    """The embedded server's files have a key beside them; with a database elsewhere there is none unless given."""
-    return [] if config.database_url else [key_kept_in(data_dir(config))]
+def _own_vault(config: Config) -> Vault:
+    """The embedded server's files have keys beside them; with a database elsewhere there are none unless given."""
+    if config.database_url:
+        return Vault()
+    directory = data_dir(config)
+    return Vault(keys_kept_in(directory), lambda: keys_kept_in(directory))
 
 
 async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker: bool) -> None:
@@ -260,7 +293,9 @@ async def _require_key(config: Config, db: Database, vault: Vault, *, for_worker
         await require_opened(db, vault, source)
 
 
-def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
+def _providers(
+    config: Config, app: App, directory: FunctionDirectory
+) -> tuple[Mapping[str, Provider], Mapping[Channel, str]]:
     """What this process can call, and which of it serves which channel: the app's first, then what the settings name.
 
     Functions are always available, and need no route. A node says itself whether its function may be called again.
@@ -270,9 +305,9 @@ def _providers(config: Config, app: App, directory: Directory) -> tuple[Mapping[
         on_terminal = sys.stdout.isatty() and config.log_format is LogFormat.CONSOLE
         own = {channel: ConsoleProvider(channel, on_terminal=on_terminal) for channel in PRINTED}
     if config.smtp_url:
-        own[Channel.EMAIL] = _smtp(config.smtp_url, config)
+        own[Channel.EMAIL] = _smtp(config.smtp_url, config, directory)
     _require_honest_names(app)
-    every = [*own.values(), *_functions(config, app, directory), *app.providers]
+    every = [*own.values(), *_functions(config, app, directory.find), *app.providers]
     providers = {provider.name: provider for provider in every}
     routes = {channel: provider.name for channel, provider in own.items()} | dict(app.routes)
     missing = sorted(set(routes.values()) - providers.keys())
@@ -293,11 +328,11 @@ def _require_honest_names(app: App) -> None:
             )
 
 
-def _smtp(url: str, config: Config) -> Provider:
+def _smtp(url: str, config: Config, directory: FunctionDirectory) -> Provider:
     from tidings.providers.smtp import SmtpProvider  # noqa: PLC0415 – only processes that send mail pay for it
 
     return SmtpProvider.from_url(
-        url, call_deadline=timedelta(seconds=config.call_seconds), allow_private=config.allow_private_addresses
+        url, call_deadline=timedelta(seconds=config.call_seconds), private_addresses=directory.private_addresses
     )
 
 
@@ -315,7 +350,6 @@ def _functions(config: Config, app: App, directory: Directory) -> list[Provider]
             provider_class=provider_class,
             directory=directory,
             callables={**app.functions, **_fallback_callables(fallbacks)},
-            allow_private=config.allow_private_addresses,
             # Functions are always there, used or not: a short lease must not have to know of them.
             call_deadline=timedelta(seconds=min(config.call_seconds, config.lease_seconds * SHARE_OF_A_LEASE)),
         )
@@ -345,61 +379,24 @@ def _fallback_urls(fallbacks: Mapping[RuleKey, FunctionCallable | str]) -> Mappi
     return {fallback_name(key): Endpoint(one) for key, one in fallbacks.items() if isinstance(one, str)}
 
 
-def _functions_base(config: Config) -> Endpoint | None:
-    if config.functions_url is None:
-        return None
+def _operators_functions(config: Config, own: Mapping[str, Endpoint]) -> OperatorsFunctions:
+    signing = config.functions_signing_secret
     try:
-        return Endpoint(config.functions_url, config.functions_key)
+        if signing is not None:
+            secret_bytes(signing)
+        base = None if config.functions_url is None else Endpoint(config.functions_url, config.functions_key)
     except InputInvalid as error:
-        raise ConfigInvalid(f"TIDINGS_FUNCTIONS_URL and TIDINGS_FUNCTIONS_KEY: {error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseStatus:
-    """Where a database is, and which migrations it has and lacks."""
-
-    url: str
-    applied: Sequence[str]
-    pending: Sequence[str]
-
-
-async def migrate_database(config: Config) -> Sequence[str]:
-    """Bring the tables up to date; return what was applied."""
-    async with _database(config) as db:
-        return await migrate(db, shards=config.shards)
-
-
-async def database_status(config: Config) -> DatabaseStatus:
-    """Look at a database without changing it."""
-    async with _database(config, running_database_url) as db:
-        state = await schema_state(db)
-        return DatabaseStatus(without_password(db.dsn), state.applied, [one.name for one in state.pending])
-
-
-async def reset_database(config: Config) -> None:
-    """Remove everything Tidings owns, and make the tables anew."""
-    async with _database(config, running_database_url) as db:
-        await reset(db)
-        await migrate(db, shards=config.shards)
-
-
-async def shown_database_url(config: Config) -> str:
-    """The address without its password."""
-    return without_password(checked_address(await running_database_url(config)))
-
-
-async def stop_embedded(config: Config) -> bool:
-    """Stop the embedded server; False when it was not running."""
-    from tidings import embedded  # noqa: PLC0415
-    from tidings.embedded.supervision import require_no_up  # noqa: PLC0415
-
-    require_no_up(data_dir(config))
-    return await embedded.stop(data_dir(config))
+        raise ConfigInvalid(f"TIDINGS_FUNCTIONS_URL, _KEY and _SIGNING_SECRET: {error}") from error
+    private = EVERY_PRIVATE_ADDRESS if config.allow_private_addresses else NO_PRIVATE_ADDRESSES
+    return OperatorsFunctions(base, workspace_patterns(config.functions_for), own, signing, private)
 
 
 @asynccontextmanager
-async def _database(config: Config, find_url: FindUrl = database_url) -> AsyncIterator[Database]:
-    db = await open_database(config, find_url)
+async def opened_database(
+    config: Config, find_url: FindUrl = database_url, *, as_owner: bool = False
+) -> AsyncIterator[Database]:
+    """Connect for as long as the block."""
+    db = await open_database(config, find_url, as_owner=as_owner)
     try:
         yield db
     finally:

@@ -1,5 +1,6 @@
 """The tables: the same by migrations and by schema.sql, and every key of a hot table begins with its shard."""
 
+import os
 import re
 import secrets
 from collections.abc import AsyncIterator
@@ -11,7 +12,8 @@ import pytest
 
 import tidings
 from tests.architecture.sql_text import HOT, SHARDED
-from tests.databases import with_database
+from tests.databases import IS_FORCED, OWNER_URL, with_database
+from tidings import embedded
 from tidings.storage.migrate import INITIAL, migrations
 from tidings.storage.statements import load
 
@@ -64,9 +66,10 @@ async def from_schema(server: str) -> AsyncIterator[Sql]:
     """A database made from schema.sql, prepared as migrate() prepares one."""
     name = f"s_{secrets.token_hex(6)}"
     admin = await asyncpg.connect(server)
-    await admin.execute(f"create database {name}")
+    await admin.execute(f"create database {name} owner {embedded.OWNER}")
     connection = await asyncpg.connect(
-        with_database(server, name), server_settings={"search_path": "tidings, public", "timezone": "UTC"}
+        with_database(os.environ[OWNER_URL], name),
+        server_settings={"search_path": "tidings, public", "timezone": "UTC"},
     )
     steps = load("migrate")
     async with connection.transaction():
@@ -75,6 +78,7 @@ async def from_schema(server: str) -> AsyncIterator[Sql]:
         await connection.fetch(steps["set_shard_count"].text, "4")
         await connection.execute(steps["create_shard_count"].text)
         await connection.execute(SCHEMA)
+        await connection.fetch(load("rights")["set_rights"].text, IS_FORCED)
     yield connection
     await connection.close()
     await admin.execute(f"drop database {name} with (force)")
@@ -280,8 +284,8 @@ async def test_a_check_ties_every_id_to_its_shard(sql: Sql) -> None:
 async def test_a_row_cannot_hide_in_another_shard(sql: Sql) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
         await sql.execute(
-            "insert into queue (shard, id, kind, lane, due_at)"
-            " values (2, '019526e7-7a00-7001-8000-000000000001', 'job', 0, '2026-01-01')"
+            "insert into queue (shard, id, kind, lane, due_at, workspace_hash)"
+            " values (2, '019526e7-7a00-7001-8000-000000000001', 'job', 0, '2026-01-01', 1)"
         )
 
 

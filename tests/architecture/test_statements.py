@@ -30,7 +30,10 @@ NO_FUNCTION = {
 }
 """Statements that only their own file's flow runs."""
 NO_STATEMENT = {
-    "migrate": {"migrate", "schema_state", "require_current", "require_safe", "reset"},
+    "migrate": {
+        *("migrate", "is_complete", "rights_of", "schema_state", "require_current", "require_safe", "require_rights"),
+        *("change_row_security", "reset"),
+    },
     "scratch": {"make_scratch_database", "drop_scratch_database"},
     "wake": {"listen"},
 }

@@ -305,6 +305,15 @@ class Arena(Troubles):
         workers = frozenset(worker.pid for worker in self.workers if worker.code == 0)
         return Peaceful(workers, frozenset(self._unanswered()))
 
+    async def has_marked_others(self) -> bool:
+        """Whether everything of tenants beside a flood has been marked."""
+        beside = self.intended().beside
+        async with self.look() as connection:
+            marked = await connection.fetchval(
+                "select count(*) from outbox where recipient = any($1) and first_marked_at is not null", list(beside)
+            )
+        return int(marked) == len(beside)
+
     async def walked_past(self) -> int:
         """How many items in doubt belong to executions that went on without them: nothing looks at those by itself."""
         async with self.look() as connection:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tests.chaos.app import CLASSES
 from tests.chaos.book import Intended
+from tests.chaos.fairness import Fairness, check_fairness, read_waits
 from tests.chaos.ledger import Line, Mode, read_lines
 from tidings.domain.flow.item import SUCCESSES, ItemStatus
 from tidings.engine import Engine
@@ -49,12 +50,14 @@ class Findings:
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in CLASSES})
     workloads: Counter[str] = field(default_factory=Counter)  # "workload class" → items that were sent
     violations: list[str] = field(default_factory=list)
+    fairness: Fairness = field(default_factory=Fairness)
     unwitnessed: int = 0  # calls whose row PostgreSQL could not show at that moment; the row says afterwards
 
     def __str__(self) -> str:
         shown = self.violations[:MOST_SHOWN]
         more = [f"… and {len(self.violations) - len(shown)} more"] if len(self.violations) > len(shown) else []
-        return "\n".join([*shown, *more, *(f"{name}: {tally}" for name, tally in self.tallies.items())])
+        fair = [str(self.fairness)] if self.fairness.messages else []
+        return "\n".join([*shown, *more, *fair, *(f"{name}: {tally}" for name, tally in self.tallies.items())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,8 @@ async def audit(
         for check in await engine.verify()
         for offence in check.offences
     ]
+    findings.fairness, unfair = check_fairness(intended, await read_waits(connection, intended))
+    findings.violations += unfair
     await _check_owners(findings, connection, intended)
     return findings
 

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+FLOODING = "flood"
+SMALL = ("small0", "small1", "small2")
+TENANTS = ("default", FLOODING, *SMALL)
+"""Whose work there may be, each in its default workspace: one that floods, some beside it, and the rest of it all."""
 KERNEL = "kernel"
 """The workload of whatever is not asked of a product."""
 WORKLOADS = CAMPAIGN, ENROLLMENT, EVENT = ("campaign", "enrollment", "event")
@@ -29,6 +33,8 @@ class Intended:
     runs: dict[UUID, int] = field(default_factory=dict)  # id → people
     events: set[str] = field(default_factory=set)  # idempotency keys
     unsendable: set[str] = field(default_factory=set)  # those of the items that must fail without a call
+    floods: dict[str, list[str]] = field(default_factory=dict)  # a flood's name → recipients, all of one tenant
+    beside: dict[str, str] = field(default_factory=dict)  # recipient, of another tenant → the flood it came during
     resent: set[str] = field(default_factory=set)  # those that a person had sent again, knowing that they were not
 
 
@@ -45,6 +51,8 @@ def read_intended(path: Path) -> Intended:
             intended.events.update(line.get("events", ()))
             intended.unsendable |= line.get("unsendable", {}).keys()
             intended.runs |= {UUID(id): people for id, people in line.get("runs", {}).items()}
+            intended.floods |= line.get("floods", {})
+            intended.beside |= line.get("beside", {})
             intended.resent.update(line.get("resent", ()))
     return intended
 

@@ -26,6 +26,9 @@ FREEZING_POINTS = ("before_mark_commit", "after_mark", "after_call", "before_fin
 FURTHEST_TIME = {"before_call": 60, "after_call": 60}
 """Points that are reached for each item; the others are for each batch."""
 TRIGGERS = 40
+FLOOD = 4_800
+"""Six times what two workers claim before anybody else comes."""
+FEW_BESIDE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,17 @@ async def freeze_at_point(scene: Scene, card: Card) -> None:
         raise AssertionError(f"a worker that woke up ended with {zombie.code}:\n{zombie.tail()}")
 
 
+async def flood(scene: Scene, card: Card) -> None:
+    """One tenant floods, others ask for a little now and then, and a worker is killed in between."""
+    workload = scene.arena.workload
+    name = await workload.start_flood(card.provider, FLOOD)
+    await scene.under_load()
+    await workload.start_beside(name, card.provider, FEW_BESIDE)
+    await kill(scene, card)
+    await workload.start_beside(name, card.provider, FEW_BESIDE)
+    await until("the others' messages leave", scene.arena.has_marked_others)
+
+
 async def restart_postgres(scene: Scene, card: Card) -> None:
     await scene.under_load()
     await scene.arena.kill_postgres()
@@ -163,6 +177,7 @@ HARMS: Mapping[str, Harm] = {
     "two crashes on the same items": Harm(crash_twice, 1, points=2),
     "kill -9 at random": Harm(kill, 4),
     "client killed": Harm(crash_client, 1),
+    "one tenant floods": Harm(flood, 1),
     "SIGTERM twice": Harm(terminate_twice, 1),
     "SIGTERM": Harm(terminate, 2),
     "SIGSTOP beyond the lease": Harm(freeze, 1),

@@ -1,7 +1,8 @@
 """What must never have happened in between, noted by triggers of the arena's own database while it happens.
 
 An audit at the end sees only the end. A trigger is fired for the offence alone (its condition is checked in the
-executor), so that what is in order costs next to nothing; only a row that leaves the queue leaves its fence behind.
+executor), so that what is in order costs next to nothing; only a row that leaves the queue leaves its fence behind, and
+one that was in a crash its id.
 """
 
 from typing import TYPE_CHECKING
@@ -20,11 +21,19 @@ create table chaos.offences (
     detail text
 );
 create table chaos.last_fences (id uuid primary key, fence bigint not null);
+create table chaos.crashed (id uuid primary key);
 
 create function chaos.note() returns trigger language plpgsql as $$
 begin
     insert into chaos.offences (what, id, detail)
     values (tg_argv[0], old.id, format('%s became %s', to_jsonb(old), to_jsonb(new)));
+    return null;
+end $$;
+
+-- No offence: what a dead worker had claimed, so that fairness.py can tell that it waited for its lease to end.
+create function chaos.note_crash() returns trigger language plpgsql as $$
+begin
+    insert into chaos.crashed values (new.id) on conflict do nothing;
     return null;
 end $$;
 
@@ -115,6 +124,8 @@ def _statements() -> list[str]:
         TABLES,
         *never,
         *ends,
+        "create trigger chaos_crashed after update on tidings.queue for each row when (new.crashes > old.crashes)"
+        " execute function chaos.note_crash()",
         each.format("chaos_gone", "delete", "queue", "old", "gone", "chaos.keep_fences()"),
         each.format("chaos_fresh", "insert", "queue", "new", "fresh", "chaos.check_fences()"),
         each.format("chaos_fresh", "insert", "outbox", "new", "fresh", "chaos.check_new_items()"),

@@ -25,6 +25,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from tests.chaos.book import TENANTS
+
 WITNESS_SECONDS = 0.6
 MOST_FAULTS = 2
 MOST_HEADER_BYTES = 16_384
@@ -97,8 +99,9 @@ class Witness:
                o.status || case when o.marked_at is null and not o.in_doubt then '' else ' marked' end as row
           from tidings.shards s
          cross join unnest($1::bytea[]) as wanted(key)
+         cross join unnest($2::text[]) as of(tenant)
           join tidings.outbox o
-            on o.shard = s.shard and o.tenant_id = 'default' and o.workspace_id = 'default'
+            on o.shard = s.shard and o.tenant_id = of.tenant and o.workspace_id = 'default'
            and o.idempotency_key = wanted.key
     """
 
@@ -115,7 +118,7 @@ class Witness:
 
     async def rows(self, keys: Sequence[str]) -> Mapping[str, str] | None:
         """The rows by key; None when PostgreSQL cannot say."""
-        found = await self._ask(self.STATEMENT, [bytes.fromhex(key) for key in keys])
+        found = await self._ask(self.STATEMENT, [bytes.fromhex(key) for key in keys], list(TENANTS))
         return None if found is None else {row["key"].hex(): row["row"] for row in found}
 
     async def key_of(self, recipient: str) -> str:
@@ -123,12 +126,12 @@ class Witness:
         found = await self._ask(self.KEY_STATEMENT, recipient)
         return found[0]["key"].hex() if found else ""
 
-    async def _ask(self, statement: str, value: object) -> Sequence[asyncpg.Record] | None:
+    async def _ask(self, statement: str, *values: object) -> Sequence[asyncpg.Record] | None:
         try:
             async with asyncio.timeout(WITNESS_SECONDS), self._turn:
                 if self._connection is None or self._connection.is_closed():
                     self._connection = await asyncpg.connect(self._dsn)
-                return await self._connection.fetch(statement, value)
+                return await self._connection.fetch(statement, *values)
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
             if self._connection is not None:
                 self._connection.terminate()

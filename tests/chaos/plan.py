@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.chaos.app import CLASSES
 from tests.chaos.audit import Tally
+from tests.chaos.fairness import Fairness
 
 WORK = ("mixed", "products")
 """What rounds work on: each fourth on the products and the others on the kernel, or all of them on the products."""
@@ -57,6 +58,7 @@ class Report:
     workloads: Counter[str] = field(default_factory=Counter)  # "workload class" → items that were sent
     violations: list[str] = field(default_factory=list)
     unwitnessed: int = 0
+    fairness: Fairness = field(default_factory=Fairness)
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)  # where the seconds went
 
@@ -82,6 +84,7 @@ class Report:
             "tallies": {name: asdict(tally) for name, tally in self.tallies.items()},
             "violations": self.violations,
             "unwitnessed": self.unwitnessed,
+            "fairness": asdict(self.fairness),
             "seconds": round(self.seconds, 1),
         }
 
@@ -89,7 +92,8 @@ class Report:
     def from_json(raw: Mapping[str, Any]) -> "Report":
         counters = {name: Counter(raw[name]) for name in ("kills", "others", "workloads")}
         tallies = {name: Tally(**tally) for name, tally in raw["tallies"].items()}
-        return Report(**{**raw, **counters, "tallies": tallies})
+        fairness = Fairness(**raw.get("fairness", {}))
+        return Report(**{**raw, **counters, "tallies": tallies, "fairness": fairness})
 
 
 RESTART = "PostgreSQL kill -9 and restart"
@@ -105,6 +109,7 @@ def add_up(reports: Iterable[Report]) -> Report:
         sums.workloads.update(one.workloads)
         sums.violations += one.violations
         sums.unwitnessed += one.unwitnessed
+        sums.fairness.add(one.fairness)
         sums.seconds += one.seconds
         for phase, seconds in one.phases.items():
             sums.phases[phase] = sums.phases.get(phase, 0.0) + seconds

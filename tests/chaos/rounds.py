@@ -117,6 +117,7 @@ class Round:
         self.report.tallies = findings.tallies
         self.report.violations += findings.violations
         self.report.unwitnessed = findings.unwitnessed
+        self.report.fairness = findings.fairness
 
     async def _tell_for_ever(self, scene: Scene) -> None:
         while True:

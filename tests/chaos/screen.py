@@ -86,6 +86,8 @@ def summary(sums: Report, rounds: int, seed: str) -> Table:
     table.add_section()
     for workload in (KERNEL, *WORKLOADS):
         _add(table, f"sent by {workload}", [sums.workloads[f"{workload} {provider}"] for provider in CLASSES])
+    if sums.fairness.messages:
+        table.caption, table.caption_justify = str(sums.fairness), "left"
     return table
 
 

@@ -9,15 +9,26 @@ import pytest
 from tests.chaos.history import offences, watch
 from tests.kernel.scenes import email, start
 from tidings.engine import Engine
+from tidings.storage.database import Database
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
 
+SETTINGS = {"search_path": "tidings, public", "tidings.acts_for": "everyone"}
+
 
 @pytest.fixture
-async def connection(engine: Engine, dsn: str) -> AsyncIterator["Connection"]:
+async def db(owner_dsn: str) -> AsyncIterator[Database]:
+    """As the owner, who watches: what its triggers note belongs to it."""
+    db = await Database.open(owner_dsn)
+    yield db
+    await db.close()
+
+
+@pytest.fixture
+async def connection(engine: Engine, owner_dsn: str) -> AsyncIterator["Connection"]:
     """A watched database with one execution that has sent its item and one that has not begun."""
-    connection = await asyncpg.connect(dsn, server_settings={"search_path": "tidings, public"})
+    connection = await asyncpg.connect(owner_dsn, server_settings=SETTINGS)
     await watch(connection)
     await start(engine, email())
     await engine.work_everything()

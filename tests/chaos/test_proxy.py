@@ -19,7 +19,7 @@ LOST = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 @pytest.fixture
 async def way(dsn: str, sql: Sql) -> AsyncIterator[tuple[Proxy, str]]:
     """A proxy and the address that leads through it to a database with one table of the test's own."""
-    await sql.execute("create table noted (number integer)")
+    await sql.execute("create table public.noted (number integer); grant all on public.noted to public")
     async with postgres_proxy(dsn) as way:
         yield way
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 from tests.chaos.app import CHANNELS, CLASSES
-from tests.chaos.book import Book
+from tests.chaos.book import FLOODING, SMALL, Book
 from tidings.domain.caller import Caller
 from tidings.domain.flow.item import Channel
 from tidings.engine import Deployment, Engine, Recipient, Trigger, Workspace
@@ -36,7 +36,7 @@ class Workload:
     async def define(self) -> None:
         """The workflows: one send for each provider, and a walk through all three."""
         for provider in CLASSES:
-            await self._engine.define(f"one-{provider}", {"entryNodeId": "send", "nodes": [_send("send", provider)]})
+            await self._engine.define(f"one-{provider}", _one(provider))
         nodes: list[dict[str, object]] = []
         for place, provider in enumerate(WALK):
             nodes += [_send(provider, provider), {"id": f"wait{place}", "type": "delay", "delayMs": 50}]
@@ -74,6 +74,26 @@ class Workload:
         """Trigger with keys that may have been used already; tells which were."""
         return await self._trigger(f"one-{provider}", triggers)
 
+    async def start_flood(self, provider: str, count: int) -> str:
+        """Trigger so many executions of one tenant at once; return the flood's name."""
+        triggers = self.triggers(provider, count)
+        recipients = [str(one.data["name"]) for one in triggers]
+        self._book.write({"floods": {recipients[0]: recipients}})
+        await self._trigger_for(FLOODING, provider, triggers)
+        return recipients[0]
+
+    async def start_beside(self, flood: str, provider: str, count: int) -> None:
+        """Trigger a few executions of each of some other tenants, one by one, while a flood is there."""
+        for tenant in count * SMALL:
+            triggers = self.triggers(provider, 1)
+            self._book.write({"beside": {str(triggers[0].data["name"]): flood}})
+            await self._trigger_for(tenant, provider, triggers)
+
+    async def _trigger_for(self, tenant: str, provider: str, triggers: Sequence[Trigger]) -> None:
+        workspace, workflow = Workspace(tenant), f"one-{provider}"
+        await self._engine.define(workflow, _one(provider), workspace)
+        await self._trigger(workflow, triggers, workspace)
+
     async def start_run(self, provider: str, count: int, mode: str = "to", poison: str = "") -> UUID:
         """Deploy a run to new people; `poison` is what the first of them gets to be rendered."""
         addresses = self._book.addresses(count, provider, mode)
@@ -110,11 +130,17 @@ class Workload:
         """Enroll everybody with a tag, whoever of them may have been enrolled already."""
         return await self._engine.enrollments.batch_enroll(CALLER, self.sequence, {"tag": tag})
 
-    async def _trigger(self, workflow: str, triggers: Sequence[Trigger]) -> list[bool]:
-        started = await self._engine.trigger_many(workflow, triggers)
+    async def _trigger(
+        self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = CALLER.workspace
+    ) -> list[bool]:
+        started = await self._engine.trigger_many(workflow, triggers, workspace)
         keys = [one.idempotency_key for one in triggers]
         self._book.write({"executions": {key: str(got.id) for key, got in zip(keys, started, strict=True)}})
         return [one.duplicate for one in started]
+
+
+def _one(provider: str) -> dict[str, object]:
+    return {"entryNodeId": "send", "nodes": [_send("send", provider)]}
 
 
 def _send(id: str, provider: str) -> dict[str, object]:

@@ -99,9 +99,10 @@ select '', '', channel, 'console-' || channel, 'settings', now()
 
 
 @pytest.fixture
-async def bare(tmp_path: Path, warm: Warm | None, dsn: str, server: str) -> Command:
+async def bare(tmp_path: Path, warm: Warm | None, dsn: str, owner_dsn: str, server: str) -> Command:
     """The command on a fresh database that nobody has started anything on; the tests' server runs without fsync."""
-    return Command(tmp_path, warm, {"DATABASE_URL": dsn, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"}, server)
+    roles = {"DATABASE_URL": dsn, "TIDINGS_OWNER_DATABASE_URL": owner_dsn}
+    return Command(tmp_path, warm, {**roles, "TIDINGS_ALLOW_UNSAFE_STORAGE": "true"}, server)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tidings.config import (
     OTHER_VARIABLES,
     Config,
     LogFormat,
+    RowSecurity,
     _is_injected,
     _warn_if_others_may_read,
     load_config,
@@ -50,6 +51,9 @@ def test_without_any_setting_there_are_defaults(tmp_path: Path) -> None:
 def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     wanted = Config(
         database_url="postgresql://here/app",
+        database_url_file=Path("/address"),
+        owner_database_url="postgresql://owner@here/app",
+        row_security=RowSecurity.FORCE,
         data_dir=Path("/data"),
         pg_bin=Path("/bin"),
         allow_unsafe_storage=True,
@@ -58,6 +62,8 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         smtp_url="smtp://here?from=a@b",
         functions_url="https://here.example",
         functions_key="token",
+        functions_for=("default/default", "acme/*"),
+        functions_signing_secret="whsec_c2VjcmV0",
         allow_private_addresses=True,
         secret_key="a2V5",
         lease_seconds=90,
@@ -71,6 +77,11 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         poll_seconds=0.5,
         host="0.0.0.0",
         port=9000,
+        tls_cert=Path("/cert.pem"),
+        tls_key=Path("/key.pem"),
+        forwarded_allow_ips=("10.0.0.7", "172.16.0.0/12"),
+        max_connections=500,
+        max_connections_per_address=50,
         admin_key="tid_something",
         rate_limit=12.5,
         log_format=LogFormat.JSON,
@@ -78,6 +89,8 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}
     words |= {"lanes": "Campaigns, runs", "allow_unsafe_storage": "yes"}
     words["allow_private_addresses"] = "on"
+    words["functions_for"] = "default/default, acme/*"
+    words["forwarded_allow_ips"] = "10.0.0.7, 172.16.0.0/12"
     words["provider_concurrency"] = "smtp=20, functions = 50"
     words["outage_hours"] = "transactional=1, Campaigns = 72"
     empty = tmp_path / "empty"
@@ -98,6 +111,8 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         ("allow_unsafe_storage", "perhaps"),
         ("log_format", "xml"),
         ("provider_concurrency", "smtp"),
+        ("functions_for", "acme"),
+        ("functions_for", "*/main"),
         ("provider_concurrency", "smtp=0"),
         ("provider_concurrency", "smtp=2,smtp=3"),
         ("provider_concurrency", "=5"),
@@ -357,3 +372,16 @@ def test_a_line_and_its_end_are_written_at_once(monkeypatch: pytest.MonkeyPatch)
     [line] = writes
     assert json.loads(line)["event"] == "worker_started"
     assert line.endswith("\n")
+
+
+def test_the_database_s_address_can_be_kept_in_a_file(tmp_path: Path) -> None:
+    kept = tmp_path / "address"
+    kept.write_text("postgresql://u:p@h/d\n")
+
+    config = load_config({}, {"TIDINGS_DATABASE_URL_FILE": str(kept)}, tmp_path)
+    given = load_config({"database_url": "postgresql://other/d"}, {"TIDINGS_DATABASE_URL_FILE": str(kept)}, tmp_path)
+
+    assert config.database_url == "postgresql://u:p@h/d"
+    assert given.database_url == "postgresql://other/d"
+    with pytest.raises(ConfigInvalid, match="TIDINGS_DATABASE_URL_FILE cannot be read"):
+        load_config({}, {"TIDINGS_DATABASE_URL_FILE": str(tmp_path / "none")}, tmp_path)

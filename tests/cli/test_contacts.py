@@ -1,5 +1,6 @@
 """`tidings contacts`, as a user runs it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,22 @@ def test_a_contact_is_made_changed_shown_listed_and_erased(tidings: Command) -> 
     assert erased == {"id": made["id"], "deleted": True}
     assert "there is no contact 'ada'" in tidings("contacts", "show", "ada").complaint
     assert "no such contact" in tidings("contacts", "list").out
+
+
+def test_everything_about_a_person_is_written_and_an_address_is_erased(tidings: Command) -> None:
+    made = tidings("contacts", "create", "--data", ADA, "--json").json
+    file = tidings.directory / "ada.json"
+    tidings("contacts", "export", "ada", "--to", str(file))
+    counted = tidings("contacts", "erase", "--address", "eve@example.com", "--dry-run", "--json").json
+    erased = tidings("contacts", "erase", "--address", "eve@example.com", "--yes")
+    refused = tidings("contacts", "erase", "--address", "ada@example.com", "--yes")
+
+    assert json.loads(file.read_text())["contact"]["id"] == made["id"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert tidings("contacts", "export", "ada").json["contact"]["id"] == made["id"]
+    assert (counted["dryRun"], counted["nextCursor"], counted["items"]) == (True, None, 0)
+    assert "replaced in records about others: 0" in erased.out
+    assert made["id"] in refused.complaint
 
 
 def test_what_is_wrong_is_said_in_one_line(tidings: Command) -> None:

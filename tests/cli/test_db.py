@@ -1,3 +1,4 @@
+import os
 import secrets
 from collections.abc import AsyncIterator
 
@@ -5,7 +6,8 @@ import asyncpg
 import pytest
 
 from tests.cli.conftest import Command
-from tests.databases import BEFORE_THE_FIRST_RELEASE, with_database
+from tests.databases import BEFORE_THE_FIRST_RELEASE, IS_FORCED, OWNER_URL, with_database
+from tidings import embedded
 from tidings.engine import Engine
 from tidings.storage.migrate import migrations
 
@@ -18,8 +20,8 @@ async def empty(server: str) -> AsyncIterator[str]:
     """The address of a database without any table."""
     name = f"e_{secrets.token_hex(6)}"
     connection = await asyncpg.connect(server)
-    await connection.execute(f"create database {name}")
-    yield with_database(server, name)
+    await connection.execute(f"create database {name} owner {embedded.OWNER}")
+    yield with_database(os.environ[OWNER_URL], name)
     await connection.execute(f"drop database {name} with (force)")
     await connection.close()
 
@@ -30,10 +32,10 @@ async def count(sql: "asyncpg.Connection[asyncpg.Record]", table: str) -> int:
 
 
 def test_an_empty_database_is_migrated_once(tidings: Command, empty: str) -> None:
-    before = tidings("db", "status", DATABASE_URL=empty)
-    first = tidings("db", "migrate", "--json", DATABASE_URL=empty)
-    again = tidings("db", "migrate", DATABASE_URL=empty)
-    after = tidings("db", "status", "--json", DATABASE_URL=empty)
+    before = tidings("db", "status", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty)
+    first = tidings("db", "migrate", "--json", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty)
+    again = tidings("db", "migrate", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty)
+    after = tidings("db", "status", "--json", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty)
 
     assert before.status == 1
     assert "applied  –" in before.out
@@ -44,7 +46,7 @@ def test_an_empty_database_is_migrated_once(tidings: Command, empty: str) -> Non
 
 
 def test_a_command_that_reads_refuses_a_database_without_tables(tidings: Command, empty: str) -> None:
-    complaint = tidings("verify", DATABASE_URL=empty).complaint
+    complaint = tidings("verify", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty).complaint
 
     assert "no tables of Tidings yet" in complaint
     assert "run 'tidings db migrate'" in complaint
@@ -55,8 +57,34 @@ def test_status_never_shows_the_password(tidings: Command) -> None:
 
     shown = tidings("db", "status")
 
-    assert "postgresql://tidings@127.0.0.1" in shown.out
+    assert "postgresql://tidings_app@127.0.0.1" in shown.out
     assert password not in shown.out + shown.err
+
+
+def test_status_says_which_roles_there_are_and_whether_row_security_is_forced(tidings: Command, owner_dsn: str) -> None:
+    app, owner = tidings("db", "status"), tidings("db", "status", DATABASE_URL=owner_dsn)
+
+    assert "role     tidings_app: works with rows, and changes no table of tidings's\n" in app.out
+    assert "role     tidings: owns the tables\n" in owner.out
+    assert "roles    tidings_app yes, tidings_reader yes\n" in app.out
+    assert f"rows     row security is {'forced' if IS_FORCED else 'off'}\n" in app.out
+    assert tidings("db", "status", "--json").json["rights"]["isSuperuser"] is False
+
+
+def test_row_security_is_forced_and_lifted_by_a_command(tidings: Command) -> None:
+    forced, shown = tidings("db", "row-security", "force"), tidings("db", "status").out
+    working = tidings("workflows", "list")
+    lifted, shown_after = tidings("db", "row-security", "off", "--json"), tidings("db", "status").out
+
+    assert (forced.out, "row security is forced" in shown) == ("force\n", True)
+    assert working.status == 0, working.err
+    assert (lifted.json, "row security is off" in shown_after) == ({"rowSecurity": "off"}, True)
+
+
+def test_the_app_s_role_cannot_change_tables_and_says_who_can(tidings: Command, dsn: str) -> None:
+    refused = tidings("db", "row-security", "force", TIDINGS_OWNER_DATABASE_URL=dsn)
+
+    assert "use the owner's" in refused.complaint
 
 
 def test_url_gives_the_whole_address_for_psql(tidings: Command, dsn: str) -> None:
@@ -73,7 +101,7 @@ async def test_reset_asks_and_does_nothing_without_a_yes(
     ended = tidings("db", "reset", typed=answer)
 
     assert ended.status == 1
-    assert "Remove every workflow, run and message record in postgresql://tidings@127.0.0.1" in ended.err
+    assert "Remove every workflow, run and message record in postgresql://tidings_app@127.0.0.1" in ended.err
     assert await count(sql, "workflows") == 1
 
 
@@ -103,7 +131,7 @@ async def test_a_schema_of_somebody_else_is_one_line_and_left_alone(tidings: Com
     starts = [["db", "migrate"], ["db", "status"], ["db", "reset", "--yes"], ["worker"], ["serve"], ["up"], ["verify"]]
 
     for arguments in starts:
-        complaint = tidings(*arguments, DATABASE_URL=empty).complaint
+        complaint = tidings(*arguments, DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty).complaint
         assert "the database has a schema tidings that Tidings did not make" in complaint
         assert "use another database, or rename that schema" in complaint
 
@@ -119,13 +147,13 @@ async def test_a_database_from_before_the_first_release_is_one_line_with_the_rem
     await sql.execute(BEFORE_THE_FIRST_RELEASE)
 
     for arguments in (["db", "migrate"], ["db", "status"], ["worker"], ["serve"], ["up"], ["verify"], ["keys", "list"]):
-        complaint = tidings(*arguments, DATABASE_URL=empty).complaint
+        complaint = tidings(*arguments, DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty).complaint
         assert "the database was made by a Tidings before 0.1.0" in complaint
         assert "or remove everything in this one with 'tidings db reset'" in complaint
 
     assert await count(sql, "tidings.migrations") == 1
     assert await sql.fetchval("select name from tidings.workflows") == "kept"
-    assert tidings("db", "reset", "--yes", DATABASE_URL=empty).status == 0
+    assert tidings("db", "reset", "--yes", DATABASE_URL=empty, TIDINGS_OWNER_DATABASE_URL=empty).status == 0
     assert await count(sql, "tidings.migrations") == len(NAMES)
     await sql.close()
 

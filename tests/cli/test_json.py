@@ -25,21 +25,25 @@ from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
-from tidings.views.contacts import Contact, Imported
+from tidings.views.contacts import Contact, ErasedAddress, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
+from tidings.views.exports import ContactExport
+from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
-from tidings.views.providers import LiveWorker, ProviderDetail
+from tidings.views.providers import LiveWorker, ProviderStatus
 from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
+from tidings.views.secrets import Resealed, SecretsStatus
 from tidings.views.segments import Segment
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
+from tidings.views.workspaces import TenantSettings, WorkspaceSettings
 
 Like = type[View]
 PRINTS_NO_DATA = {"worker", "serve", "up"}
@@ -189,7 +193,9 @@ async def look_at_contacts(tour: Tour, _: FakeProvider) -> None:
     tour("contacts", "update", "ada", "--data", '{"tags": ["vip"]}', like=Contact)
     tour.group("contacts list", "contacts show ada", like=Contact)
     tour("contacts", "import", "p.csv", like=Imported, status=1)
+    tour("contacts", "export", "ada", like=ContactExport)
     tour("contacts", "delete", "eve", "--yes")
+    tour("contacts", "erase", "--address", "eve@example.com", "--yes", like=ErasedAddress)
     tour("segments", "create", "--data", '{"name": "us", "audience": {"tag": "vip"}}', like=Segment)
     tour("segments", "update", "us", "--data", '{"audience": {"excludeContactIds": [], "all": true}}', like=Segment)
     tour("segments", "list", like=Segment)
@@ -277,19 +283,40 @@ async def look_at_simulations(tour: Tour, _: FakeProvider) -> None:
     tour("simulate", "sequence", "drip", "--days", "1", like=Simulation)
 
 
+SILENT_HOST = """
+    insert into tidings.provider_pauses (provider, paused_until, reason, since, times, rested_at)
+    values ('function:default/default/f.example:443', '2100-01-01', 'no answer', '2026-01-01', 1, '2026-01-01')
+"""
+
+
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("providers", "unroute", "sms")
     await execute(tour.tidings.settings["DATABASE_URL"], KNOWN_FALLBACK)
     tour("providers", "forget", "fallback:quote_sent/email/agent")
-    tour.group("db migrate", "db status", "db url", "db reset --yes")
+    tour.group("db migrate", "db status", "db url", "db row-security off", "db reset --yes")
     tour("db", "stop", "--data-dir", str(tour.tidings.directory / "data"))
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
     tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
-    tour("providers", "list", like=ProviderDetail)
+    tour("functions", "set", "send", "https://example.com/f", like=FunctionAddress)
+    tour("functions", "list", like=FunctionAddress)
+    await execute(tour.tidings.settings["DATABASE_URL"], SILENT_HOST)
+    tour("functions", "hosts", like=FunctionHost)
+    tour("functions", "reset", "f.example:443")
+    tour("functions", "delete", "send")
+    tour("workspaces", "set", "--weight", "5", "--allow-private", "10.0.0.0/8", like=WorkspaceSettings)
+    tour("workspaces", "show", like=WorkspaceSettings)
+    tour("workspaces", "list", like=WorkspaceSettings)
+    tour("tenants", "set", "acme", "--weight", "5", like=TenantSettings)
+    tour("tenants", "list", like=TenantSettings)
+    tour("providers", "list", like=ProviderStatus)
     tour("workers", "list", like=LiveWorker)
     tour.tidings.settings["TIDINGS_SECRET_KEY"] = "A" * 43 + "="
+    tour("functions", "sign", like=NewSigningSecret)
     tour("db", "forget-secrets", "--yes")
+    tour("secrets", "status", like=SecretsStatus)
+    tour("secrets", "rotate", like=Resealed)
+    tour.seen.add("secrets prune")  # for the embedded server's own keys: tests/security/test_rotation.py
     tour("verify")
 
 
@@ -300,7 +327,10 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "contacts": (look_at_contacts, frozenset(["contacts", "segments"])),
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
-    "administration": (look_at_the_rest, frozenset(["db", "keys", "providers", "workers", "verify"])),
+    "administration": (
+        look_at_the_rest,
+        frozenset(["db", "keys", "functions", "workspaces", "tenants", "providers", "secrets", "workers", "verify"]),
+    ),
 }
 
 

@@ -13,6 +13,7 @@ from tests.cli.conftest import Command
 from tests.warm import Program, Warm
 
 DEADLINE_SECONDS = 40
+KEY = "uR2vX0s9Qe7LbN4yTgKd6wZa1PjHc8Mf"
 WELCOME = {
     "name": "welcome",
     "entryNodeId": "hello",
@@ -84,10 +85,10 @@ async def test_up_answers_prints_a_key_once_works_and_drains(tidings: Command, f
 
 
 async def test_serve_takes_the_administrator_s_key_from_the_settings(tidings: Command, forked: Warm) -> None:
-    async with running(tidings, forked, "serve", TIDINGS_ADMIN_KEY="from-the-settings") as serve:
-        async with serve.client("from-the-settings") as http:
+    async with running(tidings, forked, "serve", TIDINGS_ADMIN_KEY=KEY) as serve:
+        async with serve.client(KEY) as http:
             assert (await http.get("/v1/api-keys")).status_code == 200
-        assert b"from-the-settings" not in await serve.drain()
+        assert KEY.encode() not in await serve.drain()
 
 
 async def test_a_port_in_use_is_told_in_one_line(tidings: Command, forked: Warm) -> None:
@@ -98,5 +99,8 @@ async def test_a_port_in_use_is_told_in_one_line(tidings: Command, forked: Warm)
     assert f"cannot listen on 127.0.0.1:{port}" in ended.complaint
 
 
-def test_a_short_administrator_s_key_is_refused(tidings: Command) -> None:
-    assert "TIDINGS_ADMIN_KEY is too short" in tidings("serve", "--port", "0", TIDINGS_ADMIN_KEY="short").complaint
+def test_a_key_that_can_be_guessed_is_refused(tidings: Command) -> None:
+    said = tidings("serve", "--port", "0", TIDINGS_ADMIN_KEY="password").complaint
+
+    assert "TIDINGS_ADMIN_KEY can be guessed" in said
+    assert "openssl rand -base64 32" in said

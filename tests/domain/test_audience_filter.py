@@ -143,6 +143,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({"any": []}, "audience.any"),
         ({"any": {"tag": "VIP"}}, "audience.any"),
         ({"any": [{"tag": "VIP"}] * (MOST_LEAVES + 1)}, "audience.any"),
+        ({"any": [{"any": [{"tag": "VIP"}] * MOST_LEAVES}] * MOST_LEAVES}, "audience"),
         ({"any": [{"tag": "VIP"}, 7]}, "audience.any[1]"),
         ({"any": [{}]}, "audience.any[0]"),
         ({"any": [{"tag": None}]}, "audience.any[0]"),

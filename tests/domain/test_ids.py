@@ -23,6 +23,7 @@ from tidings.domain.flow.ids import (
     make_id,
     part_bucket,
     shard_of,
+    tenant_part,
 )
 from tidings.storage.migrate import SHARD_CHOICES
 
@@ -139,11 +140,27 @@ def test_python_computes_the_shards_of_the_vector(vector: dict[str, Any]) -> Non
     assert {str(count): shard_of(id, count) for count in (1, 4, 256, 4096)} == vector["shards"]
 
 
+@pytest.mark.parametrize(
+    "vector", VECTORS["workspaces"], ids=lambda vector: f"{vector['tenant']}/{vector['workspace']}"
+)
+def test_python_computes_the_hash_of_the_vector(vector: dict[str, Any]) -> None:
+    assert Workspace(vector["tenant"], vector["workspace"]).hash == vector["hash"]
+
+
+def test_workspaces_of_a_tenant_share_the_first_half_of_their_hashes_and_no_others_do() -> None:
+    of_tenants = {(vector["tenant"], tenant_part(vector["hash"])) for vector in VECTORS["workspaces"]}
+
+    assert len({tenant for tenant, _ in of_tenants}) == len(of_tenants) == len({part for _, part in of_tenants})
+
+
 async def test_sql_computes_what_the_vectors_say(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
     for vector in VECTORS["buckets"]:
         unique = vector["unique"] * vector.get("repeat", 1)
         bucket = await sql.fetchval("select bucket_of($1, $2, $3)", vector["tenant"], vector["workspace"], unique)
         assert bucket == vector["bucket"], vector
+    for vector in VECTORS["workspaces"]:
+        found = await sql.fetchval("select workspace_hash($1, $2)", vector["tenant"], vector["workspace"])
+        assert found == vector["hash"], vector
     for vector in VECTORS["ids"]:
         row = await sql.fetchrow("select bucket_of_id($1), shard_of($1), shard_count()", UUID(vector["id"]))
         assert row is not None

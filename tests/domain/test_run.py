@@ -104,7 +104,8 @@ async def test_the_sql_that_ends_a_job_agrees_with_the_domain(
         [(job_id(number), NOW, c.planned, c.sent, c.called, c.posted, c.failed, c.skipped) for number, c in cases],
     )
     await sql.executemany(
-        "insert into queue (shard, id, kind, lane, due_at, fence, leased) values (1, $1, 'job', 2, $2, 1, true)",
+        "insert into queue (shard, id, kind, lane, due_at, fence, leased, workspace_hash)"
+        " values (1, $1, 'job', 2, $2, 1, true, 1)",
         [(job_id(number), NOW) for number, _ in cases],
     )
 

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from tidings.domain.errors import EmbeddedServerFailed
-from tidings.embedded import ensure_running, server, status, stop
+from tidings.embedded import SUPERUSER, ensure_running, server, status, stop, url_of
 from tidings.embedded.placement import Site
 
 Spawn = Callable[..., subprocess.Popen[str]]
@@ -73,7 +73,7 @@ async def test_a_password_costs_the_usual_number_of_rounds_and_one_where_only_te
     rounds = "select split_part(split_part(rolpassword, '$', 2), ':', 1) from pg_authid where rolname = 'tidings'"
 
     assert len(urlsplit(dsn).password or "") == 32
-    assert await fetch(dsn, rounds) == expected
+    assert await fetch(url_of(data_dir, dsn, SUPERUSER), rounds) == expected
     assert await fetch(dsn, "show scram_iterations") == "4096"
 
 
@@ -209,7 +209,7 @@ async def test_the_log_of_a_running_server_is_bounded(made_dir: Path, monkeypatc
     monkeypatch.setattr(server, "LOG_BYTES", 100)
 
     await ensure_running(made_dir)
-    await fetch(dsn, "select pg_log_backend_memory_contexts(pg_backend_pid())")
+    await fetch(url_of(made_dir, dsn, SUPERUSER), "select pg_log_backend_memory_contexts(pg_backend_pid())")
 
     assert (made_dir / "postgres.log.1").stat().st_size == 100
     assert not (made_dir / "postgres.log").read_bytes().startswith(b"\0")

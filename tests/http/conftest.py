@@ -16,6 +16,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
+from tidings.http import guesses
 from tidings.http.app import create_app
 from tidings.http.server import ApiServer
 from tidings.simulation import Simulator
@@ -74,7 +75,8 @@ async def http(app: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def person(engine: Engine, http: httpx2.AsyncClient, role: Role, workspace: Workspace = HOME) -> Person:
-    made = await engine.access.create_key(caller(workspace), str(role), role)
+    workflows = ["welcome"] if role is Role.PUBLISHABLE else []
+    made = await engine.access.create_key(caller(workspace), str(role), role, workflows=workflows)
     return Person(http, made.secret, workspace)
 
 
@@ -84,8 +86,21 @@ async def admin(engine: Engine, http: httpx2.AsyncClient) -> Person:
 
 
 @pytest.fixture
+async def host(engine: Engine, http: httpx2.AsyncClient) -> Person:
+    """The operator of the installation."""
+    return await person(engine, http, Role.OPERATOR)
+
+
+@pytest.fixture
 async def workflow(engine: Engine) -> UUID:
     return (await engine.workflows.create(caller(), "welcome", WELCOME)).id
+
+
+@pytest.fixture
+def guessing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong keys as often as a test likes; tests/security/test_guessed_keys.py is about the limit."""
+    monkeypatch.setattr(guesses, "WRONG_AT_ONCE", 100_000)
+    monkeypatch.setattr(guesses, "ALL_WRONG_AT_ONCE", 100_000)
 
 
 async def start(engine: Engine, workspace: Workspace = HOME, key: str | None = None) -> UUID:

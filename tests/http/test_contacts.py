@@ -5,14 +5,16 @@ import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.http.conftest import Person, listening
 from tests.http.test_requests import assert_problem
-from tidings.client import Client
+from tidings.client import Client, NotFound
 from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http import edge
+from tidings.views.exports import ContactExport
 
 ADA = {"externalId": "ada", "name": "Ada", "email": "ada@EXAMPLE.com", "timeZone": "europe/london", "tags": ["vip"]}
 
@@ -188,3 +190,41 @@ async def test_the_client_keeps_contacts(engine: Engine, config: Config, admin: 
         assert found.id == many[0].id
         assert (report.created, report.rejected, report.rejected_lines[0].line) == (1, 1, 3)
         assert await client.contacts.find("ada") is None
+
+
+async def test_everything_about_a_person_is_one_document(admin: Person) -> None:
+    made = (await admin.post("/v1/contacts", {"externalId": "a/b", "email": "ada@example.com"})).json()
+
+    answer = await admin.get("/v1/contacts/a%2Fb/export")
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.headers["content-disposition"] == 'attachment; filename="contact.json"'
+    found = answer.json()
+    assert (found["contact"]["id"], [one["event"] for one in found["auditLog"]]) == (made["id"], ["created"])
+    assert_problem(await admin.get("/v1/contacts/nobody/export"), 404, "not_found")
+
+
+async def test_an_address_is_erased_call_by_call_and_a_contact_s_is_refused(admin: Person) -> None:
+    made = (await admin.post("/v1/contacts", ADA)).json()
+
+    counted = await admin.post("/v1/contacts/erase", {"address": "eve@example.com", "dryRun": True})
+    erased = await admin.post("/v1/contacts/erase", {"address": "eve@example.com"})
+    refused = await admin.post("/v1/contacts/erase", {"address": "ADA@example.com"})
+    odd = await admin.post("/v1/contacts/erase", {"address": "nobody"})
+
+    assert (counted.status_code, counted.json()["dryRun"], counted.json()["nextCursor"]) == (200, True, None)
+    assert (erased.status_code, erased.json()["progress"]) == (200, 1.0)
+    assert made["id"] in assert_problem(refused, 409, "conflict")["detail"]
+    assert_problem(odd, 422, "input_invalid")
+
+
+async def test_the_client_exports_and_erases_over_the_wire(admin: Person, engine: Engine, config: Config) -> None:
+    async with listening(engine, config) as url, Client(url, admin.secret) as client:
+        ada = await client.contacts.create(external_id="ada", email="ada@example.com")
+        document = b"".join([piece async for piece in client.contacts.export("ada")])
+        calls = [one async for one in client.contacts.erase_address("eve@example.com", dry_run=True)]
+        with pytest.raises(NotFound):
+            _ = [piece async for piece in client.contacts.export("nobody")]
+
+    assert msgspec.json.decode(document, type=ContactExport).contact.id == ada.id
+    assert [one.next_cursor for one in calls] == [None]

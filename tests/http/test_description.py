@@ -13,11 +13,9 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from tests.http.conftest import Person, listening, person, start
+from tests.http.conftest import Person, listening, start
 from tests.pages import PAGES
-from tidings import __version__
 from tidings.config import Config
-from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http import pulse
 from tidings.storage.database import Database
@@ -99,7 +97,7 @@ async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(
     monkeypatch.setattr(pulse, "FRESH_SECONDS", 0)
     unhealthy = await http.get("/v1/health")
 
-    said = {"status": "healthy", "version": __version__, "workers": 0, "waiting": [], "problems": []}
+    said: dict[str, object] = {"status": "healthy", "version": None, "workers": None, "waiting": None, "problems": []}
     assert (healthy.status_code, healthy.json()) == (200, said)
     assert (unhealthy.status_code, unhealthy.json()["status"]) == (503, "unhealthy")
     assert unhealthy.headers["retry-after"] == "2"
@@ -140,14 +138,11 @@ async def test_health_is_looked_at_once_for_all_who_ask_at_once(
     assert looks == 1
 
 
-async def test_metrics_count_requests_and_show_what_there_is(
-    engine: Engine, http: httpx2.AsyncClient, workflow: UUID
-) -> None:
-    worker = await person(engine, http, Role.WORKER_SERVICE)
+async def test_metrics_count_requests_and_show_what_there_is(engine: Engine, host: Person, workflow: UUID) -> None:
     await start(engine)
-    await worker.get("/v1/workflows")
+    await host.get("/v1/workflows")
 
-    text = (await worker.get("/metrics")).text
+    text = (await host.get("/metrics")).text
 
     assert 'tidings_queue{state="live"} 1.0' in text
     assert 'tidings_executions{status="enqueued"} 1.0' in text
@@ -155,34 +150,31 @@ async def test_metrics_count_requests_and_show_what_there_is(
     assert 'tidings_http_request_seconds_count{operation="list_workflows"} 1.0' in text
 
 
-async def test_metrics_are_not_counted_anew_at_every_look(
-    engine: Engine, http: httpx2.AsyncClient, workflow: UUID
-) -> None:
-    worker = await person(engine, http, Role.WORKER_SERVICE)
-    await worker.get("/metrics")
+async def test_metrics_are_not_counted_anew_at_every_look(engine: Engine, host: Person, workflow: UUID) -> None:
+    await host.get("/metrics")
     await start(engine)
 
-    assert "tidings_executions{" not in (await worker.get("/metrics")).text
+    assert "tidings_executions{" not in (await host.get("/metrics")).text
 
 
 async def test_metrics_do_not_wait_for_a_slow_count(
-    engine: Engine, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, host: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def slow() -> None:
         await asyncio.sleep(60)
 
     monkeypatch.setattr(engine.health, "totals", slow)
-    monkeypatch.setattr("tidings.http.metrics.LONGEST_WAIT_SECONDS", 0.01)
-    monkeypatch.setattr("tidings.http.metrics.LONGEST_COUNT_SECONDS", 0.05)
-    worker = await person(engine, http, Role.WORKER_SERVICE)
+    monkeypatch.setattr("tidings.http.counting.LONGEST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("tidings.http.counting.LONGEST_COUNT_SECONDS", 0.05)
 
-    answers = [await worker.get("/metrics") for _ in range(2)]
+    answers = [await host.get("/metrics") for _ in range(2)]
     await asyncio.sleep(0.1)
 
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert 'operation="get_metrics"' in (await worker.get("/metrics")).text
+    assert 'operation="get_metrics"' in (await host.get("/metrics")).text
 
 
+@pytest.mark.usefixtures("guessing")
 async def test_schemathesis_finds_nothing(
     engine: Engine, config: Config, admin: Person, workflow: UUID, tmp_path: Path
 ) -> None:

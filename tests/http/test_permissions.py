@@ -5,6 +5,7 @@ here a second time, from the role table, so that a slip in the domain's table sh
 """
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,17 +16,20 @@ import pytest
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, Person, caller, person, start
 from tidings.config import Config
 from tidings.domain.caller import Caller
+from tidings.domain.flow.hosts import host_rest_name
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http.app import create_app
+from tidings.storage.rests import StoredRest, rest_unavailable
+from tidings.storage.vault import Vault
 from tidings.views.sequences import SequenceStatus
 
 MANAGER, OPERATOR, ADMIN, WORKER = (
     *(Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR),
     *(Role.SYSTEM_ADMIN, Role.WORKER_SERVICE),
 )
-EVERYBODY = frozenset(Role)
+EVERYBODY = frozenset(Role) - {Role.PUBLISHABLE}
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
@@ -43,7 +47,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(
         [
-            *("trigger_workflow", "trigger_named", "trigger_bulk", "workflow_enqueue", "replay_dead_letters"),
+            *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
             *("send_event", "cancel_event", "cancel_event_by_key"),
             *("enroll_contact", "batch_enroll", "update_enrollment", "update_enrollments"),
@@ -54,7 +58,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     ),
     **dict.fromkeys(
         [
-            *("list_executions", "get_execution", "get_execution_log", "follow_execution", "list_dead_letters"),
+            *("list_executions", "get_execution_log", "follow_execution", "list_dead_letters"),
             *("explain_event", "list_events", "get_event"),
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
@@ -66,6 +70,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
+            *("erase_address", "export_contact"),
             *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
             *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
         ],
@@ -76,13 +81,24 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
+            *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
+            *("list_workspaces", "get_workspace"),
         ],
         frozenset([ADMIN]),
     ),
-    "get_health": EVERYBODY,
+    **dict.fromkeys(["trigger_named", "workflow_enqueue"], frozenset([OPERATOR, ADMIN, Role.PUBLISHABLE])),
+    "get_execution": frozenset([MANAGER, OPERATOR, ADMIN, Role.PUBLISHABLE]),
+    "get_health": frozenset(Role),
 }
-OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log"}
+ALLOWED |= dict.fromkeys(["set_workspace", "list_tenants", "set_tenant"], frozenset([Role.OPERATOR]))
+ALLOWED = {
+    operation: roles | {Role.OPERATOR} if ADMIN in roles else roles  # all that an administrator may
+    for operation, roles in ALLOWED.items()
+}
+OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log", "get_workspace"}
 """An administrator's affair in every workspace of the tenant."""
+OF_THE_INSTALLATION = {"get_workspace", "set_workspace", "set_tenant"}
+"""An operator's affair in every tenant; one without settings has the defaults."""
 PLACES: dict[str, Workspace | None] = {
     "own": HOME,
     "other workspace": OTHER_WORKSPACE,
@@ -105,6 +121,8 @@ BODIES: dict[str, Any] = {
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
     "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
+    "set_workspace": lambda: {"weight": 2},
+    "set_tenant": lambda: {"weight": 2},
     "create_sequence": lambda: {"name": f"s-{uuid4()}", "steps": [STEP]},
     "update_sequence": lambda: {"status": "active"},
     "add_step": lambda: STEP,
@@ -115,6 +133,7 @@ BODIES: dict[str, Any] = {
     "update_enrollments": lambda: {"where": {"all": True}, "status": "paused"},
     "create_contact": lambda: {"externalId": f"c-{uuid4()}"},
     "update_contact": lambda: {"name": "Ada"},
+    "erase_address": lambda: {"address": f"{uuid4()}@example.com", "dryRun": True},
     "upsert_contacts": lambda: {"contacts": [{"externalId": "ada"}]},
     "simulate_workflow": lambda: {"data": [ADA], "days": 1},
     "simulate_sequence": lambda: {"days": 1},
@@ -176,6 +195,11 @@ async def _function(engine: Engine, by: Caller) -> UUID:
     return id
 
 
+async def _signed(engine: Engine, by: Caller) -> UUID:
+    await engine.functions.rotate_signing_secret(by)
+    return uuid4()
+
+
 async def _contact(engine: Engine, by: Caller) -> UUID:
     return (await engine.contacts.create(by, {"name": "Somebody"}))[0].id
 
@@ -230,6 +254,7 @@ MAKERS = {
     "/v1/outbox": _item,
     "/v1/api-keys": _key,
     "/v1/functions": _function,
+    "/v1/signing-secret": _signed,
     "/v1/contacts": _contact,
     "/v1/workflows": _workflow,
     "/v1/sequences": _sequence,
@@ -254,11 +279,25 @@ async def make(engine: Engine, path: str, workspace: Workspace | None) -> UUID:
 
 async def _path_to_one(engine: Engine, path: str, workspace: Workspace | None) -> str:
     """The path with something that is there, in a workspace."""
+    if "{tenant}" in path:
+        there = workspace or Workspace("nobody", "nothing")
+        return path.replace("{tenant}", there.tenant).replace("{workspace}", there.name)
     id = await make(engine, path, workspace)
     if "{stepId}" in path:
         path = path.replace("{stepId}", await _first_step(engine, workspace, id))
+    if "{host}" in path:
+        path = path.replace("{host}", await _silent_host(engine, workspace))
     # A route is everybody's: the first who may removes it, and the next finds none.
     return path.replace("{id}", str(id)).replace("{name}", str(id)).replace("{channel}", "sms")
+
+
+async def _silent_host(engine: Engine, workspace: Workspace | None) -> str:
+    """A host that rests, in a workspace."""
+    host, now = f"{uuid4()}:443", await engine.kernel.clock.now()
+    if workspace:
+        rest = StoredRest(host_rest_name(workspace, host), now + timedelta(hours=1), "silent", now, 1, rested_at=now)
+        await engine.kernel.db.persist(lambda tx: rest_unavailable(tx, rest=rest, started_at=now))
+    return host
 
 
 async def _first_step(engine: Engine, workspace: Workspace | None, id: UUID) -> str:
@@ -273,6 +312,7 @@ async def _started(engine: Engine, _: str, workspace: Workspace) -> UUID:
 async def test_a_role_may_what_its_table_says_and_only_at_home(
     roles: tuple[Role, ...], engine: Engine, http: httpx2.AsyncClient
 ) -> None:
+    object.__setattr__(engine.kernel, "vault", Vault([bytes(32)]))
     for home in (HOME, OTHER_WORKSPACE, OTHER_TENANT):
         await engine.workflows.create(caller(home), "welcome", WELCOME)
         await engine.contacts.create(caller(home), {"externalId": "somebody"})
@@ -314,19 +354,24 @@ def _expected(operation: str, role: Role, workspace: Workspace | None) -> set[in
     """What may be answered to a role about something in a workspace, or about nothing."""
     if role not in ALLOWED[operation]:
         return {403}
+    if role is Role.PUBLISHABLE and operation == "get_execution":
+        return {404}  # another key started it: test_publishable.py reads those of its own
     if (
         workspace == HOME
         or operation == "set_function"  # a name is one's own, whoever else has it
+        or (role is Role.OPERATOR and operation in OF_THE_INSTALLATION)
         or (workspace == OTHER_WORKSPACE and operation in OF_THE_TENANT)
     ):
         return {200, 201, 204, 409}
     return {404}
 
 
+@pytest.mark.usefixtures("guessing")
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer tid_nobody"}, {"Authorization": "Basic eDp5"}])
 async def test_without_a_key_nothing_but_health_is_answered(headers: dict[str, str], http: httpx2.AsyncClient) -> None:
     for operation, (method, path) in operations().items():
         somewhere = path.replace("{id}", str(uuid4())).replace("{stepId}", str(uuid4())).replace("{name}", "f")
+        somewhere = somewhere.replace("{tenant}", "acme").replace("{workspace}", "main").replace("{host}", "h:1")
         asked = somewhere.replace("{channel}", "sms") + query_of(operation, uuid4())
 
         answer = await http.request(method, asked, headers=headers, **body_of(operation))
@@ -379,3 +424,39 @@ async def test_an_administrator_sees_the_keys_and_the_history_of_the_tenant_and_
 
     assert {(key["tenant"], key["workspace"]) for key in keys} == {("acme", "second"), ("acme", "main")}
     assert {(line["workspace"], line["event"]) for line in history} == {("second", "created"), ("main", "created")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"role": "operator"}, "neither makes nor revokes keys of role operator"),
+        ({"role": "systemAdmin", "tenant": "rival"}, "of its own tenant only"),
+    ],
+)
+async def test_an_administrator_makes_no_operator_and_no_key_of_another_tenant(
+    asked: Mapping[str, str], reason: str, engine: Engine, http: httpx2.AsyncClient
+) -> None:
+    admin, host = await person(engine, http, ADMIN), await person(engine, http, Role.OPERATOR)
+
+    refused = await admin.post("/v1/api-keys", {"name": "more", **asked})
+    made = await host.post("/v1/api-keys", {"name": "more", **asked})
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert reason in refused.json()["detail"]
+    assert (made.status_code, made.json()["role"], made.json()["tenant"]) == (
+        *(201, asked["role"]),
+        asked.get("tenant", HOME.tenant),
+    )
+
+
+async def test_an_administrator_names_its_own_tenant_and_locks_no_operator_out(
+    engine: Engine, http: httpx2.AsyncClient
+) -> None:
+    admin, host = await person(engine, http, ADMIN), await person(engine, http, Role.OPERATOR)
+    [key] = [key for key in (await admin.get("/v1/api-keys")).json()["data"] if key["role"] == "operator"]
+
+    own = await admin.post("/v1/api-keys", {"name": "more", "role": "workerService", "tenant": HOME.tenant})
+    refused = await admin.ask("DELETE", f"/v1/api-keys/{key['id']}")
+
+    assert (own.status_code, refused.status_code) == (201, 403)
+    assert (await host.ask("DELETE", f"/v1/api-keys/{key['id']}")).status_code == 204

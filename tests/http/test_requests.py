@@ -9,12 +9,15 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tests.http.conftest import ADA, WELCOME, Person, listening
+from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, Person, listening
 from tidings.config import Config
+from tidings.domain.flow.ids import Workspace
+from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http import edge
 from tidings.http.errors import TooManyRequests
-from tidings.http.rate import RateLimit
+from tidings.http.rate import ACTIVE_SECONDS, MOST_TENANTS, RateLimit
+from tidings.resources.access import Identity
 
 POSTS = [
     *("/v1/workflows", "/v1/workflows/validate", "/v1/triggers", "/v1/triggers/bulk"),
@@ -187,20 +190,94 @@ async def test_what_takes_too_long_is_a_503(admin: Person, engine: Engine, monke
     assert answer.headers["retry-after"] == "2"
 
 
-def test_a_key_may_ask_as_often_as_its_rate_and_is_told_when_to_come_again() -> None:
+def somebody(workspace: Workspace = HOME) -> Identity:
+    return Identity(workspace, Role.TRIGGER_OPERATOR, uuid4(), "key:k")
+
+
+def spent(limit: RateLimit, identity: Identity, times: int = 1_000) -> int:
+    """How often it may ask before it is refused."""
+    for number in range(times):
+        try:
+            limit.spend(identity)
+        except TooManyRequests:
+            return number
+    return times
+
+
+def test_a_tenant_may_ask_as_often_as_its_rate_and_is_told_when_to_come_again() -> None:
     now = 0.0
-    limit = RateLimit(2, lambda: now)
-    key, other = uuid4(), uuid4()
+    limit, key = RateLimit(2, lambda: now), somebody()
     limit.spend(key)
     limit.spend(key)
 
     with pytest.raises(TooManyRequests) as refused:
         limit.spend(key)
-    limit.spend(other)
     now = 0.5
     limit.spend(key)
 
     assert refused.value.headers() == {"Retry-After": "1"}
+
+
+def test_more_keys_and_workspaces_do_not_let_a_tenant_ask_more_often() -> None:
+    now = 0.0
+    limit, keys = RateLimit(100, lambda: now), [somebody(Workspace("acme", f"w{one % 10}")) for one in range(500)]
+    at_once = sum(spent(limit, key) for key in keys)
+    over_time = 0
+    for second in range(1, 11):
+        now = float(second)
+        over_time += sum(spent(limit, key) for key in keys)
+
+    assert at_once <= 200  # twice a second's worth: what is kept for each may be spent ahead
+    assert 800 <= over_time <= 1_000
+    assert spent(limit, somebody(OTHER_TENANT)) == 100
+
+
+@pytest.mark.parametrize("flood", [Workspace("acme", "main"), Workspace("acme", "second")])
+def test_a_flood_leaves_every_other_key_and_workspace_its_part(flood: Workspace) -> None:
+    now = 0.0
+    limit, quiet = RateLimit(100, lambda: now), somebody()
+    floods = [somebody(flood) for _ in range(4)]
+    alone = spent(limit, floods[0])
+    first = spent(limit, quiet)
+    answered = 0
+    for tick in range(1, 1_001):
+        now = tick / 100  # ten seconds, in which the quiet key asks ten times a second
+        for one in floods:
+            spent(limit, one)
+        answered += tick % 10 == 0 and spent(limit, quiet, 1)
+
+    assert alone == 100  # one alone has everything
+    assert first >= 1
+    assert answered == 100
+
+
+def test_what_others_leave_is_spent() -> None:
+    now = 0.0
+    limit, busy, quiet = RateLimit(100, lambda: now), somebody(), somebody(OTHER_WORKSPACE)
+    spent(limit, busy)
+    answered = 0
+    for tick in range(1, 501):
+        now = tick / 50
+        if tick % 50 == 0:
+            limit.spend(quiet)
+        answered += spent(limit, busy)
+
+    assert 900 <= answered <= 1_000  # all but the quiet one's, and not the half that is kept for it
+
+
+async def test_there_are_no_more_buckets_than_tenants_and_keys_that_ask() -> None:
+    now = 0.0
+    limit = RateLimit(100, lambda: now)
+    for number in range(MOST_TENANTS + 10):
+        now = number / 100
+        limit.spend(somebody(Workspace(f"t{number}", "main")))
+    slow = RateLimit(10, lambda: now)
+    for _ in range(5_000):
+        now += 0.01
+        spent(slow, somebody(), 1)
+
+    assert len(limit._tenants) <= MOST_TENANTS
+    assert 500 < len(slow._tenants["acme"].parts["main"].parts) <= ACTIVE_SECONDS * 100 + 1
 
 
 class TestSlowly:

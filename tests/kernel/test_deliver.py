@@ -83,8 +83,8 @@ async def test_what_is_not_a_clear_answer_is_unknown(engine: Engine, provider: F
     provider.hang = asyncio.Event()
     stalled = await call_provider(provider, item, lambda: True, CallTimer(0))
 
-    assert raised == Unknown("RuntimeError: a defect")
-    assert stalled == Unknown("no answer within 0 s")
+    assert raised == Unknown("RuntimeError: a defect", "RuntimeError")
+    assert stalled == Unknown("no answer within 0 s", is_unanswered=True)
 
 
 async def test_a_provider_that_hangs_is_unknown_at_its_deadline_and_the_others_are_called(

@@ -88,7 +88,7 @@ async def test_a_worker_that_cannot_render_gives_its_work_back_and_nobody_dies_o
 ) -> None:
     id = await start(engine, email("hello", to="{{ address | downcase }}"), address="ada@example.com")
     with monkeypatch.context() as broken:
-        broken.setattr("tidings.kernel.render.renderer.sys.executable", "/nowhere/python")
+        broken.setattr("tidings.kernel.render.process.sys.executable", "/nowhere/python")
         for _ in range(engine.kernel.limits.crashes + 1):
             with pytest.raises(RendererUnavailable):
                 await engine.work_everything()

@@ -167,6 +167,20 @@ async def test_a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_
     assert await row(sql, "select outcome, error from attempts") == ("rejected", "")
 
 
+async def test_an_item_that_was_erased_during_its_call_keeps_no_message_id(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    """A provider may make it of the address, and knows the person by it."""
+    provider.script["ada@example.com"] = [Accepted("ada@example.com-1")]
+    await start(engine)
+
+    async with frozen_in_call(engine, provider) as answered:
+        await sql.execute("update outbox set recipient = '', payload = '{}'")
+        answered.set()
+
+    assert await row(sql, "select status, provider_message_id from outbox") == ("sent", None)
+
+
 async def test_rule_8_a_transient_failure_leaves_the_item_queued_with_its_own_time(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:

@@ -94,7 +94,7 @@ async def test_a_lease_that_was_let_go_is_not_called_lost(engine: Engine, clock:
     keeper = LeaseKeeper(engine.kernel, engine.kernel.shard_of(id), leases)
     await sql.execute("update queue set fence = fence + 1, leased = false")  # our own release
     clock.advance(seconds=250)
-    keeper.is_releasing = True
+    keeper.begin_release([id])
 
     with capture_logs() as said:
         await keeper.renew_before(timedelta(minutes=2), await clock.now())

@@ -344,7 +344,7 @@ async def test_rule_17_an_item_to_which_alone_the_provider_says_so_holds_up_nobo
         await work(engine)
 
     assert soon == {"sent": 59, "queued": 1}
-    assert looks <= 16  # it waits longer each time
+    assert looks <= 20  # it waits longer each time, by chance a little more or less
     assert await statuses(sql) == {"sent": 59, "failed": 1}
 
 

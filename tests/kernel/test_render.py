@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from tidings.domain.content.template import MAX_SOURCE_CHARS, RenderFailed
 from tidings.domain.errors import RendererUnavailable
-from tidings.kernel.render import renderer as rendering
+from tidings.domain.flow.ids import Workspace
+from tidings.kernel.render import process as rendering
 from tidings.kernel.render.renderer import Rendered, Renderer, RenderJob
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+DEFAULT = Workspace()
 MIB = 1024 * 1024
 
 # Does what no template should be able to do, so that the parent's own limits are seen at work.
@@ -46,16 +48,17 @@ render_child.main()
 
 PARENT = """
 import asyncio, datetime, sys
+from tidings.domain.flow.ids import Workspace
 from tidings.kernel.render.renderer import Renderer, RenderJob
 
 async def main():
     async with Renderer(cpu_seconds=0.2) as renderer:
         now = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
-        await renderer.render([RenderJob({"a": "{{ x -}}"}, {"x": 1}, frozenset(), now)])
+        await renderer.render([RenderJob({"a": "{{ x -}}"}, {"x": 1}, frozenset(), now, Workspace())])
         print(renderer.child_pid, flush=True)
         if sys.argv[1] == "busy":
             loops = "{% for i in (1..9999) %}{% for j in k %}{% endfor %}{% endfor %}" * 500
-            spin = RenderJob({"a": loops}, {}, frozenset(), now)
+            spin = RenderJob({"a": loops}, {}, frozenset(), now, Workspace())
             while True:
                 await renderer.render([spin])
         await asyncio.sleep(3600)
@@ -78,12 +81,12 @@ def hostile_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(source: str, html: bool = False, **data: object) -> RenderJob:
-    return RenderJob({"body": source}, data, frozenset({"body"}) if html else frozenset(), NOW)
+    return RenderJob({"body": source}, data, frozenset({"body"}) if html else frozenset(), NOW, DEFAULT)
 
 
 def greetings(count: int) -> list[RenderJob]:
     templates = {"body": "Hi {{ name -}}"}
-    return [RenderJob(templates, {"name": f"n{i}"}, frozenset(), NOW) for i in range(count)]
+    return [RenderJob(templates, {"name": f"n{i}"}, frozenset(), NOW, Workspace()) for i in range(count)]
 
 
 def greeted(indexes: Iterable[int]) -> list[Rendered]:
@@ -118,7 +121,7 @@ def wait_until_gone(pid: int, seconds: float = 20) -> None:
 async def test_fields_are_rendered_each_in_its_own_way(renderer: Renderer) -> None:
     templates = {"subject": "{{ x -}}", "html": "<p>{{ x -}}</p>", "from": "a@example.com"}
 
-    [result] = await renderer.render([RenderJob(templates, {"x": "<&>"}, frozenset({"html"}), NOW)])
+    [result] = await renderer.render([RenderJob(templates, {"x": "<&>"}, frozenset({"html"}), NOW, Workspace())])
 
     assert result == Rendered({"from": "a@example.com", "subject": "<&>", "html": "<p>&lt;&amp;&gt;</p>"})
 
@@ -157,7 +160,9 @@ async def test_data_arrives_as_it_was_sent(renderer: Renderer) -> None:
 async def test_the_time_keeps_its_zone(renderer: Renderer) -> None:
     now = datetime.fromisoformat("2026-01-02T03:00:00+05:30")
 
-    [result] = await renderer.render([RenderJob({"a": "{{ 'now' | date: '%H %z' }}"}, {}, frozenset(), now)])
+    [result] = await renderer.render(
+        [RenderJob({"a": "{{ 'now' | date: '%H %z' }}"}, {}, frozenset(), now, Workspace())]
+    )
 
     assert result == Rendered({"a": "03 +0530"})
 
@@ -303,7 +308,7 @@ async def test_signals_are_the_parents_to_handle(renderer: Renderer) -> None:
 async def test_a_cancelled_batch_does_not_answer_the_next_one(renderer: Renderer) -> None:
     await renderer.render(greetings(1))
     task = asyncio.create_task(renderer.render(greetings(5000)))
-    while not renderer._turn.locked():
+    while not renderer.is_busy:
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -26,6 +26,7 @@ from tidings.domain.flow.retry import GRAPH
 from tidings.engine import Engine
 from tidings.kernel.process.claim_floor import BEGINNING
 from tidings.storage import claim, finalize, outbox, release, resolve
+from tidings.storage.claim import ClaimScope
 from tidings.storage.database import Tx
 from tidings.storage.release import MovedExecution
 from tidings.testing import marked_item
@@ -100,9 +101,7 @@ class Pair:
 async def claimed(pair: Pair) -> None:
     until = FUTURE + timedelta(microseconds=len(pair.fences))
     taken = await pair.commit(
-        lambda tx: claim.claim_due(
-            tx, shard=pair.shard, lane=pair.lane, since=BEGINNING, now=NOW, lease_until=until, limit=10
-        )
+        lambda tx: claim.claim_due(tx, scope=ClaimScope(pair.shard, pair.lane, BEGINNING, NOW, until, 10))
     )
     row = guards.claim(pair.row)
     assert [(one.fence, one.crashes, one.stop is not None) for one in taken.leases if one.id == pair.owner] == (

@@ -30,6 +30,11 @@ def resources(name: str, *tests: str) -> tuple[str, ...]:
     return _tests(f"tests/resources/test_{name}.py", tests)
 
 
+def security(name: str) -> tuple[str, ...]:
+    """The tests of a file about attacks."""
+    return (f"tests/security/test_{name}.py",)
+
+
 def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{file}::test_{test}" for test in tests) or (file,)
 
@@ -57,9 +62,11 @@ ANYBODYS = ":workspace::text is not null"
 TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 1: the lease", "storage/sql/claim.sql", MODEL): [
         ("claim-before-due", "due_at between :since and :now", "due_at >= :since and :now::timestamptz is not null"),
-        ("claim-keeps-fence", "set due_at = :lease_until, fence = queue.fence + 1", "set due_at = :lease_until"),
         ("give-back-keeps-fence", "set due_at = :due_at, fence = queue.fence + 1,", "set due_at = :due_at,"),
         ("renew-what-is-not-leased", "\n   and queue.leased\nreturning", "\nreturning"),
+    ],
+    ("rule 1: the lease", "storage/sql/claim_parts.sql", MODEL): [
+        ("claim-keeps-fence", "set due_at = :lease_until, fence = queue.fence + 1", "set due_at = :lease_until"),
     ],
     ("rule 1: wake and stop", "storage/sql/release.sql", MODEL): [
         ("execution-ignores-wake", f"{RELEASED}frontier", f"{RELEASED}frontier".replace("q.wake or ", "")),
@@ -170,10 +177,10 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("rule 6: planned once", "storage/sql/outbox.sql", kernel("mark")): [
         ("payload-is-not-frozen", "coalesce(o.payload, t.payload)", "coalesce(t.payload, o.payload)"),
     ],
-    ("rule 7: poison", "storage/sql/claim.sql", MODEL): [
+    ("rule 7: poison", "storage/sql/claim_parts.sql", MODEL): [
         ("crash-is-not-counted", "queue.crashes + queue.leased::integer", "queue.crashes"),
     ],
-    ("rule 7: poison", "storage/sql/claim.sql", kernel("claim")): [
+    ("rule 7: poison", "storage/sql/claim_parts.sql", kernel("claim")): [
         ("suspects-are-claimed-together", "where not exists (select 1 from due where suspect)", "where not suspect"),
     ],
     ("rule 7: poison", "storage/sql/finalize.sql", MODEL): [
@@ -237,7 +244,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "o.marked_attempt = t.attempt and o.marked_at is not null\n",
             "o.marked_attempt = t.attempt\n",
         ),
-        ("clear-another-attempt", "o.in_doubt\n   and o.marked_attempt = t.attempt\n", "o.in_doubt\n"),
+        ("clear-another-attempt", "o.in_doubt and o.marked_attempt = t.attempt\n", "o.in_doubt\n"),
     ],
     ("rule 9: doubt", "domain/flow/execution.py", domain("execution")): [
         ("parked-for-a-day", "return now + LOOK_AGAIN  # parked", "return now + 24 * LOOK_AGAIN  # parked"),
@@ -249,7 +256,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("terminal-while-planning", "is_open = planned is None or any(", "is_open = any("),
     ],
     ("rule 10: deploying", "kernel/campaigns/plan_audience.py", kernel("deploy")): [
-        ("planned-before-the-last-chunk", "return None if None in parts else planned", "return planned"),
+        ("planned-before-the-last-chunk", "return None if None in parts else sum(", "return sum("),
     ],
     ("rule 4: the mark", "storage/sql/deploy.sql", PACED): [
         (
@@ -273,7 +280,24 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0",
             "minimum = 0",
         ),
-        ("more-calls-than-slots", "self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]", "False"),
+        ("more-calls-than-slots", "return free if free < of_class else of_class", "return self.concurrency"),
+    ],
+    ("rule 19: fair use", "kernel/calls/fair_use.py", kernel("fair_use")): [
+        ("first-come-takes-all", "left = greed * free - account.tenant.count", "left = 10**9"),
+        ("workspaces-count-as-tenants", "account.tenant.count += count", "pass"),
+    ],
+    ("rule 19: turns", "kernel/calls/fair_order.py", kernel("turns")): [
+        ("backlog-before-newcomers", "return max(self._reached, self._served.get(key, 0.0))", "return 0.0"),
+    ],
+    ("rule 19: turns", "kernel/process/claim_turns.py", kernel("turns")): [
+        ("weights-are-ignored", "count / self._weights.of_tenant(tenant)", "count"),
+        ("looks-never-again", "return monotonic() >= self._good_until", "return self._good_until == 0.0"),
+    ],
+    ("rule 19: batches", "kernel/process/in_hand.py", kernel("turns")): [
+        ("one-hangs-all-wait", "< min(self._at_once, left)", "< self._at_once - len(self.batches)"),
+    ],
+    ("rule 19: nobody waits for a batch", "kernel/flow/windows.py", ("tests/worker/test_fairness.py",)): [
+        ("done-waits-for-hanging", "if monotonic() >= self._let_go_at and", "if False and"),
     ],
     ("rule 12: slots", "kernel/process/rests.py", kernel("slots")): [
         ("rest-is-not-kept", "return rest.until if rest and rest.until > now else None", "return None"),
@@ -296,6 +320,39 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "if known and known.rested_at and started_at <= known.rested_at:",
             "if False:",
         ),
+    ],
+    ("hosts of functions", "kernel/gate/hosts.py", kernel("function_hosts")): [
+        ("silent-host-never-rests", "elif outage or rests.failed(name) >= FAILURES_BEFORE_REST:", "elif False:"),
+        ("every-call-tries-a-host", "and self._trials[name] in (None, item.id):", "and True:"),
+    ],
+    ("hosts of functions", "domain/flow/hosts.py", kernel("function_hosts")): [
+        ("rest-of-a-host-is-everybody-s", "{quote(workspace.tenant, safe='')}/{quote(workspace.name, safe='')}", "a/b"),
+    ],
+    ("private addresses", "domain/private_addresses.py", domain("private_addresses")): [
+        ("credentials-of-clouds-open", "if address in METADATA:", "if False:"),
+    ],
+    ("private addresses", "storage/directory.py", security("functions_of_others")): [
+        ("switch-opens-for-all", "self._operators.private.everything and workspace == OPERATORS_OWN", "True"),
+        ("base-serves-everybody", "if not operators.serves.include(workspace):", "if False:"),
+    ],
+    ("secrets that are echoed", "providers/function_answer.py", security("functions_of_others")): [
+        ("result-keeps-a-secret", "question.mask.value(read_result(answer.body))", "read_result(answer.body)"),
+    ],
+    ("signed calls", "domain/workflows/signing.py", security("function_signatures")): [
+        (
+            "signature-covers-no-workspace",
+            "hmac.digest(secret_bytes(secret), named.encode(), sha256)",
+            "hmac.digest(secret_bytes(secret), b'', sha256)",
+        ),
+    ],
+    ("publishable keys", "http/publishable.py", security("publishable")): [
+        ("publishable-starts-anything", "if workflow not in identity.workflows:", "if False:"),
+        ("publishable-sees-anything", "if execution.triggered_by != _starter(identity):", "if False:"),
+        ("publishable-takes-others-keys", 'f"{_own(identity)}{key}"', "key"),
+        ("publishable-tells-of-others", "if started.duplicate and started.input_payload != data:", "if False:"),
+    ],
+    ("publishable keys", "http/access.py", security("publishable")): [
+        ("any-page-uses-a-key", "if origin not in identity.origins:", "if False:"),
     ],
     ("rule 18: nothing pretends", "kernel/start/check.py", kernel("readiness")): [
         ("trigger-without-a-route", "return ChannelNotReady(missing) if missing else None", "return None"),
@@ -335,6 +392,49 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("erased-item-keeps-what-was-said", "case when o.recipient <> '' then f.error end", "f.error"),
         ("erased-attempt-keeps-what-was-said", "case when o.recipient <> '' then t.error else '' end", "t.error"),
     ],
+    (
+        "erasure",
+        "storage/sql/finalize.sql",
+        kernel("finalize", "an_item_that_was_erased_during_its_call_keeps_no_message_id"),
+    ): [
+        ("erased-item-keeps-its-message-id", "case when o.recipient <> '' then f.message_id end", "f.message_id"),
+    ],
+    (
+        "erasure of tests",
+        "kernel/people/erase.py",
+        resources("erasure", "a_test_send_reads_its_contact_when_it_is_rendered_and_is_erased_with_it"),
+    ): [
+        ("tests-are-not-erased", "        await _erase_tests(kernel, shard, now, contact_id)\n", ""),
+    ],
+    (
+        "erasure of tests",
+        "kernel/flow/jobs.py",
+        resources("erasure", "a_test_that_was_planned_while_its_contact_was_deleted_sends_nothing"),
+    ): [
+        ("erased-test-is-sent", "one.about and one.about in people and people[one.about].is_deleted", "False"),
+    ],
+    ("erasure by address", "kernel/people/erase_address.py", resources("address_erasure")): [
+        ("held-is-erased-once", "    if waited:\n", "    if False:\n"),
+        ("contact-s-address-is-erased", "if own := [str(one.id) for one in found if one.is_own]:", "if own := []:"),
+    ],
+    (
+        "erasure by address",
+        "kernel/gate/erased.py",
+        resources("address_erasure", "what_was_erased_in_doubt_is_not_called_for_again"),
+    ): [
+        ("erased-item-is-called-again", "NOW if item.recipient else Never(ERASED)", "NOW"),
+    ],
+    (
+        "erasure by address",
+        "kernel/campaigns/retry_chunks.py",
+        resources("address_erasure", "a_retry_sends_nothing_to_whom_was_erased"),
+    ): [
+        ("erased-is-tried-again", "None if failed.recipient else ERASED", "None"),
+    ],
+    ("erasure by address", "domain/people/sought.py", resources("address_erasure")): [
+        ("part-of-an-address", "(?<![\\w.%+-])(?<!\\w')", ""),
+        ("longer-domain", "(?![\\w-]|\\.\\w)", ""),
+    ],
     ("isolation: audiences", "storage/sql/contact_parts.sql", (*REACHES, *ENROLLS)): [
         (
             "audience-all",
@@ -355,6 +455,56 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             f"{OURS}\n   and c.deleted_at is null and c.id",
             f"{ANYBODYS}\n   and c.deleted_at is null and c.id",
         ),
+    ],
+    ("tenants: shares of a server", "http/fair_pool.py", security("tenant_floods")): [
+        ("tenant-takes-all-that-is-free", "self._held[tenant] + amount > self.free", "amount > self.free"),
+    ],
+    ("tenants: shares of a server", "http/rate.py", ("tests/http/test_requests.py",)): [
+        ("keys-buy-credit", "if key.left >= 1 and tenant.left > -most:", "if key.left >= 1:"),
+        ("nothing-kept-for-a-key", "if key.left >= 1 and tenant.left > -most:", "if False:"),
+    ],
+    ("tenants: wrong keys", "http/guesses.py", security("guessed_keys")): [
+        ("wrong-keys-of-an-address", "tries.left < 1 or self._all.left < 1", "self._all.left < 1"),
+        ("wrong-keys-of-all", "tries.left < 1 or self._all.left < 1", "tries.left < 1"),
+        ("right-key-locked-out", " or await self._engine.access.may_be_live(secret):", ":"),
+    ],
+    ("tenants: the operator", "domain/roles.py", ("tests/http/test_permissions.py",)): [
+        (
+            "administrator-makes-operators",
+            "made is not Role.OPERATOR or may(role, Permission.OPERATE_INSTALLATION)",
+            "made is made",
+        ),
+    ],
+    ("tenants: the operator", "http/access.py", security("operational_numbers")): [
+        ("everybody-is-the-operator", "return may(self.identity.role, Permission.OPERATE_INSTALLATION)", "return True"),
+    ],
+    ("awake", "kernel/templates.py", ("tests/security/test_awake.py",)): [
+        ("no-budget-for-templates", "_markup(sources) > MOST_MARKUP_CHARS:", "False:"),
+        ("parsed-here", "<= CHEAP_MARKUP_CHARS:\n        return {}", "<= MOST_MARKUP_CHARS:\n        return {}"),
+    ],
+    ("awake", "kernel/process/turns.py", kernel("render_fairness")): [
+        ("a-turn-for-each-workspace", "setdefault(workspace.tenant, {})", "setdefault(workspace.name, {})"),
+    ],
+    ("awake", "http/protocol.py", ("tests/security/test_connections.py",)): [
+        ("unread-for-ever", "if left and left >= before:", "if False:"),
+        ("any-number-sent-ahead", "if len(self.pipeline) >= MOST_PIPELINED:", "if False:"),
+    ],
+    ("awake", "http/connections.py", ("tests/security/test_connections.py",)): [
+        ("any-number-of-connections", "if self.count > self._limits.most:", "if False:"),
+        ("all-from-one-address", "if self._by_address[address] > self._limits.of_an_address", "if False"),
+    ],
+    ("row security", "storage/database.py", ("tests/security/test_row_security_forced.py",)): [
+        ("acts-for-whom-it-did-before", "whom != self._acts_for", "False"),
+    ],
+    ("row security", "storage/acting.py", ("tests/security/test_row_security_forced.py",)): [
+        ("a-resource-acts-for-everyone", 'return ActingFor("", workspace.tenant, workspace.name)', "return EVERYONE"),
+    ],
+    ("row security", "storage/schema.sql", ("tests/security/test_row_security_forced.py",)): [
+        ("policies-are-not-forced", "when not forced or not one.of_tenant", "when true or not one.of_tenant"),
+        ("settings-outlive-a-function", "coalesce(before[2], '')", "coalesce(before[2], 'acme')"),
+    ],
+    ("sealed secrets", "storage/sql/reseal.sql", ("tests/security/test_rotation.py",)): [
+        ("what-was-set-meanwhile-is-lost", " and {sealed_column} = :sealed", " and (true or :sealed is null)"),
     ],
     ("hours", "domain/campaigns/campaign.py", domain("campaign")): [
         ("second-of-two-hours", "        return earlier\n", "        return later\n"),

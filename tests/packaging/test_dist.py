@@ -1,5 +1,7 @@
 """`make dist`: nothing is built that nobody could build again, or that the changelog does not speak of."""
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from tests.packaging.environments import ALONE
 from tidings.version import __version__
 from tools import dist
-from tools.dist import ROOT, Refused, read_version, require_changelog, require_clean
+from tools.dist import ROOT, Refused, read_version, require_changelog, require_clean, write_sbom
 
 UNRELEASED = "# Changelog\n\n## Unreleased\n\n### Added\n"
 RELEASED = "# Changelog\n\n## 0.1.0 (2026-12-01)\n\n### Added\n"
@@ -61,3 +63,17 @@ def test_what_is_refused_is_one_line_and_builds_nothing(
     assert dist.main() == 1
     assert capsys.readouterr().err == "nothing was built: the reason\n"
     assert not (tmp_path / "dist").exists()
+
+
+def test_the_bill_of_materials_is_made_of_the_commit(tmp_path: Path) -> None:
+    made = [write_sbom(ROOT, _made(tmp_path / name), "0.1.0") for name in ("a", "b")]
+
+    assert [one.name for one in made] == ["tidings-0.1.0.cdx.json"] * 2
+    assert made[0].read_bytes() == made[1].read_bytes()
+    committed_at = json.loads(made[0].read_bytes())["metadata"]["timestamp"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", committed_at)
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory

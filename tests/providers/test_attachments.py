@@ -18,7 +18,9 @@ from tests.providers.function_server import HangUp, Say, Silence, answer, functi
 from tests.providers.items import PLAIN, marked, yes
 from tests.providers.test_smtp import Mailbox, mail_server, smtp_provider
 from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, PrivateAddresses, no_private_addresses
 from tidings.providers.attachments import AttachmentFetcher
 from tidings.providers.enclosed import Fetched
 from tidings.providers.letter import Letter, Sender, compose
@@ -32,6 +34,10 @@ def file(content: bytes, status: int = 200) -> bytes:
     return head.encode() + content
 
 
+async def every_address(_: Workspace) -> PrivateAddresses:
+    return EVERY_PRIVATE_ADDRESS
+
+
 def payload(*references: dict[str, Any], **more: str) -> dict[str, str]:
     return {**PLAIN, **more, "attachments": json.dumps(references)}
 
@@ -43,7 +49,7 @@ async def mailbox() -> AsyncIterator[Mailbox]:
 
 
 async def send(mailbox: Mailbox, content: dict[str, str], **options: Any) -> Outcome:
-    async with smtp_provider(mailbox.url(), **{"allow_private": True, **options}) as provider:
+    async with smtp_provider(mailbox.url(), **{"private_addresses": every_address, **options}) as provider:
         return await provider.send(marked(payload=content), yes)
 
 
@@ -113,8 +119,8 @@ async def test_a_large_file_is_never_in_memory_as_a_whole() -> None:
     size = 12_000_000
     with ExitStack() as files:
         async with function_server(file(bytes(size))) as server:
-            fetcher = AttachmentFetcher(allow_private=True)
-            fetched = await fetcher.fetch([AttachmentReference(server.url(), "a.bin")], files)
+            fetcher = AttachmentFetcher(every_address)
+            fetched = await fetcher.fetch([AttachmentReference(server.url(), "a.bin")], files, Workspace())
             await fetcher.close()
         assert isinstance(fetched, list)
         is_on_disk = fetched[0].file._rolled  # type: ignore[attr-defined]
@@ -155,7 +161,10 @@ async def test_a_file_that_breaks_off_is_fetched_again_later(mailbox: Mailbox, s
 
 
 async def test_a_file_that_never_comes_is_given_up_before_the_deadline_of_the_call(mailbox: Mailbox) -> None:
-    async with function_server(Silence()) as server, smtp_provider(mailbox.url(), allow_private=True) as provider:
+    async with (
+        function_server(Silence()) as server,
+        smtp_provider(mailbox.url(), private_addresses=every_address) as provider,
+    ):
         provider.call_deadline = provider.call_deadline / 100
         content = payload({"url": server.url(), "filename": "a.pdf"})
         async with asyncio.timeout(5):
@@ -167,9 +176,9 @@ async def test_a_file_that_never_comes_is_given_up_before_the_deadline_of_the_ca
 async def test_files_that_are_too_large_together_are_refused_for_good() -> None:
     with ExitStack() as files:
         async with function_server(file(bytes(600)), file(bytes(401))) as server:
-            fetcher = AttachmentFetcher(allow_private=True, largest=1_000)
+            fetcher = AttachmentFetcher(every_address, largest=1_000)
             references = [AttachmentReference(server.url(), name) for name in ("a", "b")]
-            outcome = await fetcher.fetch(references, files)
+            outcome = await fetcher.fetch(references, files, Workspace())
             await fetcher.close()
 
     assert outcome == Rejected("the attachments are larger than 1,000 bytes: send a link instead")
@@ -177,7 +186,9 @@ async def test_files_that_are_too_large_together_are_refused_for_good() -> None:
 
 async def test_a_private_address_is_refused(mailbox: Mailbox) -> None:
     async with function_server(answer({})) as server:
-        outcome = await send(mailbox, payload({"url": server.url(), "filename": "a.pdf"}), allow_private=False)
+        outcome = await send(
+            mailbox, payload({"url": server.url(), "filename": "a.pdf"}), private_addresses=no_private_addresses
+        )
 
     assert isinstance(outcome, Rejected)
     assert "private address" in outcome.reason

@@ -28,6 +28,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import CannotTell, Doubtful, Provider
+from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
 from tidings.domain.workflows.function import Endpoint
 from tidings.providers.function_answer import DEEPEST_ANSWER, LARGEST_ANSWER
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
@@ -53,13 +54,13 @@ async def provider_for(
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[FunctionProvider]:
     async def directory(_: Workspace, __: str) -> Endpoint | None:
-        return None if url is None else Endpoint(url, secret)
+        private = EVERY_PRIVATE_ADDRESS if allow_private else NO_PRIVATE_ADDRESSES
+        return None if url is None else Endpoint(url, secret, private)
 
     provider = FunctionProvider(
         "functions_once" if once else "functions",
         provider_class=ONCE if once else IDEMPOTENT,
         directory=directory,
-        allow_private=allow_private,
         call_deadline=call_deadline,
         tls_context=tls or TLS,
     )
@@ -325,7 +326,7 @@ async def test_a_hang_before_the_request_is_a_safe_retry_and_leaves_no_connectio
         outcome = await provider.send(function_item(timeout="0.5"), yes)
         await asyncio.wait_for(left.wait(), 2)
 
-    assert outcome == RetryLater("no answer before the deadline (before the request was sent)")
+    assert outcome == RetryLater("no answer before the deadline (before the request was sent)", is_unanswered=True)
 
 
 @BOTH
@@ -344,7 +345,7 @@ async def test_a_certificate_of_somebody_else_is_a_safe_retry(once: bool, server
 async def test_a_hang_after_the_request_is_unknown(once: bool) -> None:
     outcome = await outcome_of(Silence(), once=once, timeout="0.3")
 
-    assert outcome == Unknown("no answer before the deadline (after the request was sent)")
+    assert outcome == Unknown("no answer before the deadline (after the request was sent)", is_unanswered=True)
 
 
 @BOTH

@@ -22,7 +22,7 @@ from tidings.resources.outbox import OutboxFilter
 from tidings.storage.directory import place_of
 from tidings.storage.functions import upsert_function
 from tidings.storage.vault import KEY_FILE
-from tidings.wiring import _own_keys
+from tidings.wiring import _own_vault
 
 KEY = b64encode(bytes(range(32))).decode()
 
@@ -76,6 +76,7 @@ async def test_a_workspace_s_own_function_is_called_with_its_own_secret(config: 
     async with function_server() as server:
         engine = await open_engine(config)
         await put(engine, "send-email", server.url("/mine"), "of-the-workspace", workspace)
+        await engine.workspaces.set(TESTER, workspace, private_addresses=["127.0.0.1"])
         provider = engine.kernel.providers["functions"]
         own = await provider.send(function_item(workspace=workspace), yes)
         foreign = await provider.send(function_item(), yes)
@@ -132,11 +133,11 @@ async def test_without_a_key_a_secret_for_a_database_elsewhere_is_refused(config
 
 
 def test_the_embedded_server_has_a_key_of_its_own(tmp_path: Path) -> None:
-    first = _own_keys(Config(data_dir=tmp_path))
+    first = _own_vault(Config(data_dir=tmp_path))
 
-    assert first == _own_keys(Config(data_dir=tmp_path))
+    assert first.fingerprints == _own_vault(Config(data_dir=tmp_path)).fingerprints
     assert (tmp_path / KEY_FILE).exists()
-    assert _own_keys(Config(data_dir=tmp_path, database_url="postgresql://elsewhere/x")) == []
+    assert not _own_vault(Config(data_dir=tmp_path, database_url="postgresql://elsewhere/x")).has_key
 
 
 # All the way through

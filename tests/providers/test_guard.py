@@ -9,7 +9,9 @@ import pytest
 from tests.providers.function_server import function_server
 from tests.providers.items import yes
 from tidings.domain.errors import InputInvalid
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Rejected, RetryLater
+from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
 from tidings.domain.workflows.function import Endpoint, check_url
 from tidings.providers.function_answer import Answer, Question
 from tidings.providers.function_call import FunctionCaller, FunctionRequest
@@ -72,7 +74,7 @@ def guarded(
     names: Names, wire: Wire, monkeypatch: pytest.MonkeyPatch, *, allow_private: bool = False
 ) -> GuardedNetwork:
     monkeypatch.setattr(httpcore2, "AnyIOBackend", lambda: wire)
-    return GuardedNetwork(allow_private=allow_private, resolver=names)
+    return GuardedNetwork(EVERY_PRIVATE_ADDRESS if allow_private else NO_PRIVATE_ADDRESSES, resolver=names)
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +133,7 @@ async def test_a_refusal_does_not_say_which_address_it_was(monkeypatch: pytest.M
 
 async def test_local_sockets_are_refused() -> None:
     with pytest.raises(AddressRefused):
-        await GuardedNetwork(allow_private=True).connect_unix_socket("/run/docker.sock")
+        await GuardedNetwork(EVERY_PRIVATE_ADDRESS).connect_unix_socket("/run/docker.sock")
 
 
 async def test_a_real_look_up_gives_each_address_once() -> None:
@@ -143,10 +145,12 @@ async def test_a_real_look_up_gives_each_address_once() -> None:
 
 
 async def call(url: str, names: Names, *, allow_private: bool) -> object:
-    caller = FunctionCaller(connections=1, keep_connections=False, allow_private=allow_private, resolver=names)
+    caller = FunctionCaller(connections=1, keep_connections=False, resolver=names)
+    endpoint = Endpoint(url, private=EVERY_PRIVATE_ADDRESS if allow_private else NO_PRIVATE_ADDRESSES)
     until = asyncio.get_running_loop().time() + 5
     try:
-        return await caller.call(FunctionRequest(Endpoint(url), Question("f/a", True), b"{}", "k"), until, yes)
+        request = FunctionRequest(endpoint, Question("f/a", True), b"{}", "k", Workspace())
+        return await caller.call(request, until, yes)
     finally:
         await caller.close()
 

@@ -53,6 +53,7 @@ async def make_engine(dsn: str, clock: ManualClock, functions: FunctionServer) -
         allow_private_addresses=True,
         functions_url=functions.url(""),
         functions_key=FUNCTIONS_KEY,
+        functions_for=("*/*",),
         secret_key=b64encode(bytes(range(32))).decode(),
         rate_limit=0,
     )

@@ -132,6 +132,7 @@ async def test_000_scope_the_accepted_quote_arrives_with_its_pdf(dsn: str, clock
             database_url=dsn, allow_unsafe_storage=True, allow_private_addresses=True, smtp_url=mailbox.url()
         )
         sender = await open_engine(config, clock=clock)
+        await sender.workspaces.set(caller(), caller().workspace, private_addresses=["127.0.0.1"])
         quote = {"quote": {"number": "Q-17", "pdf": server.url("/17.pdf")}}
         await sender.events.send(caller(), {"trigger": "quote_accepted", **PEOPLE, "variables": quote})
         await sender.work_everything()

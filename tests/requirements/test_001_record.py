@@ -53,16 +53,18 @@ async def counted(engine: Engine) -> dict[str, int]:
 
 
 async def test_001_2_a_worker_service_registers_and_shows_up(engine: Engine, http: httpx2.AsyncClient) -> None:
-    """2: workerService: where it runs, its version, since when, and what it serves; its own key may look."""
-    service = await person(engine, http, Role.WORKER_SERVICE)
+    """2: workerService: where it runs, its version, since when, and what it serves; its own key may look,
+    but where it runs is the operator's affair."""
+    service, host = [await person(engine, http, role) for role in (Role.WORKER_SERVICE, Role.OPERATOR)]
     before = (await service.get("/v1/workers")).json()["data"]
 
     async with running(Worker(engine)):
         await until(engine.providers.workers)
         [shown] = (await service.get("/v1/workers")).json()["data"]
+        [whole] = (await host.get("/v1/workers")).json()["data"]
 
     assert before == (await service.get("/v1/workers")).json()["data"] == []
-    assert (shown["host"], shown["version"]) == (socket.gethostname(), __version__)
+    assert (whole["host"], shown["version"]) == (socket.gethostname(), __version__)
     assert at(shown["startedAt"]) == at(shown["lastSeenAt"]) == await engine.kernel.clock.now()
     served = {one["provider"]: one["channels"] for one in shown["serves"]}
     assert {"email", "sms"} <= set(served["fake"])

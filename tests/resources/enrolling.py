@@ -30,7 +30,7 @@ async def enroll(engine: Engine, sql: Sql, caller: Caller, drip: ShownSequence, 
         *(json.dumps(frontier_to_json(frontier)), found.graph.entry, now, contact.id),
     )
     await sql.execute(
-        "insert into queue (shard, id, kind, lane, due_at) values ($1, $2, 'execution', $3, $4)",
+        "insert into queue (shard, id, kind, lane, due_at, workspace_hash) values ($1, $2, 'execution', $3, $4, 1)",
         *(shard, id, Lane.SEQUENCES, frontier.ready[0].due_at),
     )
     return id

@@ -15,6 +15,7 @@ from tidings.engine import Engine
 from tidings.resources import access
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+GIVEN = "uR2vX0s9Qe7LbN4yTgKd6wZa1PjHc8Mf"
 ANN = Caller(Workspace("acme", "main"), "ann")
 
 
@@ -161,38 +162,56 @@ async def test_an_expiry_that_no_calendar_has_is_refused(engine: Engine) -> None
         await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE, expires_at=late)
 
 
-# The first administrator
+# The first operator
 
 
-async def test_the_first_administrator_s_key_is_made_once(engine: Engine) -> None:
+async def test_the_first_operator_s_key_is_made_once(engine: Engine) -> None:
     made = await engine.access.ensure_admin_key(None)
     again = await engine.access.ensure_admin_key(None)
 
     assert made is not None
     identity = await engine.access.authenticate(made)
     assert identity is not None
-    assert (identity.role, identity.workspace) == (Role.SYSTEM_ADMIN, Workspace())
+    assert (identity.role, identity.workspace) == (Role.OPERATOR, Workspace())
     assert again is None
 
 
+async def test_where_every_operator_s_key_has_ended_another_is_made(engine: Engine, clock: ManualClock) -> None:
+    home = Caller(Workspace(), "ann")
+    await engine.access.create_key(home, "x", Role.SYSTEM_ADMIN)
+    soon = await engine.access.create_key(home, "x", Role.OPERATOR, expires_at=clock.time + timedelta(hours=1))
+    before = await engine.access.ensure_admin_key(None)
+
+    clock.advance(hours=1)
+    made = await engine.access.ensure_admin_key(None)
+
+    assert before is None
+    assert made not in (None, soon.secret)
+    assert await engine.access.ensure_admin_key(None) is None
+
+
 async def test_a_given_administrator_s_key_works_and_is_never_shown(engine: Engine) -> None:
-    shown = [await engine.access.ensure_admin_key("given-by-the-operator") for _ in range(2)]
+    shown = [await engine.access.ensure_admin_key(GIVEN) for _ in range(2)]
 
     assert shown == [None, None]
-    identity = await engine.access.authenticate("given-by-the-operator")
+    identity = await engine.access.authenticate(GIVEN)
     assert identity is not None
-    assert identity.role is Role.SYSTEM_ADMIN
+    assert identity.role is Role.OPERATOR
 
 
 async def test_a_given_key_that_was_revoked_stays_revoked(engine: Engine) -> None:
-    await engine.access.ensure_admin_key("given-by-the-operator")
+    await engine.access.ensure_admin_key(GIVEN)
     [key] = (await engine.access.list_keys(Caller(Workspace(), "ann"))).items
     await engine.access.revoke_key(Caller(Workspace(), "ann"), key.id)
 
     with pytest.raises(ConfigInvalid, match="revoked"):
-        await engine.access.ensure_admin_key("given-by-the-operator")
+        await engine.access.ensure_admin_key(GIVEN)
 
 
-async def test_a_given_key_that_is_too_short_is_refused(engine: Engine) -> None:
-    with pytest.raises(ConfigInvalid, match="too short"):
-        await engine.access.ensure_admin_key("short")
+@pytest.mark.parametrize("guessed", ["password", "password" * 4])
+async def test_a_given_key_that_can_be_guessed_is_refused_without_being_told(engine: Engine, guessed: str) -> None:
+    with pytest.raises(ConfigInvalid, match=r"can be guessed.*openssl rand -base64 32") as refused:
+        await engine.access.ensure_admin_key(guessed)
+
+    assert guessed not in str(refused.value)
+    assert await engine.access.authenticate(guessed) is None

@@ -1,6 +1,7 @@
 """Deleting a contact: its work ends, nothing about it stays, what was sent counts, what it refused is remembered."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
@@ -21,22 +22,51 @@ from tests.kernel.scenes import (
     with_lossy_database,
     work,
 )
+from tests.pages import columns_about_people
 from tests.resources.asking import audited
+from tests.resources.campaign_scenes import letter
+from tests.resources.canary import NEEDLES, STRANGER, STRANGERS_NEEDLES, found_in, found_in_tables, written_lines
+from tests.resources.erasure_scene import use_everything
 from tests.stored import TESTER, items_in_doubt, stored_execution, stored_run
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, InputInvalid, NotFound
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.domain.people.contact_file import ContactFile, FileFormat
+from tidings.domain.people.sought import seek_address
 from tidings.engine import Engine, Resolution, Trigger
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import check_triggers, find_workflow
 from tidings.providers.fake import FakeProvider
+from tidings.resources.runs import RetryFilter
+from tidings.simulation.simulate import SimulationStage
 from tidings.views.contacts import ContactOutcome
 
-TABLES = ("contacts", "contact_tags", "executions", "outbox", "audit_log", "execution_log", "attempts", "queue")
+TABLES = (
+    "audience",
+    "contacts",
+    "contact_tags",
+    "executions",
+    "outbox",
+    "audit_log",
+    "execution_log",
+    "attempts",
+    "queue",
+)
 PERSONAL = ("ada@", "lovelace", "countess", "442071838750", "token-1", "gold")
 UNSUBSCRIBED = {"email": "unsubscribed"}
+HOLDING = {
+    *("contacts.attributes", "contact_tags.tag", "executions.input", "executions.vars", "executions.error"),
+    *("execution_log.saw", "outbox.recipient", "outbox.payload", "outbox.result"),
+    *("outbox.error", "outbox.provider_message_id", "attempts.error", "events.data", "events.decisions"),
+    *("audience.recipient", "audit_log.detail"),
+}
+"""Where the scene must have stored something about the contact, or the search proves little."""
+HOLDING_STRANGERS = HOLDING - {"contacts.attributes", "contact_tags.tag", "execution_log.saw", "events.decisions"}
+HOLDING_STRANGERS |= {"audience.data"}
+ADDRESSES = [str(STRANGER["email"]).upper(), str(STRANGER["phone"]), *STRANGER["pushTokens"]]
+COUNTED = ("executions", "events", "items", "listed", "mentions", "open")
+OTHERS = {"bob@example.com", "ada@example.com", "alan@example.com", "grace@example.com"}
 
 
 async def everything(sql: Sql) -> str:
@@ -227,6 +257,79 @@ async def test_the_items_of_runs_are_skipped_counted_and_erased(
     await engine.contacts.delete(ANN, bob)
     assert await row(sql, "select status, recipient from outbox where ordinal = 2") == ("sent", "")
     await assert_kept(engine)
+
+
+async def test_a_test_send_reads_its_contact_when_it_is_rendered_and_is_erased_with_it(
+    engine: Engine, provider: FakeProvider, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.people.erase.PAGE", 2)
+    ada, bob = await make(engine, "crm-1"), await make(engine, "crm-2", name="Bob")
+    content = {"subject": "Dear {{ contact.name }}", "body": "{{ contact.email }}"}
+    made = await engine.campaigns.create(ANN, letter(content=content))
+    runs = [(await engine.campaigns.test(ANN, made.id, "me@example.com", ada)).id for _ in range(5)]
+    await engine.campaigns.test(ANN, made.id, "me@example.com", bob)
+    await change(engine, ada, name="Countess")
+    await work(engine)
+    subjects = sorted(call.payload["subject"] for call in provider.calls)
+    await engine.campaigns.test(ANN, made.id, "me@example.com", ada)
+    unplanned = await engine.campaigns.test(ANN, made.id, "me@example.com", ada)
+
+    await engine.contacts.delete(ANN, ada)
+    await work(engine)
+
+    assert subjects == ["Dear Bob", *["Dear Countess"] * 5]
+    assert len(provider.calls) == 6
+    left = await sql.fetch("select recipient from audience where recipient <> ''")
+    assert [one["recipient"] for one in left] == ["me@example.com"]
+    assert await sql.fetchval("select count(*) from outbox where recipient <> ''") == 1
+    assert [(await stored_run(engine, id)).counts.sent for id in runs] == [1] * 5
+    assert (await stored_run(engine, unplanned.id)).counts.skipped == 1
+    assert "countess" not in await everything(sql)
+    await assert_kept(engine)
+
+
+async def test_a_test_that_was_planned_while_its_contact_was_deleted_sends_nothing(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    """Its deletion looked for tests before this one was an item."""
+    ada = await make(engine, "crm-1")
+    made = await engine.campaigns.create(ANN, letter())
+    run = await engine.campaigns.test(ANN, made.id, "ada@example.com", ada)
+    await plan_runs(engine)
+    await sql.execute(
+        "update contacts set external_id = null, name = null, email = null, phone = null, push_tokens = '{}',"
+        " tags = '{}', attributes = '{}', deleted_at = '2026-03-02'"
+    )
+    await sql.execute("delete from contact_tags")
+
+    await work(engine)
+
+    assert provider.calls == []
+    assert (await stored_run(engine, run.id)).counts.skipped == 1
+    await assert_forgotten(sql)
+    await assert_kept(engine)
+
+
+async def test_a_test_that_is_tried_again_still_shows_its_contact_and_goes_with_it(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
+) -> None:
+    ada = await make(engine, "crm-1")
+    made = await engine.campaigns.create(ANN, letter())
+    provider.answer = Rejected("no")
+    run = await engine.campaigns.test(ANN, made.id, "me@example.com", ada)
+    await work(engine)
+    clock.advance(minutes=1)
+    await work(engine)
+    provider.answer = None
+    await engine.runs.retry(ANN, run.id, RetryFilter(error="no"))
+    await work(engine)
+
+    again = provider.calls[-1].payload["subject"]
+    await engine.contacts.delete(ANN, ada)
+
+    assert (len(provider.calls), again) == (2, "Hello Ada Lovelace")
+    assert await sql.fetchval("select count(*) from runs where retry_where is not null") == 0
+    assert "lovelace" not in await everything(sql)
 
 
 async def test_more_work_than_a_page_is_all_erased(engine: Engine, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,3 +523,62 @@ async def test_a_deleted_contact_cannot_be_triggered_for_but_a_repeat_is_answere
         await engine.executions.trigger(ANN, "flow", {}, "k2", contact_id=ada)
 
     assert (again.id, again.duplicate) == (id, True)
+
+
+# Whatever it is about
+
+
+@pytest.fixture
+def stage(server: str) -> SimulationStage:
+    return SimulationStage(server=server)
+
+
+async def test_nothing_of_a_person_is_left_wherever_it_was_stored_or_said(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, stage: SimulationStage
+) -> None:
+    """Proved by search: every column of every table of the catalog, and every line of the log."""
+    with written_lines() as lines:
+        id = await use_everything(engine, clock, provider, sql, stage)
+        stored = await found_in_tables(sql, NEEDLES)
+        await engine.contacts.delete(ANN, id)
+        left = await found_in_tables(sql, NEEDLES)
+        known = await found_in_tables(sql, STRANGERS_NEEDLES)
+        counted = [await erase_by(engine, address, dry_run=True) for address in ADDRESSES]
+        assert await found_in_tables(sql, STRANGERS_NEEDLES) == known, "a dry run changes nothing"
+        erased = [await erase_by(engine, address) for address in ADDRESSES]
+        forgotten = await found_in_tables(sql, STRANGERS_NEEDLES)
+        await work(engine)
+        clock.advance(days=40)
+        await work(engine)
+
+    assert stored.keys() >= HOLDING, "the scene does not reach everything any more"
+    assert known.keys() >= HOLDING_STRANGERS, "the scene does not reach everything any more"
+    assert (left, forgotten) == ({}, {})
+    told = columns_about_people()
+    for table, column in (one.split(".") for one in {*stored, *known}):
+        assert column in told[table] or not told[table], f"docs/privacy.md does not name {table}.{column}"
+    assert await found_in_tables(sql, (*NEEDLES, *STRANGERS_NEEDLES)) == {}
+    assert [line for line in lines if found_in(line)] == []
+    for name in ("executions", "events", "listed"):
+        assert counted[0][name] == erased[0][name], name
+    assert counted[0]["items"] > erased[0]["items"] > 0, "what goes with an execution or event is not counted again"
+    hashes = [one.detail["hash"] for one in await audited(engine, ANN, "address_erased")]
+    assert {*hashes} == {seek_address(address).hash_in(ANN.workspace).hex() for address in ADDRESSES}
+    assert await recipients_of(sql) == {"", *OTHERS}, "others keep what is theirs"
+    await assert_kept(engine)
+
+
+async def erase_by(engine: Engine, address: str, *, dry_run: bool = False) -> Counter[str]:
+    """Erase an address in the whole workspace, call by call; gives what was found in all."""
+    found: Counter[str] = Counter()
+    cursor: str | None = None
+    while True:
+        done = await engine.contacts.erase_address(ANN, address, dry_run=dry_run, cursor=cursor)
+        found.update({name: getattr(done, name) for name in COUNTED})
+        if done.next_cursor is None:
+            return found
+        cursor = done.next_cursor
+
+
+async def recipients_of(sql: Sql) -> set[str]:
+    return {row["recipient"] for row in await sql.fetch("select recipient from outbox where channel = 'email'")}

@@ -209,8 +209,8 @@ async def test_what_was_done_on_the_version_before_stays_in_the_log(
     id = await enroll(engine, sql, caller, drip, "ada")
     await put_at(sql, id, f"wait_{second.id}", clock.time + DAY, **{str(first.id): {"status": "sent"}})
     await sql.execute(
-        "insert into execution_log (shard, execution_id, node, visit, status, at) "
-        "select shard, id, $2, 1, 'completed', created_at from executions where id = $1",
+        "insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at) "
+        "select shard, id, tenant_id, workspace_id, $2, 1, 'completed', created_at from executions where id = $1",
         *(id, f"wait_{first.id}"),
     )
     await engine.sequences.delete_step(caller, drip.id, first.id)

@@ -1,15 +1,18 @@
 """What a server simulates with: one at a time, on a PostgreSQL that stays warm and goes when it is drained."""
 
 import asyncio
+from itertools import pairwise
 
 from tests.conftest import ManualClock
 from tests.http.conftest import ADA, HOME, WELCOME, caller, listening
 from tidings.client import Client
 from tidings.config import Config
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation import Simulator
+from tidings.views.simulations import Simulation
 
 DEADLINE_SECONDS = 30
 
@@ -55,3 +58,26 @@ async def test_a_simulation_under_way_ends_where_it_is_when_the_server_is_draine
     found = await simulator.workflow(engine, HOME, workflow, Scenario(data=(ADA,)), definition, still=simulator.drain)
 
     assert (found.complete, found.sent) == (False, 0)
+
+
+async def test_another_tenant_waits_for_its_turn_and_no_longer(engine: Engine, clock: ManualClock, server: str) -> None:
+    others = Workspace("rival")
+    workflow = (await engine.workflows.create(caller(HOME), "welcome", WELCOME)).id
+    theirs = (await engine.workflows.create(caller(others), "welcome", WELCOME)).id
+    waits = [{"id": f"w{number}", "type": "delay", "duration": "P1D"} for number in range(300)]
+    nodes = [*waits, *WELCOME["nodes"]]
+    edges = [{"from": one["id"], "to": other["id"]} for one, other in pairwise(nodes)]
+    definition = {"nodes": nodes, "entryNodeId": "w0", "edges": edges}
+    simulator = Simulator(server=server, turn_seconds=0)
+    asked: list[asyncio.Task[Simulation]] = []
+
+    def ask_once() -> None:
+        if not asked:
+            asked.append(asyncio.create_task(simulator.workflow(engine, others, theirs, Scenario(data=(ADA,)))))
+
+    long = await simulator.workflow(engine, HOME, workflow, Scenario(days=365, data=(ADA,)), definition, still=ask_once)
+
+    assert (long.complete, long.sent) == (False, 0)
+    assert not asked[0].done()
+    short = await asked[0]
+    assert (short.complete, short.sent) == (True, 1)

@@ -1,12 +1,14 @@
 """Databases that nobody has migrated."""
 
+import os
 import secrets
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
-from tests.databases import with_database
+from tests.databases import OWNER_URL, with_database
+from tidings import embedded
 from tidings.storage.database import Database
 
 
@@ -15,8 +17,8 @@ async def empty_dsn(server: str) -> AsyncIterator[str]:
     """The address of a database with nothing in it."""
     name = f"e_{secrets.token_hex(6)}"
     admin = await asyncpg.connect(server)
-    await admin.execute(f"create database {name}")
-    yield with_database(server, name)
+    await admin.execute(f"create database {name} owner {embedded.OWNER}")
+    yield with_database(os.environ[OWNER_URL], name)
     await admin.execute(f"drop database {name} with (force)")
     await admin.close()
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from traceback import format_exception
 from types import SimpleNamespace
 
 import asyncpg
@@ -16,6 +18,14 @@ ONE = Statement("one", "select 1 as one", ())
 INSERT = Statement("insert", "insert into shards (shard) values ($1)", ("shard",))
 BACKEND = Statement("backend", "select pg_backend_pid() as pid", ())
 SLEEP = Statement("sleep", "select pg_sleep(60)", ())
+
+
+@pytest.fixture
+async def db(owner_dsn: str) -> AsyncIterator[Database]:
+    """As the owner of the tables, who may change them."""
+    db = await Database.open(owner_dsn)
+    yield db
+    await db.close()
 
 
 def failing(sqlstate: str) -> Statement:
@@ -237,3 +247,20 @@ async def test_a_connection_forgets_its_old_plans_before_it_is_used(
     await db.close()
 
     assert discarded == [0, 0, 1, 1, 2]
+
+
+async def test_an_error_of_the_database_names_no_row_and_no_value(db: Database) -> None:
+    """It ends in a log line with its traceback, and no log is erased with a person."""
+    insert = Statement(
+        "stray",
+        "insert into contacts (shard, id, tenant_id, workspace_id, external_id, email, created_at, updated_at)"
+        " select 9, gen_random_uuid(), 'a', 'b', 'crm-1', 'canary@example.com', now(), now()",
+        (),
+    )
+
+    with pytest.raises(asyncpg.CheckViolationError) as refused:
+        await db.persist(lambda tx: tx.fetch(insert), alone=True)
+
+    told = "".join(format_exception(refused.value))
+    assert "violates check constraint" in told
+    assert "canary" not in told

@@ -4,11 +4,12 @@ The same sessions and generic plans as in test_plans.py.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 
 import pytest
 
-from tests.databases import drop, with_database
+from tests.databases import APP_URL, IS_FORCED, drop, with_database
 from tests.storage.test_plans import (
     BATCH,
     ID,
@@ -69,7 +70,7 @@ BY_ID = [
 def crowded(server: str) -> Iterator[str]:
     """The address of a database with a crowd."""
     name = asyncio.run(make_filled(server, gather))
-    yield with_database(server, name)
+    yield with_database(os.environ[APP_URL], name)
     asyncio.run(drop(server, name))
 
 
@@ -118,6 +119,8 @@ async def test_a_page_costs_what_the_page_costs(crowd: Sql) -> None:
 
 async def test_the_next_contacts_of_a_filter_cost_what_they_are(crowd: Sql) -> None:
     for wanted, index, rows, most in PICKS:
+        if IS_FORCED and index == "idx_contacts_company":
+            continue  # as in test_plans.py
         statement, values = narrowed(load("audience")["pick_contacts"], wanted)
         for mode in MODES:
             plan = await explain(crowd, statement, {**SOME, **values}, mode)

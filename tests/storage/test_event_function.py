@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import ManualClock
 from tests.kernel.event_scenes import LEAD, ME, make_rule, outcomes, send, step
 from tests.kernel.scenes import work
+from tidings import embedded
 from tidings.domain.flow.ids import bucket_of, bucket_of_id
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
@@ -22,9 +23,9 @@ PATIENCE_SECONDS = 10
 
 
 @pytest.fixture
-async def app(dsn: str) -> AsyncIterator[Sql]:
+async def app(owner_dsn: str) -> AsyncIterator[Sql]:
     """A connection of a host application, which has never heard of our search_path."""
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(owner_dsn)
     yield connection
     await connection.close()
 
@@ -83,8 +84,8 @@ async def test_a_repeat_is_answered_whatever_its_data_lacks_now(app: Sql, engine
     assert await event(app) == first
 
 
-async def test_two_at_once_are_one(app: Sql, dsn: str) -> None:
-    other = await asyncpg.connect(dsn)
+async def test_two_at_once_are_one(app: Sql, owner_dsn: str) -> None:
+    other = await asyncpg.connect(owner_dsn)
     transaction = app.transaction()
     await transaction.start()
     first = await event(app)
@@ -161,6 +162,7 @@ async def test_nobody_may_execute_it_unless_granted_and_then_it_is_all_they_may(
     await sql.execute(
         "drop role if exists event_app; create role event_app; grant usage on schema tidings to event_app"
     )
+    await sql.execute(f"grant event_app to {embedded.OWNER}")
     await app.execute("set role event_app")
     before = await refusal(app, "select tidings.event('t')")
     await sql.execute("grant execute on function tidings.event to event_app")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -50,11 +50,11 @@ EVERY_SHAPE = [one for _, one in ALL] + [
     for way in WAYS
 ]
 """Every statement, and those that find contacts by each of the indexes."""
-WITH_ID = ("contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys")
+WITH_ID = ("contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events")
 ID = "select id from {}"
 TABLES = """
     select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)
-     where table_schema = 'tidings' and column_name = 'tenant_id' and table_type = 'BASE TABLE' order by 1
+     where table_schema = 'tidings' and column_name = $1 and table_type = 'BASE TABLE' order by 1
 """
 WRITES = re.compile(r"^\s*(update|delete|insert|with)\b", re.MULTILINE)
 SAY_NOTHING = {"remove_contact_tags"}
@@ -104,6 +104,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     spring = await engine.campaigns.create(ann, letter)
     doubtful = Deployment(spring.id, "k1", Channel.EMAIL, content, [Recipient("doubtful@example.com")])
     await engine.deploy(doubtful, home)
+    await engine.deploy(replace(doubtful, idempotency_key="k2", scheduled_for=NOW + timedelta(days=90)), home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
     # What is told apart by its value alone would not be missed.
@@ -111,6 +112,8 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.events.send(ann, {"trigger": "quote", "idempotencyKey": "k1", "lead": {"contactId": str(ada)}})
     await engine.functions.set(ann, "same", f"https://example.com/{home.tenant}/{home.name}")
     await engine.access.create_key(ann, "laptop", Role.WORKFLOW_MANAGER)
+    await engine.workspaces.set(ann, home, weight=2 + HOMES.index(home))
+    await engine.workspaces.set_tenant(ann, home.tenant, 2 + HOMES.index(home))
 
 
 @pytest.fixture
@@ -123,13 +126,21 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
             "doubtful@example.com": [Unknown("reset")],
         }
         await fill(engine, home)
+        await sql.execute(
+            "insert into routes values ($1, $2, 'push', 'relay', 'settings', $3)", home.tenant, home.name, NOW
+        )
         await engine.work_everything()
     await sql.execute("update functions set secret = $1", SECRET)
+    await sql.execute(
+        "insert into signing_secrets (tenant_id, workspace_id, secret, created_at)"
+        " select tenant_id, workspace_id, $1, updated_at from workspaces",
+        SECRET,
+    )
     return engine
 
 
-async def every(sql: Sql, query: str) -> list[Any]:
-    return [row[0] for row in await sql.fetch(query)]
+async def every(sql: Sql, query: str, *given: object) -> list[Any]:
+    return [row[0] for row in await sql.fetch(query, *given)]
 
 
 NAMED = ("contacts", "executions", "runs", "workflows", "events", "campaigns", "segments", "rules", "api_keys")
@@ -168,6 +179,11 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "in_doubt": [None],
         "filtered": [True],
         "seed": ["1"],
+        "size": [0],
+        "upto": [None],
+        "needle": [""],
+        "filling": [""],
+        "pattern": ["."],
         "exclude_contact_ids": [[]],
         "run_id": [None],
         "execution_id": [None],
@@ -206,6 +222,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "zones": [["UTC"]],
             "by_zone": [False],
             "lane": [1],
+            "workspace_hash": [1],
         },
         "insert_enrollments": {
             **entering,
@@ -226,6 +243,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         },
         "change_segment": {"audience": [EVERYONE]},
         "forget_secret": {"secret": [SECRET]},
+        "forget_signing_secret": {"secret": [SECRET]},
+        "reseal_value": {"sealed": [SECRET], "resealed": [b"sealed anew"]},
         "find_named_contacts": {"external_ids": [NAMES]},
         "pick_contacts": {"status": ["active"]},
         "list_contacts": {"status": ["active"]},
@@ -309,7 +328,8 @@ class Meeting:
 
     @classmethod
     async def of(cls, sql: Sql, home: Workspace, own: str, statements: Sequence[Statement]) -> "Meeting":
-        tables, values = await every(sql, TABLES), await values_for(sql)
+        column = "workspace_id" if "$2" in own else "tenant_id"
+        tables, values = await every(sql, TABLES, column), await values_for(sql)
         calls = {one.name: await calls_of(sql, one, values, home) for one in statements}
         async with taken_back(sql):
             await remove_strangers(sql, home, tables, own)

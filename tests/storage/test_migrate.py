@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -35,6 +36,14 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.fixture
+async def db(owner_dsn: str) -> AsyncIterator[Database]:
+    """As the owner of the tables, who may change them."""
+    db = await Database.open(owner_dsn)
+    yield db
+    await db.close()
 
 
 def with_another(monkeypatch: pytest.MonkeyPatch, *others: Migration) -> None:

@@ -6,6 +6,7 @@ knows neither the limit nor the ids, and it is the one that goes wrong.
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ import asyncpg
 import pytest
 
 from tests.architecture.sql_text import HOT
-from tests.databases import create, drop, with_database
+from tests.databases import APP_URL, IS_FORCED, create, drop, with_database
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience_filter import EVERYONE, AudienceFilter, Not, Where, both
@@ -51,9 +52,9 @@ CLAIM = {
 
 
 @pytest.fixture
-async def session(dsn: str) -> AsyncIterator[Sql]:
-    """A connection with a worker's settings."""
-    async with as_a_worker(dsn) as connection:
+async def session(owner_dsn: str) -> AsyncIterator[Sql]:
+    """A connection with a worker's settings, which may also change and analyze tables."""
+    async with as_a_worker(owner_dsn) as connection:
         yield connection
 
 
@@ -78,7 +79,7 @@ async def make_filled(server: str, rows: Callable[[Sql], Awaitable[None]]) -> st
 def thousands(server: str) -> Iterator[str]:
     """The address of a database with thousands of everything."""
     name = asyncio.run(make_filled(server, lambda connection: fill(connection, 6_000)))
-    yield with_database(server, name)
+    yield with_database(os.environ[APP_URL], name)
     asyncio.run(drop(server, name))
 
 
@@ -127,38 +128,48 @@ def whole_reads(plan: Plan) -> list[str]:
     ]
 
 
-async def insert_queue_rows(session: Sql, first: int, count: int, due_at: datetime, lane: int = 0) -> None:
+async def insert_queue_rows(
+    session: Sql, first: int, count: int, due_at: datetime, lane: int = 0, workspaces: int = 1
+) -> None:
+    """Rows of so many workspaces in turn; their hashes are 1, 2 and so on."""
     await session.execute(
-        f"insert into queue (shard, id, kind, lane, due_at) select 1, {ID}, 'execution', $3::smallint,"
-        " $4::timestamptz + g * interval '1 microsecond' from generate_series($1::bigint, $1 + $2::bigint - 1) g",
+        f"insert into queue (shard, id, kind, lane, due_at, workspace_hash) select 1, {ID}, 'execution', $3::smallint,"
+        " $4::timestamptz + g * interval '1 microsecond', 1 + g % $5::bigint"
+        " from generate_series($1::bigint, $1 + $2::bigint - 1) g",
         first,
         count,
         lane,
         due_at,
+        workspaces,
     )
 
 
-async def vacuum_alone(session: Sql, table: str) -> None:
-    """Remove what is dead; autovacuum that looks at the database meanwhile would still see it, and keep it there."""
+async def vacuum_alone(session: Sql, watcher: Sql, table: str) -> None:
+    """Remove what is dead; autovacuum that looks at the database meanwhile would still see it, and keep it there.
+
+    Only a superuser (`watcher`) sees whether it does.
+    """
     is_alone = (
         "select not exists (select 1 from pg_stat_activity"
         " where backend_type = 'autovacuum worker' and datname = current_database())"
     )
     async with asyncio.timeout(60):
         while True:
-            was_alone = await session.fetchval(is_alone)
+            was_alone = await watcher.fetchval(is_alone)
             await session.execute(f"vacuum {table}")
-            if was_alone and await session.fetchval(is_alone):
+            if was_alone and await watcher.fetchval(is_alone):
                 return
             await asyncio.sleep(0.1)
 
 
 async def insert_sleepers(session: Sql) -> None:
     """A million rows that are due later; without a log and with the indexes last it takes a third of the time."""
-    await session.execute("drop index idx_queue_due_at; alter table queue drop constraint queue_pkey, set unlogged")
+    await session.execute("drop index idx_queue_due_at, idx_queue_workspace_hash")
+    await session.execute("alter table queue drop constraint queue_pkey, set unlogged")
     await insert_queue_rows(session, 10_000, SLEEPERS, NOW + timedelta(hours=1))
     await session.execute("alter table queue add primary key (shard, id)")
     await session.execute("create index idx_queue_due_at on queue (shard, lane, due_at)")
+    await session.execute("create index idx_queue_workspace_hash on queue (shard, lane, workspace_hash, due_at)")
 
 
 async def claim(session: Sql, mode: Mode) -> Plan:
@@ -199,10 +210,42 @@ async def test_a_backlog_costs_a_claim_no_more_than_its_limit(session: Sql) -> N
     assert max([read(await claim(session, mode)) for mode in MODES]) < 10 * BATCH
 
 
+async def test_neither_sleepers_nor_a_backlog_cost_a_turn_or_a_look_at_who_has_work_anything(session: Sql) -> None:
+    newcomer = 999_999
+    await insert_queue_rows(session, 2 * SLEEPERS, 20_000, NOW - timedelta(hours=1))  # the backlog of workspace 1
+    await insert_sleepers(session)
+    await session.execute(
+        "update queue set workspace_hash = $1 where id = (select id from queue where shard = 1 limit 1)", newcomer
+    )
+    await session.execute("update queue set due_at = $2 where workspace_hash = $1", newcomer, NOW)
+    await session.execute("analyze queue")
+    looks = {"after": "0", "since": "1970-01-01", "now": NOW.isoformat(), "most": str(BATCH), "limit": "1000"}
+    statements = load("turns")
+    several = CLAIM | {"workspace_hashes": f"{{{newcomer}}}"}
+    claimed = [await explain(session, statements["claim_due_of_some"], several, mode) for mode in MODES]
+    alone = [
+        [await explain(session, statements["claim_due_of"], CLAIM | {"workspace_hash": str(whose)}, mode)]
+        for whose in (newcomer, 1)
+        for mode in MODES
+    ]
+    looked = [
+        await explain(session, load("turns")["find_due_workspaces"], {"shard": "1", "lane": "0", **looks}, mode)
+        for mode in MODES
+    ]
+
+    assert [(plan["Actual Rows"], whole_reads(plan)) for plan in claimed] == [(1, [])] * 2
+    assert max(map(read, claimed)) < 60
+    assert [plan["Actual Rows"] for [plan] in alone] == [1, 1, BATCH, BATCH]
+    assert [whole_reads(plan) for [plan] in alone] == [[]] * 4
+    assert max(read(plan) for [plan] in alone) < 10 * BATCH  # also of the one whose backlog it is
+    assert [plan["Actual Rows"] for plan in looked] == [2, 2]
+    assert max(map(buffers, looked)) < 4 * BATCH
+
+
 async def test_a_claim_without_its_index_reads_the_sleepers(session: Sql) -> None:
     await insert_queue_rows(session, 1, BATCH, NOW - timedelta(hours=1))
     await insert_queue_rows(session, 1000, 100_000, NOW + timedelta(hours=1))
-    await session.execute("drop index idx_queue_due_at")
+    await session.execute("drop index idx_queue_due_at, idx_queue_workspace_hash")
 
     plan = await claim(session, "force_generic_plan")
 
@@ -213,7 +256,8 @@ async def test_a_claim_without_its_index_reads_the_sleepers(session: Sql) -> Non
 # Nothing hot reads a whole shard
 
 WHOLE_SHARD = {
-    "observe": {"count_queue", "count_items", "count_executions"},
+    # Where one workspace has everything, its own are the whole shard.
+    "observe": {"count_queue", "count_items", "count_executions", "count_own_items", "count_own_executions"},
     "finalize": {"schedule_doubtful_items", "clear_doubtful_items"},
     "executions": {"list_live_executions"},
     "contacts": {"list_contacts"},
@@ -264,10 +308,10 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         " recipient, payload, status, in_doubt, idempotency_key, marked_attempt, marked_at, created_at, contact_id)"
         " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
         f" sha256(g::text::bytea), 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
-        f"insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)"
-        f" select 1, id, 1, 'rejected', 'e', {at}, {at} {rows}",
-        "insert into execution_log (shard, execution_id, node, visit, status, at)"
-        f" select 1, id, 'n', 1, 'completed', {at} {rows}",
+        f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at,"
+        f" ended_at) select 1, id, 't', 'w', 1, 'rejected', 'e', {at}, {at} {rows}",
+        "insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)"
+        f" select 1, id, 't', 'w', 'n', 1, 'completed', {at} {rows}",
         "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
         f" select 1, id, 't', 'w', 'run', id, 'e', 'a', {at} {rows}",
         # An external id that is an id has that id's bucket.
@@ -300,6 +344,21 @@ async def test_no_statement_reads_a_whole_shard(session: Sql, count: int, analyz
     for file in HOT_FILES:
         found = await whole_shard_readers(session, file)
         assert found.keys() <= WHOLE_SHARD.get(file, set()), found
+
+
+@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
+async def test_counting_a_small_workspace_reads_nothing_of_a_large_one(session: Sql, mode: Mode) -> None:
+    await fill(session, 20_000, analyze=False)
+    last = "right(id::text, 12) > '000000004e00'"  # the last few
+    for table in ("executions", "outbox"):
+        await session.execute(f"update {table} set tenant_id = 'small' where shard = 1 and {last}")
+    await session.execute("analyze")
+    own = {"shard": "1", "tenant": "small", "workspace": "w"}
+
+    for name in ("count_own_items", "count_own_executions"):
+        plan = await explain(session, load("observe")[name], own, mode)
+        assert 0 < read(plan) < 1_000, (name, plan)
+        assert whole_reads(plan) == []
 
 
 async def test_on_a_database_that_was_just_made_a_batch_is_joined_by_its_keys(server: str) -> None:
@@ -346,8 +405,8 @@ async def give_them_a_workflow(session: Sql) -> None:
         f" values ('{id}', 't', 'w', 'flow', '2026-01-01', '2026-01-01')"
     )
     await session.execute(
-        "insert into workflow_versions (id, workflow_id, number, definition, created_at, form, entry, total_steps)"
-        f" values ('{id}', '{id}', 1, '{{}}', '2026-01-01', 'graph', 'n', 1)"
+        "insert into workflow_versions (id, tenant_id, workspace_id, workflow_id, number, definition, created_at, form,"
+        f" entry, total_steps) values ('{id}', 't', 'w', '{id}', 1, '{{}}', '2026-01-01', 'graph', 'n', 1)"
     )
     failed = "idempotency_key::integer % 100 = 0"
     await session.execute(
@@ -471,17 +530,21 @@ def narrowed(statement: Statement, wanted: AudienceFilter) -> tuple[Statement, d
 
 
 @pytest.mark.parametrize("analyze", [False, True])
-async def test_a_page_of_contacts_is_read_from_the_index_of_its_filter(session: Sql, analyze: bool) -> None:
+async def test_a_page_of_contacts_is_read_from_the_index_of_its_filter(session: Sql, sql: Sql, analyze: bool) -> None:
     """Where most are another workspace's; if all were ours, any index would do."""
+    if IS_FORCED and not analyze:
+        pytest.skip("with row security forced, a page is read from another index until autovacuum has come by")
     # Autovacuum that looked between the two would believe that all are ours.
     await session.execute("alter table contacts set (autovacuum_enabled = off)")
     await fill(session, 20_000, analyze=False)
     await session.execute("update contacts set workspace_id = 'x' where company not like 'company 7%'")
-    await vacuum_alone(session, "contacts")
+    await vacuum_alone(session, sql, "contacts")
     if analyze:
         await session.execute("analyze")
 
     for wanted, index, rows in WAYS:
+        if IS_FORCED and index == "idx_contacts_company":
+            continue  # lower() may leak what it sees, so policies come before it
         statement, where = narrowed(load("contacts")["list_contacts"], wanted)
         values = {"shard": "1", "limit": "50", **where}
         for mode in MODES:

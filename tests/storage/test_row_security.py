@@ -80,9 +80,8 @@ async def test_a_reader_sees_only_the_rows_of_the_workspace_that_is_set(busy: En
 
         for name in [*TABLES, *views]:
             assert 0 < await sql.fetchval(f"select count(*) from {name}") == every[name] / len(HOMES), (home, name)
-            if name not in {"workflow_versions", "sequences", "sequence_steps"}:  # seen with their workflow
-                whose = await sql.fetch(f"select distinct tenant_id, workspace_id from {name}")
-                assert [tuple(row) for row in whose] == [(home.tenant, home.name)], name
+            whose = await sql.fetch(f"select distinct tenant_id, workspace_id from {name}")
+            assert [tuple(row) for row in whose] == [(home.tenant, home.name)], name
 
 
 async def test_a_reader_without_a_workspace_sees_nothing(busy: Engine, sql: Sql) -> None:

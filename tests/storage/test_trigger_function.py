@@ -30,9 +30,9 @@ PATIENCE_SECONDS = 10
 
 
 @pytest.fixture
-async def app(dsn: str) -> AsyncIterator[Sql]:
+async def app(owner_dsn: str) -> AsyncIterator[Sql]:
     """A connection of a host application, which has never heard of our search_path."""
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(owner_dsn)
     yield connection
     await connection.close()
 
@@ -213,7 +213,7 @@ async def test_the_same_key_gives_the_same_execution_whoever_asks(engine: Engine
 
 
 async def test_a_hundred_parallel_transactions_with_one_key_start_one_execution(
-    engine: Engine, dsn: str, sql: Sql
+    engine: Engine, owner_dsn: str, sql: Sql
 ) -> None:
     await engine.define("flow", NEEDY)
 
@@ -222,7 +222,7 @@ async def test_a_hundred_parallel_transactions_with_one_key_start_one_execution(
             id: UUID = await connection.fetchval(CALL, "flow", json.dumps(GIVEN), "k1")
             return id
 
-    async with asyncpg.create_pool(dsn, min_size=20, max_size=20) as pool:
+    async with asyncpg.create_pool(owner_dsn, min_size=20, max_size=20) as pool:
         by_sql = await asyncio.gather(*(call(pool) for _ in range(100)))
         by_engine = await asyncio.gather(*(engine.trigger("flow", GIVEN, "k1") for _ in range(20)))
 
@@ -232,10 +232,10 @@ async def test_a_hundred_parallel_transactions_with_one_key_start_one_execution(
 
 @pytest.mark.parametrize("commits", [True, False])
 async def test_a_transaction_that_holds_the_key_is_waited_for(
-    engine: Engine, app: Sql, dsn: str, sql: Sql, commits: bool
+    engine: Engine, app: Sql, owner_dsn: str, sql: Sql, commits: bool
 ) -> None:
     await engine.define("flow", NEEDY)
-    other = await asyncpg.connect(dsn)
+    other = await asyncpg.connect(owner_dsn)
     transaction = other.transaction()
     await transaction.start()
     first = await trigger(other)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidings.domain.errors import ConfigInvalid
-from tidings.storage.vault import KEY_FILE, Vault, key_kept_in, read_keys
+from tidings.storage.vault import KEY_FILE, Vault, keys_kept_in, read_keys
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 PLACE = ("function", "default", "default", "f")
@@ -92,9 +92,9 @@ def test_what_is_no_key_is_refused_without_repeating_it(given: str) -> None:
 
 
 def test_a_key_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    first = key_kept_in(tmp_path)
+    [first] = keys_kept_in(tmp_path)
 
-    assert key_kept_in(tmp_path) == first
+    assert keys_kept_in(tmp_path) == [first]
     assert len(first) == 32
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
     assert os.listdir(tmp_path) == [KEY_FILE]
@@ -103,8 +103,8 @@ def test_a_key_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> N
 def test_processes_that_start_at_once_agree_on_one_key(tmp_path: Path) -> None:
     code = (
         "import pathlib, sys\n"
-        "from tidings.storage.vault import key_kept_in\n"
-        "print(key_kept_in(pathlib.Path(sys.argv[1])).hex())\n"
+        "from tidings.storage.vault import keys_kept_in\n"
+        "print(keys_kept_in(pathlib.Path(sys.argv[1]))[0].hex())\n"
     )
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -113,18 +113,18 @@ def test_processes_that_start_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
     keys = {process.communicate(timeout=60)[0] for process in started}
 
-    assert keys == {key_kept_in(tmp_path).hex() + "\n"}
+    assert keys == {keys_kept_in(tmp_path)[0].hex() + "\n"}
 
 
 def test_a_broken_key_file_is_named_and_not_replaced(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).write_text("oops")
 
     with pytest.raises(ConfigInvalid, match=r"secret\.key"):
-        key_kept_in(tmp_path)
+        keys_kept_in(tmp_path)
 
     assert (tmp_path / KEY_FILE).read_text() == "oops"
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match="set TIDINGS_SECRET_KEY"):
-        key_kept_in(tmp_path / "nowhere")
+        keys_kept_in(tmp_path / "nowhere")

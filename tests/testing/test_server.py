@@ -3,12 +3,15 @@
 import asyncio
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from tidings.domain.errors import EmbeddedServerFailed
+from tidings.embedded import placement
 from tidings.testing.server import KeptServer
 
 DEADLINE_SECONDS = 30
@@ -35,10 +38,10 @@ async def find_place(address: str) -> Path | None:
         connection = await asyncpg.connect(address)
     except (OSError, asyncpg.PostgresError):
         return None
-    try:
-        return Path(await connection.fetchval("show data_directory"))
-    finally:
-        await connection.close()
+    await connection.close()
+    homes = [*Path(tempfile.gettempdir()).glob("tidings-*"), *placement.SHARED_ROOT.glob("*")]
+    ports = {(home / "port").read_text(): home / "postgres" for home in homes if (home / "port").exists()}
+    return ports[str(urlsplit(address).port)]
 
 
 async def until_gone(place: Path) -> None:

@@ -26,14 +26,14 @@ def test_at_first_every_shard_is_asked_at_once() -> None:
     agenda = Agenda([ONE, TWO], [BULK], POLL)
 
     assert agenda.shards_to_ask(NOW) == [ONE, TWO]
-    assert agenda.next_time([]) is None
+    assert agenda.next_time([], NOW) is None
 
 
 def test_an_idle_shard_is_asked_again_after_the_poll_interval() -> None:
     agenda = informed(ONE)
 
     assert agenda.due_places(NOW) == []
-    assert agenda.next_time([]) == NOW + POLL
+    assert agenda.next_time([], NOW) == NOW + POLL
     assert agenda.shards_to_ask(NOW + seconds(4.9)) == []
     assert agenda.shards_to_ask(NOW + POLL) == [ONE]
 
@@ -42,7 +42,7 @@ def test_a_known_due_time_ends_the_sleep() -> None:
     agenda = informed(ONE)
     agenda.learn(ONE, {FAST: NOW + seconds(2)}, NOW)
 
-    assert agenda.next_time([]) == NOW + seconds(2)
+    assert agenda.next_time([], NOW) == NOW + seconds(2)
     assert agenda.due_places(NOW + seconds(1)) == []
     assert agenda.due_places(NOW + seconds(2)) == [(ONE, FAST)]
 
@@ -100,7 +100,7 @@ def test_what_is_heard_is_due_now() -> None:
     agenda.hear([(TWO, FAST)], NOW)
 
     assert agenda.due_places(NOW) == [(TWO, FAST)]
-    assert agenda.next_time([]) == NOW
+    assert agenda.next_time([], NOW) == NOW
 
 
 def test_lanes_and_shards_of_others_are_not_heard_of() -> None:
@@ -113,10 +113,16 @@ def test_lanes_and_shards_of_others_are_not_heard_of() -> None:
 
 def test_a_lane_that_can_take_no_more_wakes_nobody() -> None:
     agenda = informed(ONE)
+    agenda.learn(ONE, {BULK: NOW, FAST: NOW}, NOW)
+
+    assert agenda.next_time([BULK, FAST], NOW) == NOW + POLL
+
+
+def test_what_comes_due_in_a_full_lane_may_be_somebody_else_s() -> None:
+    agenda = informed(ONE)
     agenda.learn(ONE, {BULK: NOW, FAST: NOW + seconds(1)}, NOW)
 
-    assert agenda.next_time([BULK]) == NOW + seconds(1)
-    assert agenda.next_time([BULK, FAST]) == NOW + POLL
+    assert agenda.next_time([BULK, FAST], NOW) == NOW + seconds(1)
 
 
 def test_a_claim_that_found_nothing_asks_the_shard_soon() -> None:
@@ -126,7 +132,7 @@ def test_a_claim_that_found_nothing_asks_the_shard_soon() -> None:
     agenda.found_nothing((ONE, FAST), NOW + seconds(0.02))
 
     assert agenda.due_places(NOW) == []
-    assert agenda.next_time([]) == NOW + seconds(0.02)
+    assert agenda.next_time([], NOW) == NOW + seconds(0.02)
     assert agenda.shards_to_ask(NOW + seconds(0.02)) == [ONE]
 
 
@@ -135,5 +141,5 @@ def test_a_shard_where_something_changed_is_asked_at_once() -> None:
 
     agenda.ask_soon([TWO])
 
-    assert agenda.next_time([]) is None
+    assert agenda.next_time([], NOW) is None
     assert agenda.shards_to_ask(NOW) == [TWO]

@@ -51,7 +51,8 @@ class Watched:
 
     async def _read(self) -> None:
         async for line in self.process.stderr:
-            self.lines.append(json.loads(line))  # every line is one JSON object, whoever wrote it
+            if not line.startswith(b"tidings: warning: --database-url holds a password"):
+                self.lines.append(json.loads(line))  # every line is one JSON object, whoever wrote it
 
     def named(self, event: str) -> list[Line]:
         return [line for line in self.lines if line["event"] == event]

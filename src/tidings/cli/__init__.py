@@ -15,6 +15,9 @@ def main() -> None:
     # Help and usage errors are typer's, which takes GitHub's runners for terminals wherever the output goes.
     if not any(os.environ.get(name) for name in ("FORCE_COLOR", "PY_COLORS")) and not sys.stdout.isatty():
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
+    from tidings.cli.arguments import hide_passwords
+
+    hide_passwords(sys.argv[1:])
     from tidings.cli.app import app
 
     try:

@@ -12,11 +12,13 @@ from tidings.cli import (
     enrollments,
     events,
     executions,
+    functions,
     keys,
     outbox,
     providers,
     rules,
     runs,
+    secrets,
     segments,
     sequences,
     serve,
@@ -26,6 +28,7 @@ from tidings.cli import (
     worker,
     workers,
     workflows,
+    workspaces,
 )
 from tidings.cli.options import AsJson
 from tidings.cli.running import config_from
@@ -58,7 +61,11 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(providers.app, name="providers")
 app.add_typer(workers.app, name="workers")
+app.add_typer(functions.app, name="functions")
 app.add_typer(keys.app, name="keys")
+app.add_typer(workspaces.app, name="workspaces")
+app.add_typer(workspaces.tenants, name="tenants")
+app.add_typer(secrets.app, name="secrets")
 app.command("worker")(worker.worker)
 app.command("serve")(serve.serve)
 app.command("up")(serve.up)

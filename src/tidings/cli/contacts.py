@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidings.cli.answers import deleted, values_of, with_fields
-from tidings.cli.command import command
+from tidings.cli.command import already_shown, command
 from tidings.cli.given import Json, read_data
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Contact, Listed, Only, Read
@@ -15,7 +15,7 @@ from tidings.cli.output import print_fields, print_line, table
 if TYPE_CHECKING:
     from tidings.cli.contact_import import ImportedFile
     from tidings.views.contacts import Contact as ShownContact
-    from tidings.views.contacts import ContactOutcome
+    from tidings.views.contacts import ContactOutcome, ErasedAddress
 
 app = typer.Typer(help="The people to write to.", no_args_is_help=True)
 Given = Annotated[
@@ -96,6 +96,45 @@ async def delete(at: Acting, contact: Contact) -> "ShownContact":
     found = await at.engine.contacts.get(at.workspace, contact)
     await at.engine.contacts.delete(at.by, found.id)
     return found
+
+
+def _say_address_erased(done: "ErasedAddress") -> None:
+    print_line("would be erased:" if done.dry_run else "erased:")
+    print_fields({name: getattr(done, name) for name in ("executions", "events", "items", "listed")})
+    others = "would be replaced" if done.dry_run else "replaced"
+    print_line(f"{others} in records about others: {done.mentions}")
+    if done.open:
+        print_line(f"left, since it is under way: {done.open}; run this again when it has ended", style="yellow")
+
+
+@command(
+    app,
+    shows=_say_address_erased,
+    asks=lambda address, dry_run: None if dry_run else f"Erase everything about {address} for ever?",
+)
+async def erase(
+    at: Acting,
+    address: Annotated[str, typer.Option(help="An e-mail address, a phone number or a push token.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+) -> "ErasedAddress":
+    """Erase what is stored about somebody who is no contact, by address; reads the whole workspace once."""
+    from tidings.cli.address_erasure import run_erasure
+
+    return await run_erasure(at.engine, at.by, address, dry_run=dry_run)
+
+
+@command(app, shows=already_shown)
+async def export(
+    at: Acting,
+    contact: Contact,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The file to write; standard output unless given.", show_default=False)
+    ] = None,
+) -> None:
+    """Write everything about a person as one JSON document."""
+    from tidings.cli.contact_export import run_export
+
+    await run_export(at.engine, at.by, contact, to)
 
 
 def _print_imported(imported: "ImportedFile") -> None:

@@ -26,6 +26,8 @@ def _row(key: "ApiKey") -> dict[str, object]:
         "role": key.role,
         "workspace": key.workspace,
         "prefix": key.prefix,
+        "may start": ", ".join(key.workflows) or None,
+        "from": ", ".join(key.origins) or None,
         "created": key.created_at,
         "expires": key.expires_at,
         "last used": key.last_used_at,
@@ -34,7 +36,7 @@ def _row(key: "ApiKey") -> dict[str, object]:
 
 
 def _print_secret(made: "CreatedKey") -> None:
-    print_aside(f"key {made.id} may do what a {made.role} may; its secret is shown this once:", style="dim")
+    print_aside(f"key {made.id} has the role {made.role}; its secret is shown this once:", style="dim")
     typer.echo(made.secret)
 
 
@@ -46,10 +48,20 @@ async def create(
     expires: Annotated[
         datetime | None, typer.Option(help="When it ends, in UTC.  [default: never]", show_default=False)
     ] = None,
+    workflow: Annotated[
+        list[str] | None,
+        typer.Option(help="A workflow that a publishable key may start: once for each.", show_default=False),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(help="A web page's origin from which it may be used: once for each.", show_default=False),
+    ] = None,
 ) -> "CreatedKey":
     """Make a key and print its secret: this once, it is not stored."""
     ends = expires.replace(tzinfo=UTC) if expires else None
-    return await at.engine.access.create_key(at.by, name, role, expires_at=ends)
+    return await at.engine.access.create_key(
+        at.by, name, role, expires_at=ends, workflows=workflow or (), origins=origin or ()
+    )
 
 
 @command(app, "list", shows=table("keys", _row, empty="there is no key"))

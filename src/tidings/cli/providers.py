@@ -11,14 +11,14 @@ from tidings.cli.output import print_line, print_table
 from tidings.domain.flow.item import Channel
 
 if TYPE_CHECKING:
-    from tidings.views.providers import ProviderDetail, WorkerShare
+    from tidings.views.providers import ProviderStatus, WorkerShare
 
 app = typer.Typer(
     help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True
 )
 
 
-def _shown(one: "ProviderDetail") -> dict[str, object]:
+def _shown(one: "ProviderStatus") -> dict[str, object]:
     taken = sum(share.slots for share in one.workers)
     return {
         "name": one.name,
@@ -37,7 +37,7 @@ def _shown(one: "ProviderDetail") -> dict[str, object]:
     }
 
 
-def _held(one: "ProviderDetail", share: "WorkerShare") -> dict[str, object]:
+def _held(one: "ProviderStatus", share: "WorkerShare") -> dict[str, object]:
     return {
         "provider": one.name,
         "worker": share.worker_id,
@@ -47,7 +47,7 @@ def _held(one: "ProviderDetail", share: "WorkerShare") -> dict[str, object]:
     }
 
 
-def _print(found: "Sequence[ProviderDetail]") -> None:
+def _print(found: "Sequence[ProviderStatus]") -> None:
     empty = "no provider is set up: start a worker with TIDINGS_SMTP_URL, --app or --print"
     print_table("providers", [_shown(one) for one in found], empty=empty)
     held = [_held(one, share) for one in found for share in one.workers]
@@ -56,7 +56,7 @@ def _print(found: "Sequence[ProviderDetail]") -> None:
 
 
 @command(app, "list", shows=_print)
-async def list_providers(at: Opened) -> "Sequence[ProviderDetail]":
+async def list_providers(at: Opened) -> "Sequence[ProviderStatus]":
     """List every provider of the system, whatever is set in this shell: its channels, its workers, whether it rests."""
     return await at.engine.providers.details()
 

@@ -21,11 +21,22 @@ if TYPE_CHECKING:
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
+TlsCert = Annotated[
+    Path | None, typer.Option(help="Certificate and its chain, in PEM; with it the API speaks TLS.", show_default=False)
+]
+TlsKey = Annotated[Path | None, typer.Option(help="The certificate's key, in PEM.", show_default=False)]
+ForwardedAllowIps = Annotated[
+    str | None,
+    typer.Option(help="Addresses of proxies whose X-Forwarded-For and -Proto are believed, with commas between."),
+]
 
 
 def serve(
     host: Host = None,
     port: Port = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    forwarded_allow_ips: ForwardedAllowIps = None,
     app: AppReference = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
@@ -37,13 +48,24 @@ def serve(
     The first SIGTERM or Ctrl-C answers what is in the air; the second leaves at once.
     """
     require_extra("server")
-    config = config_from(host=host, port=port, database_url=database_url, data_dir=data_dir)
+    config = config_from(
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        forwarded_allow_ips=forwarded_allow_ips,
+        database_url=database_url,
+        data_dir=data_dir,
+    )
     raise typer.Exit(run(lambda: _serve(config, app)))
 
 
 def up(
     host: Host = None,
     port: Port = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    forwarded_allow_ips: ForwardedAllowIps = None,
     processes: ProcessCount = None,
     app: AppReference = None,
     print_: Print = None,
@@ -58,7 +80,15 @@ def up(
     """
     require_extra("server")
     config = config_from(
-        host=host, port=port, processes=processes, print=print_, database_url=database_url, data_dir=data_dir
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        forwarded_allow_ips=forwarded_allow_ips,
+        processes=processes,
+        print=print_,
+        database_url=database_url,
+        data_dir=data_dir,
     )
     raise typer.Exit(run(lambda: _up(config, app)))
 
@@ -105,7 +135,7 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
         raise
     print_line(f"Tidings answers at {api.url} (try {api.url}/docs)")
     if made:
-        print_line(f"The first administrator's key, shown this once: {made}")
+        print_line(f"The operator's key, shown this once: {made}")
     if line := line_to_export(config, Path.cwd()):
         print_line(f"Commands in another terminal find this database after: {line}")
     await _print_channels(engine)
@@ -114,7 +144,7 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
 
 async def _print_channels(engine: "Engine") -> None:
     """Print what becomes of a message over each channel."""
-    shown = await engine.providers.list()
+    shown = await engine.providers.details()
     routes = {channel: one for one in shown for channel in one.channels if channel is not Channel.FUNCTION}
     sent = [f"{channel} over {one.name}" for channel, one in routes.items() if not one.printing]
     printed = [channel for channel, one in routes.items() if one.printing]

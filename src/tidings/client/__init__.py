@@ -44,6 +44,7 @@ from tidings.views.segments import Segment
 from tidings.views.simulations import Simulation
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
+from tidings.views.workspaces import TenantSettings, WorkspaceSettings
 
 __all__ = [
     "ApiError",
@@ -87,6 +88,7 @@ __all__ = [
     "Simulation",
     "StepFate",
     "StepLog",
+    "TenantSettings",
     "TraceLine",
     "Triggered",
     "Unauthorized",
@@ -97,4 +99,5 @@ __all__ = [
     "Worker",
     "WorkerShare",
     "Workflow",
+    "WorkspaceSettings",
 ]

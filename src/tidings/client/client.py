@@ -17,6 +17,7 @@ from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
+from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
@@ -25,6 +26,7 @@ from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
 from tidings.client.transport import ApiRequest, Retrying, Transport
 from tidings.client.workflows import Workflows
+from tidings.client.workspaces import Tenants, Workspaces
 from tidings.views.executions import Execution, StartedExecution
 
 OnProgress = Callable[[Execution], Awaitable[None] | None]
@@ -68,7 +70,10 @@ class Client:
         self.outbox = Outbox(transport)
         self.providers = Providers(transport)
         self.workers = Workers(transport)
+        self.functions = FunctionAddresses(transport)
         self.keys = Keys(transport)
+        self.workspaces = Workspaces(transport)
+        self.tenants = Tenants(transport)
 
     async def __aenter__(self) -> Self:
         return self

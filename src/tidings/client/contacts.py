@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
-from tidings.views.contacts import Contact, Imported, UpsertedContact
+from tidings.views.contacts import Contact, ErasedAddress, Imported, UpsertedContact
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
 
@@ -89,6 +89,21 @@ class Contacts:
         return pages(
             self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
         )
+
+    def export(self, id: UUID | str) -> AsyncIterator[bytes]:
+        """Yield everything about a contact as one JSON document in pieces; see ContactExport for its fields."""
+        return self._transport.pieces(ApiRequest("GET", path_to(PATH, id, "export")))
+
+    async def erase_address(self, address: str, *, dry_run: bool = False) -> AsyncIterator[ErasedAddress]:
+        """Erase what is stored about an address that is no contact's; yield what each call found, until all is done."""
+        cursor: str | None = None
+        while True:
+            body = {"address": address, "dryRun": dry_run, "cursor": cursor}
+            done = await self._transport.ask(ApiRequest("POST", f"{PATH}/erase", body), ErasedAddress)
+            yield done
+            cursor = done.next_cursor
+            if cursor is None:
+                return
 
     async def delete(self, id: UUID | str) -> None:
         """Erase everything about a person; what was sent to them still counts."""

@@ -1,6 +1,6 @@
 """`client.keys`: the keys of the API."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -27,10 +27,25 @@ class Keys:
         self._transport = transport
 
     async def create(
-        self, name: str, role: str, *, workspace: str | None = None, expires_at: datetime | None = None
+        self,
+        name: str,
+        role: str,
+        *,
+        tenant: str | None = None,
+        workspace: str | None = None,
+        expires_at: datetime | None = None,
+        workflows: Sequence[str] | None = None,
+        origins: Sequence[str] | None = None,
     ) -> NewKey:
-        """Create a key and return it; its secret is in no other answer."""
-        given = {"name": name, "role": role, "workspace": workspace, "expiresAt": expires_at}
+        """Create a key and return it; its secret is in no other answer. Only an operator names another tenant."""
+        given: dict[str, object] = {
+            "name": name,
+            "role": role,
+            "tenant": tenant,
+            "workspace": workspace,
+            "expiresAt": expires_at,
+        }
+        given |= {"workflows": workflows, "origins": origins}
         body = {key: value for key, value in given.items() if value is not None}
         answer = await self._transport.send(ApiRequest("POST", PATH, body, repeatable=False))
         return NewKey(key=read(answer, ApiKey), secret=read(answer, CreatedKey).secret)

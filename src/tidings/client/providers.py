@@ -17,7 +17,7 @@ class Providers:
         self._transport = transport
 
     def list(self) -> AsyncIterator[ProviderStatus]:
-        """Yield every provider, the same for all workspaces; only for an administrator of the system."""
+        """Yield the providers of the workspace's channels and whether each is ready; for an operator every provider."""
         return pages(self._transport, PATH, {}, ProviderStatus)
 
 
@@ -28,5 +28,5 @@ class Workers:
         self._transport = transport
 
     def list(self) -> AsyncIterator[LiveWorker]:
-        """Yield the live workers, the longest at work first; only for an administrator of the system."""
+        """Yield the live workers, the longest at work first; where they run only for an operator."""
         return pages(self._transport, WORKERS, {}, LiveWorker)

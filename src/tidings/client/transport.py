@@ -148,6 +148,18 @@ class Transport:
                 raise error_of(answer.status_code, await _body(answer))
             yield _lines(answer)
 
+    async def pieces(self, request: ApiRequest) -> AsyncIterator[bytes]:
+        """Yield the bytes of an answer of any length as they arrive; one that breaks off is an error, not an end."""
+        timeout = httpx2.Timeout(self.timeout, read=LONGEST_SILENCE_SECONDS)
+        try:
+            async with self.http.stream(**request.arguments(), timeout=timeout) as answer:
+                if not answer.is_success:
+                    raise error_of(answer.status_code, await _body(answer))
+                async for piece in _plain(answer):
+                    yield piece
+        except httpx2.TransportError as error:
+            raise self.unreachable(error, 1) from error
+
     def unreachable(self, error: httpx2.TransportError, attempts: int) -> ServerUnreachable:
         """Return the error for an answer that does not come."""
         tries = "once" if attempts == 1 else f"{attempts} times"

@@ -202,13 +202,18 @@ def _can_enter(directory: Path, account: Account) -> bool:
 
 
 def run_as(
-    account: Account, command: Sequence[str], *, pass_fds: Sequence[int] = (), stderr: int = subprocess.STDOUT
+    account: Account,
+    command: Sequence[str],
+    *,
+    pass_fds: Sequence[int] = (),
+    stderr: int = subprocess.STDOUT,
+    text_in: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end as the account, in a session of its own, with its output captured."""
     switched = account.is_switched
     return subprocess.run(  # noqa: S603
         command,
-        stdin=subprocess.DEVNULL,
+        input=text_in,
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,

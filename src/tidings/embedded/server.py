@@ -22,9 +22,9 @@ from tidings.embedded.binaries import Binaries, find_binaries
 from tidings.embedded.keeper import spawn_keeper
 from tidings.embedded.placement import REMEDY, Account, Site, find_site, make_site, run_as, write_private
 from tidings.embedded.processes import POLL_SECONDS, is_held, is_postmaster, locked, open_lock, try_lock, until
+from tidings.embedded.roles import MADE, OWNER, PASSWORDS, SUPERUSER, make_roles, password_of
 from tidings.embedded.users import depart, is_used, join
 
-ROLE = "tidings"
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -236,6 +236,7 @@ async def _start(
         _check_version(site, binaries)
         # Its processes are gone, so a process that has that pid now is a stranger; PostgreSQL would refuse to start.
         (site.data / "postmaster.pid").unlink(missing_ok=True)
+        await make_roles(site, account, binaries, life, _single_user_options(binaries, settings))
         settings |= {"port": _choose_port(site, keep_port)}
         if binaries.major >= 16:
             settings |= {"scram_iterations": "4096"}  # for passwords that people set for roles of their own
@@ -264,9 +265,10 @@ async def _initialise(site: Site, account: Account, binaries: Binaries, life: in
     draft = site.home / "initdb"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
-    if not (site.home / "password").exists():
-        write_private(site.home / "password", secrets.token_urlsafe(24))
-    write_private(draft / "password", _password(site))
+    if not (site.home / PASSWORDS[SUPERUSER]).exists():
+        write_private(site.home / PASSWORDS[SUPERUSER], secrets.token_urlsafe(24))
+    (site.home / MADE).unlink(missing_ok=True)  # of data that was removed by hand
+    write_private(draft / "password", password_of(site, SUPERUSER))
     if account.is_switched:
         os.chown(draft / "password", account.uid, account.gid)
         os.chown(draft, account.uid, account.gid)
@@ -287,7 +289,7 @@ def _initdb_command(draft: Path, binaries: Binaries, sync: bool) -> list[str]:
     return [
         str(binaries.directory / "initdb"),
         f"--pgdata={draft / 'data'}",
-        f"--username={ROLE}",
+        f"--username={SUPERUSER}",
         f"--pwfile={draft / 'password'}",
         "--auth=scram-sha-256",
         "--encoding=UTF8",
@@ -297,6 +299,16 @@ def _initdb_command(draft: Path, binaries: Binaries, sync: bool) -> list[str]:
         *(builtin if binaries.major >= 17 else ["--locale=C.UTF-8"]),
         *(rounds if binaries.major >= 16 and not sync else []),
     ]
+
+
+def _single_user_options(binaries: Binaries, settings: Mapping[str, str]) -> list[str]:
+    # It waits for the disk, and makes passwords expensive to guess, only where the server itself would; and a
+    # statement that fails is not written down: there are passwords in it.
+    sync = settings.get("fsync") != "off"
+    options = {"fsync": "on" if sync else "off", "log_min_error_statement": "panic"}
+    options |= {"scram_iterations": "4096" if sync else "1"} if binaries.major >= 16 else {}
+    options |= {"dynamic_shared_memory_type": "mmap", "shared_buffers": "8MB"}
+    return [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
 
 
 def _launch(site: Site, account: Account, binaries: Binaries, settings: Mapping[str, str], life: int) -> int:
@@ -322,14 +334,7 @@ async def _until_ready(site: Site, pid: int) -> Postmaster | None:
 
 
 def _dsn(site: Site, server: Postmaster) -> str:
-    return f"postgresql://{ROLE}:{_password(site)}@127.0.0.1:{server.port}/postgres"
-
-
-def _password(site: Site) -> str:
-    try:
-        return (site.home / "password").read_text().strip()
-    except FileNotFoundError as error:
-        raise EmbeddedServerFailed(f"{site.home / 'password'} is gone: restore it from a backup, {REMEDY}") from error
+    return f"postgresql://{OWNER}:{password_of(site, OWNER)}@127.0.0.1:{server.port}/postgres"
 
 
 def _data_version(site: Site) -> str | None:

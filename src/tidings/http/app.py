@@ -28,10 +28,14 @@ from tidings.http import (
     simulate,
     triggers,
     workflows,
+    workspaces,
 )
 from tidings.http.access import Api
+from tidings.http.body_memory import BodyMemory
+from tidings.http.cors import BrowserAccess
 from tidings.http.edge import HttpEdge
 from tidings.http.errors import handle_errors
+from tidings.http.guesses import Guesses
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
 from tidings.http.pulse import Pulse
@@ -44,7 +48,7 @@ RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
-    *(keys, functions, providers, audit, health, docs),
+    *(keys, functions, workspaces, providers, audit, health, docs),
 )
 
 
@@ -53,13 +57,16 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     app = FastAPI(
         title="Tidings",
         version=__version__,
+        openapi_url=None,
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere; docs.py has its own
         redoc_url=None,
         redirect_slashes=False,
     )
     metrics = Metrics(engine)
     rate = RateLimit(config.rate_limit, time.monotonic)
-    app.state.api = Api(engine, rate, metrics, Streams(), Pulse(engine), simulator)
+    guesses = Guesses(engine, metrics.authentication_failed)
+    app.state.api = Api(engine, rate, metrics, Streams(), BodyMemory(), guesses, Pulse(engine), simulator)
+    app.add_middleware(BrowserAccess, engine=engine)
     app.add_middleware(HttpEdge, metrics=metrics)
     handle_errors(app)
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from tidings.domain.people.contact_fields import FIELDS, ContactField, camel_case
+from tidings.domain.people.contact_fields import FIELDS, LONGEST_TOKEN, ContactField, camel_case
 from tidings.http.requests import Given, Json, example
 from tidings.http.view_schemas import describe_views
 from tidings.resources.contacts import MOST_CONTACTS
@@ -50,3 +50,15 @@ GivenContacts = create_model(
     __doc__=_ManyContacts.__doc__,
     contacts=(_LIST[GivenContact], Field(min_length=1, max_length=MOST_CONTACTS)),
 )
+
+
+class GivenErasure(Given):
+    """Whose address is erased."""
+
+    model_config = example({"address": "eve@example.com", "dryRun": True})
+
+    address: Annotated[
+        str, Field(min_length=1, max_length=LONGEST_TOKEN, description="An e-mail address, phone number or push token.")
+    ]
+    dry_run: Annotated[bool, Field(description="Only count.")] = False
+    cursor: Annotated[str | None, Field(max_length=100, description="The `nextCursor` of the call before.")] = None

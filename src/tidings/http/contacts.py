@@ -5,25 +5,29 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request, Response
 from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
-from tidings.http.access import ContactKeeper
+from tidings.http.access import ContactKeeper, RequestContext, api_of
 from tidings.http.answers import JSON, answer
-from tidings.http.bodies import LARGEST_BULK_BODY, read_object
-from tidings.http.contact_requests import GivenContact, GivenContacts
+from tidings.http.bodies import body_of, read_listed, read_object
+from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
 from tidings.http.edge import give_time
 from tidings.http.errors import BodyMalformed
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.view_schemas import reference
+from tidings.resources.contact_import import BATCH_BYTES
 from tidings.resources.contacts import MOST_CONTACTS, ContactFilter
-from tidings.views.contacts import Contact, ContactOutcome, Imported, UpsertedContact
+from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
+from tidings.views.exports import ContactExport
 from tidings.views.pages import Everything, Page
 
 router = resource_router("Contacts")
 THE_CONTACT = {JSON: {"schema": reference(Contact)}}
 Word = Annotated[str | None, Query(max_length=500)]
+IMPORT_BYTES = 2 * BATCH_BYTES
 NDJSON = ("ndjson", "jsonl", "json-lines", "jsonlines")
 _CSV_EXAMPLE = "externalId,email,name,tags,Plan\ncrm-1815,ada@example.com,Ada Lovelace,vip,pro\n"
 _NDJSON_EXAMPLE = '{"externalId": "crm-1815", "email": "ada@example.com", "attributes": {"plan": "pro"}}\n'
@@ -45,7 +49,7 @@ async def given_contact(request: Request) -> dict[str, Any]:
 
 async def given_contacts(request: Request) -> list[Any]:
     """Return the list in the body."""
-    body = await read_object(request, LARGEST_BULK_BODY)
+    body = await read_listed(request, "contacts")
     problems = [Problem(name, "is not a field here; use contacts") for name in body if name != "contacts"]
     found = body.get("contacts")
     if not isinstance(found, list) or not 1 <= len(found) <= MOST_CONTACTS:
@@ -118,7 +122,43 @@ async def import_contacts(
     nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
     """
     file = ContactFile(_format(request), read_columns(columns or []))
+    api_of(request).bodies.hold(request.scope, IMPORT_BYTES)
     return await context.engine.contacts.import_file(context.caller, file, _pieces(request))
+
+
+@router.post("/v1/contacts/erase", openapi_extra=takes(GivenErasure))
+async def erase_address(
+    context: ContactKeeper, body: Annotated[GivenErasure, Depends(body_of(GivenErasure))]
+) -> ErasedAddress:
+    """Erase what is stored about an address that is no contact's; ask again with `nextCursor` until it is null.
+
+    No index finds an address inside data, so a call looks through a part of the workspace; `progress` says how far it
+    is. An address that is a contact's is refused (409): delete the contact first.
+    """
+    return await context.engine.contacts.erase_address(
+        context.caller, body.address, dry_run=body.dry_run, cursor=body.cursor
+    )
+
+
+@router.get("/v1/contacts/{id:path}/export")
+async def export_contact(request: Request, context: ContactKeeper, id: ContactPath) -> ContactExport | Response:
+    """Everything about one person as one document, however much it is."""
+    pieces = await context.engine.contacts.export(context.caller, id)
+    headers = {
+        "Cache-Control": "no-store",
+        "X-Accel-Buffering": "no",
+        "Content-Disposition": 'attachment; filename="contact.json"',
+    }
+    return StreamingResponse(_timed(request, context, pieces), media_type=JSON, headers=headers)
+
+
+async def _timed(request: Request, context: RequestContext, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield pieces; each restarts the deadline, and a key that is revoked meanwhile reads no further."""
+    async for piece in pieces:
+        if await context.is_over():
+            raise ConnectionAbortedError("the key was revoked while it read")
+        give_time(request.scope)
+        yield piece
 
 
 @router.get("/v1/contacts/{id:path}")

@@ -12,13 +12,23 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidings.http.errors import RETRY_AFTER, problem
+from tidings.http.fair_pool import holding
 from tidings.http.metrics import Metrics
 from tidings.http.queries import spell_query
-from tidings.kernel.writable import Hurry, hurried
+from tidings.kernel.writable import Hurry, for_nobody, hurried
 
 log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+GUARDS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+"""What every answer has unless it says otherwise."""
+TLS_GUARDS = ((b"strict-transport-security", b"max-age=31536000"),)
 METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
@@ -38,14 +48,15 @@ class HttpEdge:
         spell_query(scope)
         started = time.perf_counter()
         try:
-            with hurried() as hurry:
+            with for_nobody(), hurried() as hurry, holding(scope):
                 async with asyncio.timeout(DEADLINE_SECONDS) as deadline:
                     answer.lasting = scope["tidings.lasting"] = _Lasting(deadline, hurry)
                     await self._app(scope, receive, answer.send)
         except TimeoutError:
             await answer.fail(503, "timeout", "this took too long, and may still happen: ask with the same key again")
         except Exception:
-            log.exception("request_crashed", request_id=answer.request_id, path=scope["path"])
+            # Not the path, in which a contact may be named by its address.
+            log.exception("request_crashed", request_id=answer.request_id, operation=_operation(scope))
             await answer.fail(500, "internal_error", "the server failed; its log has more under this request's id")
         finally:
             method = scope["method"] if scope["method"] in METHODS else "other"
@@ -84,10 +95,17 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", []), (b"x-request-id", self.request_id.encode())]
+            message["headers"] = [*self._guarded(message), (b"x-request-id", self.request_id.encode())]
             if self.lasting and any(value.startswith(b"text/event-stream") for _, value in message["headers"]):
                 self.lasting.extend(None)  # a stream lasts as long as what it tells of
         await self._send(message)
+
+    def _guarded(self, message: Message) -> list[tuple[bytes, bytes]]:
+        """Return the headers of an answer, with those that keep browsers from doing more with it than show it."""
+        headers = list(message.get("headers", []))
+        given = {name.lower() for name, _ in headers}
+        guards = (*GUARDS, *TLS_GUARDS) if self._scope.get("scheme") == "https" else GUARDS
+        return headers + [one for one in guards if one[0] not in given]
 
     async def fail(self, status: int, code: str, detail: str) -> None:
         if self.status:

@@ -72,10 +72,8 @@ class BodyTooLarge(RequestRefused):
     code = "body_too_large"
 
 
-class TooManyRequests(RequestRefused):
-    """The key asks faster than its limit."""
-
-    code = "too_many_requests"
+class _AskLater(RequestRefused):
+    """Refused for now."""
 
     def __init__(self, message: str, retry_after_seconds: int) -> None:
         super().__init__(message)
@@ -84,6 +82,18 @@ class TooManyRequests(RequestRefused):
     def headers(self) -> Mapping[str, str]:
         """Return the header that says when to try again."""
         return {"Retry-After": str(self.retry_after_seconds)}
+
+
+class TooManyRequests(_AskLater):
+    """The tenant or the address asks for more than its share."""
+
+    code = "too_many_requests"
+
+
+class ServerBusy(_AskLater):
+    """All tenants together ask for more than there is."""
+
+    code = "server_busy"
 
 
 STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
@@ -95,6 +105,7 @@ STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
     BodyTooLarge: 413,
     InputInvalid: 422,
     TooManyRequests: 429,
+    ServerBusy: 503,
     RendererUnavailable: 503,
     SimulationUnavailable: 503,
     StorageUnavailable: 503,
@@ -163,7 +174,7 @@ def tidings_problem(request: Request, error: TidingsError) -> Response:
     if status >= 500:
         # Storage errors may name hosts and roles; the log has them under the request's id.
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
-        if not isinstance(error, SimulationUnavailable):
+        if not isinstance(error, SimulationUnavailable | ServerBusy):
             detail = "the storage or a part of the server is not available; try again in a moment"
     return problem(request_id_of(request), status, error.code, detail, places_of(error), headers)
 

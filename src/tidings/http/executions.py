@@ -8,14 +8,13 @@ from uuid import UUID
 
 from fastapi import Header, Query, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from tidings.engine import Engine
-from tidings.http.access import Operator, RequestContext, WorkReader, api_of
+from tidings.http.access import Operator, RequestContext, StatusReader, WorkReader, api_of
 from tidings.http.answers import encode
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
+from tidings.http.publishable import of_starter
 from tidings.http.resource import resource_router
-from tidings.http.streams import Streams
 from tidings.views.executions import Execution, LogLine, ShownStatus
 from tidings.views.pages import Everything, Page
 
@@ -72,9 +71,10 @@ async def list_executions(
 
 
 @router.get("/v1/executions/{id:uuid}")
-async def get_execution(context: WorkReader, id: UUID) -> Execution:
-    """One execution."""
-    return await context.engine.executions.get(context.workspace, id)
+async def get_execution(context: StatusReader, id: UUID) -> Execution:
+    """One execution; with a publishable key its state, if this key started it."""
+    found = await context.engine.executions.get(context.workspace, id)
+    return of_starter(context.identity, found) if context.identity.is_publishable else found
 
 
 @router.get("/v1/executions/{id:uuid}/log")
@@ -92,24 +92,11 @@ async def follow_execution(
     request: Request, context: WorkReader, id: UUID, last_event_id: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
     """Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time."""
-    streams, key = api_of(request).streams, context.identity.key_id
-    streams.require_room(key)
+    api_of(request).streams.open(request.scope, context.identity)
     current = await context.engine.executions.get(context.workspace, id)
     if current.status.has_ended and _event_id(encode(current)) == last_event_id:
         return Response(status_code=204)  # tells an EventSource not to come again
-    return _CountedStream(streams, key, _events(context, id, last_event_id))
-
-
-class _CountedStream(StreamingResponse):
-    """A stream that counts as open while it is being answered, however that ends."""
-
-    def __init__(self, streams: Streams, key: UUID, events: AsyncIterator[bytes]) -> None:
-        super().__init__(events, media_type=STREAM, headers=STREAM_HEADERS)
-        self._streams, self._key = streams, key
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._streams.one_more(self._key):
-            await super().__call__(scope, receive, send)
+    return StreamingResponse(_events(context, id, last_event_id), media_type=STREAM, headers=STREAM_HEADERS)
 
 
 async def _events(context: RequestContext, id: UUID, seen: str | None) -> AsyncIterator[bytes]:

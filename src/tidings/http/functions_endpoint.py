@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -17,11 +18,14 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.errors import ChannelNotReady, Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
 from tidings.domain.roles import Permission
 from tidings.domain.words import WORDS
-from tidings.http.access import RequestContext, admit, recognise
+from tidings.http.access import ORIGIN_ALLOWED, RequestContext, admit, recognise, refusal_of
 from tidings.http.answers import JSON, encode
-from tidings.http.bodies import decode, read_body
-from tidings.http.errors import RETRY_AFTER, NoValidKey, RequestRefused, request_id_of, status_of
-from tidings.views.executions import Execution
+from tidings.http.bodies import LARGEST_BODY, decode, read_body
+from tidings.http.body_memory import WORKSPACE
+from tidings.http.errors import RETRY_AFTER, BodyTooLarge, RequestRefused, request_id_of, status_of
+from tidings.http.publishable import KeyUsedOtherwise, of_starter, start_published
+from tidings.resources.access import Identity
+from tidings.views.executions import Execution, StartedExecution
 
 log = structlog.get_logger()
 PATH = "/functions/v1/workflow-enqueue"
@@ -30,8 +34,10 @@ CORS = {
     "Access-Control-Allow-Headers": "authorization, x-client-info, apikey, content-type",
     "Access-Control-Allow-Methods": "POST, OPTIONS",
 }
-PERMISSIONS: Mapping[str, Permission] = {"enqueue": Permission.OPERATE, "status": Permission.READ_WORK}
+PERMISSIONS: Mapping[str, Permission] = {"enqueue": Permission.ENQUEUE, "status": Permission.READ_STATUS}
 DEADLINE_SECONDS = 25.0
+LARGEST_OF_A_STRANGER = 1_000
+"""Bytes of a body that are read before there is a valid key: `health` needs none."""
 DUPLICATE = "Workflow already exists (idempotent)"
 
 
@@ -47,6 +53,8 @@ class WorkflowEnqueue:
             answer = _failure(405, "Method not allowed", {"Allow": "POST, OPTIONS"})
         else:
             answer = await _answer(request)
+            if origin := scope.get(ORIGIN_ALLOWED):
+                answer.headers.update({"Access-Control-Allow-Origin": origin, "Vary": "Origin"})
         await answer(scope, receive, send)
 
 
@@ -69,7 +77,8 @@ async def _answer(request: Request) -> Response:
 
 
 async def _act(request: Request) -> Mapping[str, Any]:
-    body = decode(await read_body(request))
+    admitted = await _recognise(request)
+    body = await _read(request, is_known=admitted is not None)
     if not isinstance(body, dict):
         raise InputInvalid("the body must be an object with action and payload")
     action, payload = _required(body, "action"), body.get("payload")
@@ -77,21 +86,37 @@ async def _act(request: Request) -> Mapping[str, Any]:
         return {"status": "healthy", "timestamp": datetime.now(UTC)}
     if action not in ("enqueue", "status"):
         raise InputInvalid(f"Unknown action: {action}")
-    context = await _let_in(request, PERMISSIONS[action])
+    if admitted is None:
+        raise _no_key(request)
+    context = admit(request, admitted[0], PERMISSIONS[action], admitted[1])
     if not isinstance(payload, dict):
         raise InputInvalid("payload is required")
     return await (_enqueue if action == "enqueue" else _status)(context, payload)
 
 
-async def _let_in(request: Request, permission: Permission) -> RequestContext:
-    """Admit by `apikey`, which such clients always send, or else by the bearer, which may be a user's token."""
+async def _recognise(request: Request) -> tuple[Identity, str] | None:
+    """Return who asks, by `apikey`, which such clients always send, or else by the bearer, maybe a user's token."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     candidates = [request.headers.get("apikey", ""), bearer if scheme.lower() == "bearer" else ""]
     for secret in filter(None, (one.strip() for one in candidates)):
-        identity = await recognise(request, secret)
-        if identity:
-            return admit(request, identity, permission, secret)
-    raise NoValidKey("a valid key is needed, in apikey or Authorization")
+        if identity := await recognise(request, secret):
+            request.scope[WORKSPACE] = identity.workspace  # whose memory the body takes
+            return identity, secret
+    return None
+
+
+async def _read(request: Request, *, is_known: bool) -> Any:
+    """Read the body; of a stranger, who may only ask for health, no more than that takes."""
+    try:
+        return decode(await read_body(request, LARGEST_BODY if is_known else LARGEST_OF_A_STRANGER))
+    except BodyTooLarge as error:
+        if is_known:
+            raise
+        raise _no_key(request) from error
+
+
+def _no_key(request: Request) -> RequestRefused:
+    return refusal_of(request, "a valid key is needed, in apikey or Authorization")
 
 
 async def _enqueue(context: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,24 +128,36 @@ async def _enqueue(context: RequestContext, payload: Mapping[str, Any]) -> Mappi
         raise InputInvalid("data must be an object")
     if key is not None and not isinstance(key, str):
         raise InputInvalid("correlation_id must be a string")
-    try:
-        execution = await context.engine.executions.trigger(
-            context.caller, workflow, data, key, triggered_by="frontend", correlated=True
-        )
-    except ChannelNotReady as error:
-        raise InputInvalid(f"Workflow not ready: {error}") from error
-    except (NotFound, Conflict) as error:
-        raise InputInvalid(f"Workflow not found: {workflow}") from error
+    execution = await _start(context, workflow, data, key)
     named = {"execution_id": execution.id, "workflow_name": workflow}
     if execution.duplicate:
         return named | {"status": WORDS[execution.status].steps, "message": DUPLICATE}
     return named | {"status": "queued", "total_steps": execution.total_steps}
 
 
+async def _start(context: RequestContext, workflow: str, data: Mapping[str, Any], key: str | None) -> StartedExecution:
+    try:
+        if context.identity.is_publishable:
+            return await start_published(context, workflow, data, key)
+        return await context.engine.executions.trigger(
+            context.caller, workflow, data, key, triggered_by="frontend", correlated=True
+        )
+    except KeyUsedOtherwise as error:
+        raise InputInvalid(str(error)) from error
+    except ChannelNotReady as error:
+        raise InputInvalid(f"Workflow not ready: {error}") from error
+    except (NotFound, Conflict) as error:
+        raise InputInvalid(f"Workflow not found: {workflow}") from error
+
+
 async def _status(context: RequestContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     id = _required(payload, "execution_id")
     try:
-        return _row(*await context.engine.executions.get_with_context(context.workspace, UUID(id)))
+        execution, accumulated = await context.engine.executions.get_with_context(context.workspace, UUID(id))
+        if context.identity.is_publishable:
+            shown = of_starter(context.identity, execution)
+            execution = structs.replace(shown, input_payload=execution.input_payload, triggered_by="frontend")
+        return _row(execution, accumulated)
     except (NotFound, ValueError, AttributeError, TypeError) as error:
         raise InputInvalid(f"Execution not found: {id}") from error
 

@@ -3,12 +3,12 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.roles import Permission
-from tidings.http.access import allowed, api_of
+from tidings.http.access import RequestContext, WorkerService, api_of, let_in_quietly
 from tidings.http.answers import answer
 from tidings.http.errors import RETRY_AFTER
 from tidings.http.metrics import CONTENT_TYPE_LATEST
@@ -18,12 +18,13 @@ from tidings.version import __version__
 from tidings.views.health import HealthReport
 
 if TYPE_CHECKING:
+    from tidings.engine import Engine
     from tidings.resources.providers import StoredRest
 
 router = resource_router("Administration")
 LONGEST_LOOK_SECONDS = 2.0
 SECONDS_OLD = 2.0
-"""How old the information about workers may be: anybody may ask, as often as they like."""
+"""How old the operator's information about the installation may be: it reads every shard."""
 NEVER_STORED = {"Cache-Control": "no-store"}
 METRICS_DOCUMENTED = {
     "description": "The numbers, as Prometheus reads them.",
@@ -41,34 +42,54 @@ METRICS_DOCUMENTED = {
     },
 )
 async def get_health(request: Request) -> HealthReport | Response:
-    """Whether the database can be written to, how many workers live, and what somebody should look at; needs no key.
+    """Whether the database can be written to; needs no key.
 
-    Work that waits for a worker and a provider that cannot be used make this process no less healthy: starting it anew
-    would not help.
+    With a key also the version, and what waits or rests of what the workspace's channels use; with an operator's the
+    same for the whole installation. Neither makes this process less healthy: starting it anew would not help.
     """
-    api = api_of(request)
     try:
-        if await api.pulse.is_healthy():
+        if await api_of(request).pulse.is_healthy():
             async with asyncio.timeout(LONGEST_LOOK_SECONDS):
-                system = await api.engine.waiting.look(SECONDS_OLD)
-                problems = [_problem(rest) for rest in await api.engine.providers.unavailable()]
-            report = HealthReport(
-                status="healthy",
-                version=__version__,
-                workers=len(system.workers),
-                waiting=system.waiting,
-                problems=problems,
-            )
+                report = await _report(await let_in_quietly(request, Permission.READ_DEFINITIONS))
             return answer(report, headers=NEVER_STORED)
     except (TimeoutError, StorageUnavailable):
         pass  # it was there a moment ago
     trouble = ["nothing can be written to the database"]
-    report = HealthReport(status="unhealthy", version=__version__, problems=trouble)
-    return answer(report, 503, {**NEVER_STORED, **RETRY_AFTER})
+    return answer(HealthReport(status="unhealthy", problems=trouble), 503, {**NEVER_STORED, **RETRY_AFTER})
+
+
+async def _report(context: RequestContext | None) -> HealthReport:
+    if context is None:
+        return HealthReport(status="healthy")
+    return await (_of_installation(context.engine) if context.is_operator else _of_workspace(context))
+
+
+async def _of_installation(engine: "Engine") -> HealthReport:
+    system = await engine.waiting.look(SECONDS_OLD)
+    return HealthReport(
+        status="healthy",
+        version=__version__,
+        workers=len(system.workers),
+        waiting=system.waiting,
+        problems=[_problem(rest) for rest in await engine.providers.unavailable()],
+    )
+
+
+async def _of_workspace(context: RequestContext) -> HealthReport:
+    providers = await context.engine.providers.own(context.workspace)
+    return HealthReport(
+        status="healthy",
+        version=__version__,
+        waiting=await context.engine.waiting.own([one.name for one in providers]),
+        problems=[
+            f"the provider {one.name} rests until {one.rests_until.isoformat(timespec='seconds')}"
+            for one in providers
+            if one.rests_until
+        ],
+    )
 
 
 def _problem(rest: "StoredRest") -> str:
-    """Leave the reason out: anybody may ask, and it may tell of the network and its servers."""
     what = "refuses our settings" if rest.is_refused else "cannot be used"
     since = rest.since.isoformat(timespec="seconds") if rest.since else "now"
     return f"the provider {rest.provider} {what} since {since}; 'tidings providers list' says why"
@@ -78,8 +99,12 @@ def _problem(rest: "StoredRest") -> str:
     "/metrics",
     response_class=Response,
     responses={200: METRICS_DOCUMENTED},
-    dependencies=[Depends(allowed(Permission.RUN_WORKERS))],
 )
-async def get_metrics(request: Request) -> Response:
-    """Requests and their time, the queue, executions and outbox by status."""
-    return Response(await api_of(request).metrics.text(), media_type=CONTENT_TYPE_LATEST)
+async def get_metrics(request: Request, context: WorkerService) -> Response:
+    """Executions and the outbox of the workspace by status, and which of its providers are ready.
+
+    For an operator the same of the whole installation, and its requests, queue, workers and providers.
+    """
+    metrics = api_of(request).metrics
+    text = await (metrics.text() if context.is_operator else metrics.own_text(context.workspace))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

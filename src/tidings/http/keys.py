@@ -5,9 +5,11 @@ from uuid import UUID
 
 from fastapi import Depends
 
-from tidings.http.access import Administrator
+from tidings.domain.roles import Role, may_make_keys_of
+from tidings.http.access import Administrator, RequestContext
 from tidings.http.administration_requests import GivenKey
 from tidings.http.bodies import body_of
+from tidings.http.errors import Forbidden
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.views.keys import ApiKey, CreatedKey
@@ -18,9 +20,22 @@ router = resource_router("Administration")
 
 @router.post("/v1/api-keys", status_code=201, openapi_extra=takes(GivenKey))
 async def create_key(context: Administrator, body: Annotated[GivenKey, Depends(body_of(GivenKey))]) -> CreatedKey:
-    """Make a key; its secret is in this answer and nowhere else."""
+    """Make a key; its secret is in this answer and nowhere else.
+
+    Only an operator makes an operator's key, or one for another tenant.
+    """
+    _require_operator_for(context, body.role)
+    if body.tenant not in (None, context.workspace.tenant) and not context.is_operator:
+        raise Forbidden(f"a key of role {context.identity.role} makes keys of its own tenant only; ask an operator")
     return await context.engine.access.create_key(
-        context.caller, body.name, body.role, workspace=body.workspace, expires_at=body.expires_at
+        context.caller,
+        body.name,
+        body.role,
+        tenant=body.tenant,
+        workspace=body.workspace,
+        expires_at=body.expires_at,
+        workflows=body.workflows,
+        origins=body.origins,
     )
 
 
@@ -34,5 +49,16 @@ async def list_keys(
 
 @router.delete("/v1/api-keys/{id:uuid}", status_code=204)
 async def revoke_key(context: Administrator, id: UUID) -> None:
-    """Revoke a key: within a few seconds it opens nothing."""
+    """Revoke a key: within a few seconds it opens nothing. Only an operator revokes an operator's."""
+    key = await context.engine.access.get_key(context.caller, id)
+    _require_operator_for(context, Role(key.role))
     await context.engine.access.revoke_key(context.caller, id)
+
+
+def _require_operator_for(context: RequestContext, role: Role) -> None:
+    """Refuse an administrator who would make an operator of itself, or lock the operator out."""
+    if not may_make_keys_of(context.identity.role, role):
+        raise Forbidden(
+            f"a key of role {context.identity.role} neither makes nor revokes keys of role {role}; an operator does, or"
+            " `tidings keys` where the database is"
+        )

@@ -1,25 +1,17 @@
-"""Metrics for Prometheus: the requests to this process, and counts of what is stored."""
+"""Metrics for Prometheus: the requests to this process, and counts of what is stored; for a workspace only its own."""
 
-import asyncio
-import time
 from collections.abc import Mapping
 
-import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from tidings.domain.errors import StorageUnavailable
+from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
+from tidings.http.counting import Counting
+from tidings.http.own_metrics import OwnMetrics
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
-log = structlog.get_logger()
-COUNTED_FOR_SECONDS = 15.0
-SHARE_OF_TIME = 20
-"""Counting a large database is slow: it takes at most one twentieth of the time, however often it is asked for."""
-LONGEST_COUNT_SECONDS = 20.0
-LONGEST_WAIT_SECONDS = 2.0
-"""How long an answer waits for a count; after that it has the numbers of the last one."""
 LATENCIES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -37,6 +29,9 @@ class Metrics:
             ("operation",),
             buckets=LATENCIES,
             registry=self._registry,
+        )
+        self._failed = Counter(
+            "tidings_failed_authentications", "Requests with a key that is not valid.", registry=self._registry
         )
         self._queue = Gauge("tidings_queue", "Live work: all of it, due, leased.", ("state",), registry=self._registry)
         self._executions = Gauge("tidings_executions", "Executions by status.", ("status",), registry=self._registry)
@@ -57,45 +52,41 @@ class Metrics:
             ("provider", "refused"),
             registry=self._registry,
         )
-        self._counting: asyncio.Task[None] | None = None
-        self._count_again_at = 0.0
+        self._counting = Counting(self._count)
+        self._own = OwnMetrics(engine)
 
     def answered(self, operation: str, method: str, status: int, seconds: float) -> None:
         """Record one answer."""
         self._requests.labels(operation, method, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
 
+    def authentication_failed(self) -> None:
+        """Record a request whose key is not valid."""
+        self._failed.inc()
+
     async def text(self) -> bytes:
-        """Return all metrics, as Prometheus reads them."""
-        if self._counting is None and time.monotonic() >= self._count_again_at:
-            self._counting = asyncio.create_task(self._count())
-        if self._counting:
-            await asyncio.wait({self._counting}, timeout=LONGEST_WAIT_SECONDS)
+        """Return all metrics of the installation, as Prometheus reads them."""
+        await self._counting.latest()
         return generate_latest(self._registry)
 
+    async def own_text(self, workspace: Workspace) -> bytes:
+        """Return what one workspace may know."""
+        return await self._own.text(workspace)
+
     async def _count(self) -> None:
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(LONGEST_COUNT_SECONDS):
-                system = await self._engine.waiting.look()
-                self._workers.set(len(system.workers))
-                _set(self._serving, system.serving)
-                _set(self._waiting, dict.fromkeys(system.waiting, 1))
-                totals = await self._engine.health.totals()
-                unavailable, now = await self._engine.providers.unavailable(), await self._engine.kernel.clock.now()
-            _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
-            _set(self._executions, {str(status): count for status, count in totals.executions.items()})
-            _set(self._outbox, totals.items)
-            self._unavailable.clear()
-            for rest in unavailable:
-                seconds = (now - (rest.since or now)).total_seconds()
-                self._unavailable.labels(rest.provider, str(rest.is_refused).lower()).set(seconds)
-        except (TimeoutError, StorageUnavailable) as error:
-            log.warning("count_failed", reason=str(error) or "it took too long")
-        finally:
-            ended = time.monotonic()
-            self._count_again_at = ended + max(COUNTED_FOR_SECONDS, (ended - started) * SHARE_OF_TIME)
-            self._counting = None
+        system = await self._engine.waiting.look()
+        self._workers.set(len(system.workers))
+        _set(self._serving, system.serving)
+        _set(self._waiting, dict.fromkeys(system.waiting, 1))
+        totals = await self._engine.health.totals()
+        unavailable, now = await self._engine.providers.unavailable(), await self._engine.kernel.clock.now()
+        _set(self._queue, {"live": totals.live, "due": totals.due, "leased": totals.leased})
+        _set(self._executions, {str(status): count for status, count in totals.executions.items()})
+        _set(self._outbox, totals.items)
+        self._unavailable.clear()
+        for rest in unavailable:
+            seconds = (now - (rest.since or now)).total_seconds()
+            self._unavailable.labels(rest.provider, str(rest.is_refused).lower()).set(seconds)
 
 
 def _set(gauge: Gauge, values: Mapping[str, int]) -> None:

@@ -12,9 +12,15 @@ from tidings.domain.channels import Channel
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
 from tidings.domain.roles import Role
-from tidings.http.administration_requests import GivenFunction, GivenKey
+from tidings.http.administration_requests import (
+    GivenFunction,
+    GivenKey,
+    GivenRotation,
+    GivenTenantSettings,
+    GivenWorkspaceSettings,
+)
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
-from tidings.http.contact_requests import GivenContact, GivenContacts
+from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
     GivenEnrollment,
@@ -59,13 +65,14 @@ Described = dict[str, Any]
 
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
-    *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts),
+    *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts, GivenErasure),
     *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
+    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """The answers of operations that are described here, not at their routes."""
@@ -73,7 +80,7 @@ PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
 NAME_SOMETHING = frozenset(
     [
         *("/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay", "/v1/events/cancel"),
-        *("/v1/outbox", "/v1/events", "/v1/enrollments"),
+        *("/v1/outbox", "/v1/events", "/v1/enrollments", "/v1/signing-secret"),
     ]
 )
 DESCRIPTION = """

@@ -45,7 +45,7 @@ async def simulate_workflow(
     body: Annotated[GivenWorkflowSimulation, Depends(body_of(GivenWorkflowSimulation))],
     request: Request,
 ) -> Simulation:
-    """Run the workflow's next days with the real engine on a scratch database; one simulation at a time."""
+    """Run the workflow's next days with the real engine on a scratch database; one simulation of a tenant at a time."""
     scenario = msgspec.structs.replace(await scenario_of(context, body), data=tuple(body.data), results=body.results)
     return await simulator.workflow(context.engine, context.workspace, id, scenario, body.definition, _still(request))
 

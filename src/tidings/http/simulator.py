@@ -14,7 +14,7 @@ Still = Callable[[], None]
 
 
 class Simulates(Protocol):
-    """Runs one simulation at a time, and none for long; `simulation.Simulator` is one."""
+    """Runs one simulation at a time, none for long, in turns between tenants; `simulation.Simulator` is one."""
 
     async def workflow(
         self,

@@ -1,11 +1,13 @@
 """Limit how many executions are followed at once: each stream is a connection and reads the database twice a second."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from uuid import UUID
 
+from starlette.types import Scope
+
 from tidings.http.errors import TooManyRequests
+from tidings.http.fair_pool import FairPool, held_by
+from tidings.resources.access import Identity
 
 MOST_OF_A_KEY = 100
 MOST = 1_000
@@ -13,25 +15,26 @@ COME_AGAIN_SECONDS = 15
 
 
 class Streams:
-    """The streams of one process, by key."""
+    """The streams of one process: shared out between tenants, and limited for each key."""
 
     def __init__(self) -> None:
-        self._open: Counter[UUID] = Counter()
+        self._pool = FairPool(MOST)
+        self._of_keys: Counter[UUID] = Counter()
 
-    def require_room(self, key: UUID) -> None:
-        """Raise if there are too many streams already."""
-        if self._open[key] >= MOST_OF_A_KEY:
+    def open(self, scope: Scope, identity: Identity) -> None:
+        """Count a stream from now until its request ends, or raise if there are too many already."""
+        tenant, key = identity.workspace.tenant, identity.key_id
+        if self._of_keys[key] >= MOST_OF_A_KEY:
             raise TooManyRequests(f"this key follows {MOST_OF_A_KEY} executions already; end one", COME_AGAIN_SECONDS)
-        if self._open.total() >= MOST:
-            raise TooManyRequests(f"this server has {MOST:,} streams open; come again later", COME_AGAIN_SECONDS)
+        if not self._pool.take(tenant):
+            raise TooManyRequests(
+                f"this tenant has its share of the {MOST:,} streams of this server open; end one", COME_AGAIN_SECONDS
+            )
+        self._of_keys[key] += 1
+        held_by(scope).callback(self._close, tenant, key)
 
-    @contextmanager
-    def one_more(self, key: UUID) -> Iterator[None]:
-        """Count a stream for as long as it lasts."""
-        self._open[key] += 1
-        try:
-            yield
-        finally:
-            self._open[key] -= 1
-            if not self._open[key]:
-                del self._open[key]
+    def _close(self, tenant: str, key: UUID) -> None:
+        self._pool.give_back(tenant)
+        self._of_keys[key] -= 1
+        if not self._of_keys[key]:
+            del self._of_keys[key]

@@ -14,8 +14,10 @@ from tidings.domain.messages import did_you_mean
 from tidings.domain.roles import Permission
 from tidings.http.access import RequestContext, let_in
 from tidings.http.answers import answer
-from tidings.http.bodies import LARGEST_BULK_BODY, read_object
+from tidings.http.bodies import read_listed, read_object
 from tidings.http.executions import id_or_name
+from tidings.http.publishable import of_starter, start_published
+from tidings.kernel.process.breaks import Breaks
 from tidings.resources.bulk import BulkTrigger
 from tidings.views.pages import Everything
 
@@ -41,14 +43,14 @@ async def trigger_workflow(request: Request) -> Response:
 
 async def trigger_named(request: Request) -> Response:
     """POST /v1/triggers."""
-    context = await let_in(request, Permission.OPERATE)
+    context = await let_in(request, Permission.ENQUEUE)
     return await _start(context, _one_trigger(await read_object(request), None))
 
 
 async def trigger_bulk(request: Request) -> Response:
     """POST /v1/triggers/bulk."""
     context = await let_in(request, Permission.OPERATE)
-    triggers = _read_triggers(await read_object(request, LARGEST_BULK_BODY))
+    triggers = await _read_triggers(await read_listed(request, "triggers"))
     started = await context.engine.executions.trigger_many(context.caller, triggers)
     return answer(Everything(started))
 
@@ -61,9 +63,15 @@ ROUTES = [
 
 
 async def _start(context: RequestContext, trigger: BulkTrigger) -> Response:
-    started = await context.engine.executions.trigger(
-        context.caller, trigger.workflow, trigger.data, trigger.idempotency_key, contact_id=trigger.contact_id
-    )
+    if context.identity.is_publishable:
+        if trigger.contact_id is not None:
+            raise FieldsInvalid([Problem("contactId", "a publishable key knows no contacts; leave it out")])
+        own = await start_published(context, trigger.workflow, trigger.data, trigger.idempotency_key)
+        started = of_starter(context.identity, own)
+    else:
+        started = await context.engine.executions.trigger(
+            context.caller, trigger.workflow, trigger.data, trigger.idempotency_key, contact_id=trigger.contact_id
+        )
     return answer(started, 200 if started.duplicate else 201, {"Location": f"/v1/executions/{started.id}"})
 
 
@@ -75,7 +83,7 @@ def _one_trigger(raw: Mapping[str, Any], workflow: UUID | None) -> BulkTrigger:
     return trigger
 
 
-def _read_triggers(raw: Mapping[str, Any]) -> list[BulkTrigger]:
+async def _read_triggers(raw: Mapping[str, Any]) -> list[BulkTrigger]:
     unknown = [Problem(name, "is not a field; there is only triggers") for name in raw if name != "triggers"]
     triggers = raw.get("triggers")
     if not isinstance(triggers, list) or not 1 <= len(triggers) <= MOST_TRIGGERS:
@@ -83,8 +91,9 @@ def _read_triggers(raw: Mapping[str, Any]) -> list[BulkTrigger]:
     if unknown or not isinstance(triggers, list):
         raise FieldsInvalid(unknown)
     problems: list[Problem] = []
-    checked = []
+    checked, breaks = [], Breaks()
     for number, one in enumerate(triggers):
+        await breaks.take_if_due()
         if isinstance(one, dict):
             checked.append(_read_trigger(one, f"triggers[{number}].", None, problems))
         else:

@@ -85,7 +85,7 @@ async def validate_workflow(
     definition = definition_of(body)
     if body.definition is None:
         definition = {name: value for name, value in definition.items() if name not in {"name", "active"}}
-    problems = context.engine.workflows.validate(definition)
+    problems = await context.engine.workflows.check(context.workspace, definition)
     errors = [ProblemPlace(place=one.place, message=one.message) for one in problems]
     return Validated(valid=not problems, errors=errors)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.content.template_facts import KeptFacts
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
 from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.graph import Doer, Function, Graph
@@ -19,12 +20,16 @@ from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.rules.rule import RuleKey
 from tidings.domain.workflows.requirements import Requirements
 from tidings.kernel.calls.slots import Slots
+from tidings.kernel.calls.weights import Weights
 from tidings.kernel.planner import Statistics
 from tidings.kernel.process.claim_floor import ClaimFloor
+from tidings.kernel.process.claim_turns import Turns
+from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.process.rests import Rests
+from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
+from tidings.kernel.process.turns import FairTurns
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
@@ -77,16 +82,22 @@ class Kernel:
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     rests: Rests = field(default_factory=Rests)
+    host_rests: HostRests = field(default_factory=HostRests)
     route_table: RouteTable = field(default_factory=RouteTable)
     roster: Roster = field(default_factory=Roster)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)
+    weights: Weights = field(default_factory=Weights)
+    turns: Turns = field(init=False)
+    in_hand: InHand = field(default_factory=InHand)
     stops: Stops = field(default_factory=Stops)
     notifier: Notifier = field(init=False)
     graphs: dict[UUID, Graph] = field(default_factory=dict)  # frozen versions, so never stale
     requirements: dict[UUID, Requirements] = field(default_factory=dict)  # of the same versions
+    template_facts: KeptFacts = field(default_factory=KeptFacts)  # of templates that are expensive to read
     runs: dict[UUID, LoadedRun] = field(default_factory=dict)  # kept for their content, which never changes
+    checks: FairTurns = field(default_factory=FairTurns)  # at what takes this process long without a break
     slots: Mapping[str, Slots] = field(init=False)
     shares: Shares = field(init=False)
     _random: random.Random = field(default_factory=random.Random)
@@ -97,10 +108,11 @@ class Kernel:
         object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
         slots = {
-            name: Slots(provider.concurrency, size=0 if name in shared else None)
+            name: Slots(provider.concurrency, 0 if name in shared else None, self.weights)
             for name, provider in self.providers.items()
         }
         object.__setattr__(self, "slots", slots)
+        object.__setattr__(self, "turns", Turns(self.weights))
         object.__setattr__(self, "shares", self._make_shares())
 
     def _make_shares(self) -> Shares:
@@ -115,6 +127,10 @@ class Kernel:
     def new_id(self, bucket: Bucket, now: datetime) -> UUID:
         """Return a new id in the given bucket."""
         return driver_uuid(id_bits(bucket, now, self._random.getrandbits(62)))
+
+    def lease_until(self, now: datetime) -> datetime:
+        """When a lease of now expires; a random fraction of a second makes that identify one claim."""
+        return now + self.limits.lease + timedelta(microseconds=int(self.spread() * 100_000))
 
     def spread(self) -> float:
         """A random number in [0, 1) that keeps things from happening all at once."""

@@ -1,4 +1,5 @@
-"""Read and write which provider serves a channel, and read which workers could do its work (rule 18).
+"""Read and write which provider serves a channel, and read which workers could do its work (rule 18), and how much
+each tenant gets beside others (rule 19).
 
 A process that starts with settings writes them to the database; every process plans by what is stored there, so
 nothing depends on the one that asked. Reached from wherever work is started or planned, and from gate/rests.py for what
@@ -13,11 +14,12 @@ import structlog
 
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.graph import Doer
-from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.ids import Workspace, tenant_part, workspace_hash
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, Staff, channels_needing_routes
 from tidings.kernel.kernel import Kernel
-from tidings.storage import routes, workers
+from tidings.storage import routes, weights, workers
+from tidings.storage.acting import EVERYONE, act_for
 from tidings.storage.workers import ListedWorker
 
 log = structlog.get_logger()
@@ -37,7 +39,8 @@ async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Ch
 async def know_routes(kernel: Kernel, wanted: Collection[tuple[Workspace, Channel]], now: datetime) -> None:
     """Refresh the routes if they are stale, and also where one is missing, before anything is refused or waits."""
     if kernel.route_table.is_stale(now) or any(kernel.route_table.find(*one) is None for one in wanted):
-        found = await kernel.db.persist(routes.list_routes, alone=True)
+        with act_for(EVERYONE):  # the table is the whole process's
+            found = await kernel.db.persist(routes.list_routes, alone=True)
         kernel.route_table.update({(one.workspace, one.channel): one.provider for one in found}, now)
 
 
@@ -48,6 +51,19 @@ async def find_providers(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]
     for channel in {node.channel for (_, node), provider in zip(wanted, found, strict=True) if provider is None}:
         log.warning("channel_not_ready", channel=channel, remedy=str(ChannelNotReady([channel])))
     return found
+
+
+async def refresh_weights(kernel: Kernel, now: datetime) -> None:
+    """Learn what the operator has set since: how much each tenant and workspace gets beside others."""
+    if not kernel.weights.is_stale(now):
+        return
+    stored = await kernel.db.persist(weights.list_weights, alone=True)
+    hashes = [(workspace_hash(one.tenant, one.workspace or ""), one) for one in stored]
+    kernel.weights.update(
+        {tenant_part(key): one.weight for key, one in hashes if one.workspace is None},
+        {key: one.weight for key, one in hashes if one.workspace is not None},
+        now,
+    )
 
 
 async def find_unrouted(kernel: Kernel, workspace: Workspace, channels: Iterable[Channel]) -> list[Channel]:

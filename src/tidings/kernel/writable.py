@@ -1,12 +1,20 @@
-"""Whether the database accepts writes, and how long a caller waits for one that does not. Reached from the edges."""
+"""What the edges ask of the database: does it accept writes, how long to wait for it, and for whom a request acts."""
+
+from contextlib import AbstractContextManager
 
 from tidings.domain.flow.ids import Shard
 from tidings.kernel.kernel import Kernel
 from tidings.storage import probe
+from tidings.storage.acting import NOBODY, act_for
 from tidings.storage.database import Database
 from tidings.storage.outage import Hurry, hurried
 
-__all__ = ["Hurry", "hurried", "require_writable", "require_writable_anew"]
+__all__ = ["Hurry", "for_nobody", "hurried", "require_writable", "require_writable_anew"]
+
+
+def for_nobody() -> AbstractContextManager[None]:
+    """Act for nobody within the block: what a resource does there for its caller, it does for that workspace alone."""
+    return act_for(NOBODY)
 
 
 async def require_writable(kernel: Kernel) -> None:

@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 import httpcore2
 
 from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater
+from tidings.domain.private_addresses import FindPrivateAddresses
 from tidings.providers.enclosed import Fetched
-from tidings.providers.guard import AddressRefused, GuardedNetwork, Resolver, resolve
+from tidings.providers.guard import REMEDY, AddressRefused, GuardedPools, Resolver, resolve
 
 LARGEST_ATTACHMENTS = 20_000_000
 """Bytes of all the files of one e-mail: what most mail servers take, once it is encoded."""
@@ -34,27 +36,30 @@ class AttachmentFetcher:
     """Gets files over HTTP from public addresses, with no redirect, no proxy and nothing unpacked."""
 
     def __init__(
-        self, *, allow_private: bool = False, largest: int = LARGEST_ATTACHMENTS, resolver: Resolver = resolve
+        self, allowed: FindPrivateAddresses, *, largest: int = LARGEST_ATTACHMENTS, resolver: Resolver = resolve
     ) -> None:
-        self._largest = largest
-        self._pool = httpcore2.AsyncConnectionPool(
+        self._allowed, self._largest = allowed, largest
+        self._pools = GuardedPools(
+            resolver,
             ssl_context=httpcore2.default_ssl_context(),
             max_connections=20,
             max_keepalive_connections=0,
-            network_backend=GuardedNetwork(allow_private=allow_private, resolver=resolver),
         )
 
-    async def fetch(self, references: Sequence[AttachmentReference], files: ExitStack) -> list[Fetched] | Outcome:
+    async def fetch(
+        self, references: Sequence[AttachmentReference], files: ExitStack, workspace: Workspace
+    ) -> list[Fetched] | Outcome:
         """Every file, in order, or what the lack of one means; `files` closes them."""
         fetched: list[Fetched] = []
+        pool = await self._pools.of(await self._allowed(workspace))
         left = self._largest
         for reference in references:
             try:
-                one = await self._fetch(reference, left, files)
+                one = await self._fetch(pool, reference, left, files)
             except _CannotFetch as cannot:
                 return cannot.outcome
             except AddressRefused as refused:
-                return Rejected(f"the attachment {reference.filename!r}: {refused}; use a public address")
+                return Rejected(f"the attachment {reference.filename!r}: {refused}; {REMEDY}")
             except _FAILURES as failure:
                 reason = str(failure) or type(failure).__name__
                 return RetryLater(f"the attachment {reference.filename!r} could not be fetched: {reason}")
@@ -64,16 +69,18 @@ class AttachmentFetcher:
 
     async def close(self) -> None:
         """Let go of every connection."""
-        await self._pool.aclose()
+        await self._pools.close()
 
-    async def _fetch(self, reference: AttachmentReference, left: int, files: ExitStack) -> Fetched:
+    async def _fetch(
+        self, pool: httpcore2.AsyncConnectionPool, reference: AttachmentReference, left: int, files: ExitStack
+    ) -> Fetched:
         url = urlsplit(reference.url)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         target = httpcore2.URL(scheme=url.scheme, host=url.hostname or "", port=url.port, target=path)
         headers = [("Host", url.netloc), ("Accept-Encoding", "identity"), ("User-Agent", "tidings")]
         file = files.enter_context(SpooledTemporaryFile(max_size=KEPT_IN_MEMORY))  # noqa: SIM115 – the stack closes it
         size = 0
-        async with self._pool.stream("GET", target, headers=headers) as response:
+        async with pool.stream("GET", target, headers=headers) as response:
             _check_status(reference, response.status)
             async with aclosing(response.aiter_stream()) as chunks:
                 async for chunk in chunks:

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
 
 LARGEST_ANSWER = 1_000_000
@@ -35,7 +36,6 @@ LONGEST_ERROR = 500
 _NOT_TAKEN = frozenset({408, 425})
 _TOO_MANY = 429
 _LONGEST_DELAY = timedelta(days=1)
-_SHORTEST_SECRET = 4  # a shorter one is in every second sentence by chance
 # PostgreSQL cannot keep NUL; an even number of backslashes before it is a string about NUL, not a NUL.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -55,15 +55,14 @@ class Question:
 
     name: str  # function/action
     may_repeat: bool
-    secret: str | None = field(default=None, repr=False)
+    mask: Mask = field(default_factory=lambda: Mask(()), repr=False)
 
     def shown(self, text: str, limit: int = LONGEST_ERROR) -> str:
         """Their words fit for a reason, which is stored and logged: a function may repeat the token it was sent.
 
         It is struck out before the rest is cut off, or half of it could stay.
         """
-        hides = self.secret is not None and len(self.secret) >= _SHORTEST_SECRET
-        return printable(text.replace(self.secret or "", "…") if hides else text, limit)
+        return printable(self.mask.text(text), limit)
 
 
 class Unusable(Exception):
@@ -109,7 +108,7 @@ def _judge_success(question: Question, answer: Answer) -> Outcome:
     if len(answer.body) > LARGEST_ANSWER:
         return Rejected(f"{name} answered {answer.status} with more than {LARGEST_ANSWER:,} bytes: let it answer less")
     try:
-        body = read_result(answer.body)
+        body = question.mask.value(read_result(answer.body))
     except Unusable as problem:
         return Rejected(f"{name} answered {answer.status}, but {problem}: let it answer plainer JSON")
     except ValueError:

@@ -7,6 +7,7 @@ and nothing is sent again by itself.
 
 import asyncio
 import ssl
+import time
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpcore2
 
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import MayStart
 from tidings.domain.workflows.function import Endpoint
+from tidings.domain.workflows.signing import caller_headers, signature_headers
 from tidings.providers.function_answer import LARGEST_ANSWER, Answer, Question
-from tidings.providers.guard import AddressRefused, GuardedNetwork, Resolver, resolve
+from tidings.providers.guard import REMEDY, AddressRefused, GuardedPools, Resolver, resolve
 
 # What a broken connection or a babbling server raises.
 _FAILURES = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError)
@@ -34,6 +37,7 @@ class FunctionRequest:
     question: Question
     body: bytes
     key: str
+    workspace: Workspace
 
 
 class _LeaseSpent(Exception):
@@ -57,8 +61,8 @@ class _Progress:
     def without_answer(self, reason: str) -> Outcome:
         """Say what a failure means at this point."""
         if self.is_sent:
-            return Unknown(f"{reason} (after the request was sent)")
-        return RetryLater(f"{reason} (before the request was sent)")
+            return Unknown(f"{reason} (after the request was sent)", is_unanswered=True)
+        return RetryLater(f"{reason} (before the request was sent)", is_unanswered=True)
 
 
 class FunctionCaller:
@@ -73,16 +77,15 @@ class FunctionCaller:
         *,
         connections: int,
         keep_connections: bool,
-        allow_private: bool,
         tls_context: ssl.SSLContext | None = None,
         resolver: Resolver = resolve,
     ) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
+        self._pools = GuardedPools(
+            resolver,
             ssl_context=tls_context or httpcore2.default_ssl_context(),  # made once: it reads every root certificate
             max_connections=connections,
             max_keepalive_connections=connections if keep_connections else 0,
             keepalive_expiry=_KEPT_SECONDS,
-            network_backend=GuardedNetwork(allow_private=allow_private, resolver=resolver),
         )
 
     async def call(self, request: FunctionRequest, until: float, may_start: MayStart) -> Answer | Outcome:
@@ -94,7 +97,7 @@ class FunctionCaller:
         except _LeaseSpent:
             return RetryLater("the lease was spent before the call", uses_attempt=False)
         except AddressRefused as refused:
-            return Rejected(f"{refused}, and was not called: use a public one, or set TIDINGS_ALLOW_PRIVATE_ADDRESSES")
+            return Rejected(f"{refused}, and was not called: {REMEDY}")
         except TimeoutError:
             return progress.without_answer("no answer before the deadline")
         except _FAILURES as failure:
@@ -102,10 +105,11 @@ class FunctionCaller:
 
     async def _exchange(self, request: FunctionRequest, progress: _Progress) -> Answer:
         url = urlsplit(request.endpoint.url)
-        async with self._pool.stream(
+        pool = await self._pools.of(request.endpoint.private)
+        async with pool.stream(
             "POST",
             _target(url),
-            headers=_headers(url, request.endpoint.secret, request.key),
+            headers=_headers(url, request),
             content=request.body,
             extensions={"trace": progress.trace},
         ) as response:
@@ -114,7 +118,7 @@ class FunctionCaller:
 
     async def close(self) -> None:
         """Let go of every connection."""
-        await self._pool.aclose()
+        await self._pools.close()
 
 
 def _target(url: SplitResult) -> httpcore2.URL:
@@ -122,16 +126,19 @@ def _target(url: SplitResult) -> httpcore2.URL:
     return httpcore2.URL(scheme=url.scheme, host=url.hostname or "", port=url.port, target=path)
 
 
-def _headers(url: SplitResult, secret: str | None, key: str) -> list[tuple[str, str]]:
+def _headers(url: SplitResult, request: FunctionRequest) -> list[tuple[str, str]]:
+    endpoint = request.endpoint
     headers = [
         ("Host", url.netloc),
         ("Content-Type", "application/json"),
         ("Accept", "application/json"),
         ("Accept-Encoding", "identity"),  # nothing is unpacked here, so nothing small can become large
         ("User-Agent", "tidings"),
-        ("Idempotency-Key", key),
+        ("Idempotency-Key", request.key),
+        *caller_headers(request.workspace),
+        *signature_headers(endpoint.signing, request.workspace, request.key, int(time.time()), request.body),
     ]
-    return [*headers, ("Authorization", f"Bearer {secret}")] if secret else headers
+    return [*headers, ("Authorization", f"Bearer {endpoint.secret}")] if endpoint.secret else headers
 
 
 async def _read(response: httpcore2.Response) -> bytes | None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tidings.domain.errors import ConfigInvalid, InputInvalid, StorageUnavailable
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
@@ -41,6 +42,7 @@ from tidings.providers.function_answer import (
     judge,
     read_result,
 )
+from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
 
 if TYPE_CHECKING:
@@ -62,7 +64,6 @@ class FunctionProvider:
         provider_class: ProviderClass = IDEMPOTENT,
         directory: Directory,
         callables: Mapping[str, FunctionCallable] | None = None,
-        allow_private: bool = False,
         concurrency: int = 100,
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
@@ -74,7 +75,6 @@ class FunctionProvider:
         self._may_repeat = isinstance(provider_class, Keyed)
         self._directory = directory
         self._callables = dict(callables or {})
-        self._allow_private = allow_private
         self._tls_context = tls_context
         self._http: FunctionCaller | None = None
 
@@ -89,6 +89,16 @@ class FunctionProvider:
         until = asyncio.get_running_loop().time() + self._seconds(item)
         endpoint = await self._find(item, until)
         return await self._post(endpoint, item, until, may_start) if isinstance(endpoint, Endpoint) else endpoint
+
+    async def host_of(self, workspace: Workspace, recipient: str) -> str | None:
+        """Return the host and port of a function; None for one of this process, and for one that cannot be found."""
+        if recipient in self._callables:
+            return None
+        try:
+            endpoint = await self._directory(workspace, recipient)
+        except (ConfigInvalid, StorageUnavailable, InputInvalid):
+            return None  # the call itself says what is wrong
+        return endpoint.host if endpoint else None
 
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002
         """Tell nothing: a function has no question for this."""
@@ -127,16 +137,17 @@ class FunctionProvider:
             return Rejected(str(error))
         if endpoint is None:
             return Rejected(
-                f"there is no function {name!r}: register it in the application given with --app, set its URL, "
-                "or set a base with TIDINGS_FUNCTIONS_URL"
+                f"there is no function {name!r}: register it in the application given with --app, set its URL or the "
+                "workspace's base with `tidings functions set`, or set TIDINGS_FUNCTIONS_URL"
             )
         return endpoint
 
     async def _post(self, endpoint: Endpoint, item: Marked, until: float, may_start: MayStart) -> Outcome:
         from tidings.providers.function_call import FunctionRequest  # noqa: PLC0415 – as in _caller
 
-        question = Question(f"{item.recipient}/{item.payload['action']}", self._may_repeat, endpoint.secret)
-        request = FunctionRequest(endpoint, question, _body(item), item.key.hex())
+        mask = Mask(endpoint.secrets)
+        question = Question(f"{item.recipient}/{item.payload['action']}", self._may_repeat, mask)
+        request = FunctionRequest(endpoint, question, _body(item), item.key.hex(), item.workspace)
         answer = await self._caller().call(request, until, may_start)
         return judge(question, answer, datetime.now(UTC)) if isinstance(answer, Answer) else answer
 
@@ -148,7 +159,6 @@ class FunctionProvider:
             self._http = FunctionCaller(
                 connections=self.concurrency,
                 keep_connections=self._may_repeat,
-                allow_private=self._allow_private,
                 tls_context=self._tls_context,
             )
         return self._http

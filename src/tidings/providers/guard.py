@@ -14,7 +14,13 @@ from typing import Any
 
 import httpcore2
 
-Address = IPv4Address | IPv6Address
+from tidings.domain.private_addresses import METADATA, NO_PRIVATE_ADDRESSES, Address, PrivateAddresses
+
+MOST_POOLS = 100
+REMEDY = (
+    "use a public one, or let the operator open it with `tidings workspaces set --allow-private`, or for the functions "
+    "of the settings with TIDINGS_ALLOW_PRIVATE_ADDRESSES"
+)
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 # Listed, not asked of `ipaddress`, whose answers about 100.64/10, 192.0.0/24 and mapped addresses have changed.
@@ -63,10 +69,10 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 class GuardedNetwork(httpcore2.AsyncNetworkBackend):
-    """Connects to public addresses only, unless private ones are allowed."""
+    """Connects to public addresses, and to the private ones that are allowed."""
 
-    def __init__(self, *, allow_private: bool, resolver: Resolver = resolve) -> None:
-        self._allow_private = allow_private
+    def __init__(self, allowed: PrivateAddresses = NO_PRIVATE_ADDRESSES, *, resolver: Resolver = resolve) -> None:
+        self._allowed = allowed
         self._resolver = resolver
         self._network = httpcore2.AnyIOBackend()
 
@@ -107,9 +113,47 @@ class GuardedNetwork(httpcore2.AsyncNetworkBackend):
         except (OSError, UnicodeError) as error:
             raise httpcore2.ConnectError(f"the host cannot be looked up: {error}") from error
         # One bad address spoils them all: a name that is half private is not a slip but an attempt.
-        if not self._allow_private and not all(is_public(ip_address(address)) for address in addresses):
+        if not all(self._may_reach(host, ip_address(address)) for address in addresses):
             raise AddressRefused("the host has a private address")
         return addresses
+
+    def _may_reach(self, host: str, address: Address) -> bool:
+        meant = (isinstance(address, IPv6Address) and _embedded(address)) or address
+        return (is_public(meant) and meant not in METADATA) or self._allowed.allow(host, meant)
+
+
+class GuardedPools:
+    """Pools of connections, one for each list of private addresses.
+
+    A connection to a private address that one workspace may call must not be used for another that may not.
+    """
+
+    def __init__(self, resolver: Resolver = resolve, **options: Any) -> None:
+        self._resolver, self._options = resolver, options
+        self._pools: dict[PrivateAddresses, httpcore2.AsyncConnectionPool] = {}
+
+    async def of(self, allowed: PrivateAddresses) -> httpcore2.AsyncConnectionPool:
+        """Return the pool of calls that may reach these."""
+        pool = self._pools.pop(allowed, None)
+        if pool is None:
+            await self._make_room()
+            network = GuardedNetwork(allowed, resolver=self._resolver)
+            pool = self._pools.get(allowed) or httpcore2.AsyncConnectionPool(network_backend=network, **self._options)
+        self._pools[allowed] = pool  # the last used stands last
+        return pool
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        for pool in self._pools.values():
+            await pool.aclose()
+
+    async def _make_room(self) -> None:
+        """Close the pool that was idle longest, if there are many."""
+        if len(self._pools) < MOST_POOLS:
+            return
+        idle = (key for key, pool in self._pools.items() if all(one.is_idle() for one in pool.connections))
+        if (oldest := next(idle, None)) is not None:
+            await self._pools.pop(oldest).aclose()
 
 
 class _TidyStream(httpcore2.AsyncNetworkStream):

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Self
 from aiosmtplib import SMTPException, SMTPResponse
 
 from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
+from tidings.domain.private_addresses import FindPrivateAddresses, no_private_addresses
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable
@@ -51,7 +53,7 @@ class SmtpProvider:
         concurrency: int = 10,
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
-        allow_private: bool = False,
+        private_addresses: FindPrivateAddresses = no_private_addresses,
     ) -> None:
         self.name = name
         self.concurrency = concurrency
@@ -60,7 +62,7 @@ class SmtpProvider:
         self._sender = sender
         self._tls_context = tls_context or ssl.create_default_context()
         self._slots = asyncio.Semaphore(concurrency)
-        self._allow_private = allow_private  # addresses to fetch attachments from
+        self._private_addresses = private_addresses  # from which a workspace may have attachments fetched
         self._fetcher: AttachmentFetcher | None = None
         self._idle: list[Connection] = []
         self._most, self._calling = concurrency, 0
@@ -75,7 +77,7 @@ class SmtpProvider:
         concurrency: int = 10,
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
-        allow_private: bool = False,
+        private_addresses: FindPrivateAddresses = no_private_addresses,
     ) -> Self:
         """Make a provider from smtp://user:password@host:port?from=you@example.com, or smtps:// for TLS at once.
 
@@ -90,7 +92,7 @@ class SmtpProvider:
             concurrency=concurrency,
             call_deadline=call_deadline,
             tls_context=tls_context,
-            allow_private=allow_private,
+            private_addresses=private_addresses,
         )
 
     @property
@@ -109,7 +111,7 @@ class SmtpProvider:
             return references
         deadline = asyncio.get_running_loop().time() + self._patience
         with ExitStack() as files:
-            fetched = await self._fetch(references, files, deadline) if references else []
+            fetched = await self._fetch(item, references, files, deadline) if references else []
             if not isinstance(fetched, list):
                 return fetched
             letter = compose(item, self._sender, datetime.now(UTC), fetched)
@@ -126,19 +128,21 @@ class SmtpProvider:
             return call.outcome_without_reply(failure)
 
     async def _fetch(
-        self, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
+        self, item: Marked, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
     ) -> list[Fetched] | Outcome:
         """Get the files of a message before anything of it is sent."""
         # Only messages with files pay for importing the client.
         from tidings.providers.attachments import AttachmentFetcher  # noqa: PLC0415
 
         if self._fetcher is None:
-            self._fetcher = AttachmentFetcher(allow_private=self._allow_private)
+            self._fetcher = AttachmentFetcher(self._private_addresses)
         try:
             async with asyncio.timeout_at(deadline):
-                return await self._fetcher.fetch(references, files)
+                return await self._fetcher.fetch(references, files, item.workspace)
         except TimeoutError:
             return RetryLater("the attachments could not be fetched before the deadline of the call")
+        except StorageUnavailable as error:
+            return RetryLater(f"the attachments could not be fetched: {error}", uses_attempt=False)
 
     def keep_connections(self, most: int) -> None:
         """Hold no more connections than this from now on, apart from those of calls that are under way."""

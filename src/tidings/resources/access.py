@@ -3,19 +3,25 @@
 A key is shown once; only its sha256 is stored. http/ and cli/ use this through the engine.
 """
 
+import asyncio
+import math
+import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid, FieldsInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id, workspace_of
+from tidings.domain.key_strength import problem_of_chosen_key
+from tidings.domain.messages import quoted
 from tidings.domain.names import problem_of_name
 from tidings.domain.paging import ANY_TIME, Created, newest_first
 from tidings.domain.roles import Role
@@ -25,17 +31,22 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.names import name_subjects
 from tidings.resources.pages import newest, newest_in_shards
 from tidings.storage import access
+from tidings.storage.acting import for_caller, for_everyone, for_tenant
 from tidings.storage.database import Tx
 from tidings.views.keys import ApiKey, AuditLine, CreatedKey
 from tidings.views.pages import Page
 
 PREFIX = "tid_"
+PUBLISHABLE_PREFIX = "tid_pub_"
+"""How a key begins that may be in a web page, so that people and scanners can tell it from one that must not be."""
 SHOWN_CHARACTERS = 12
 KNOWN_SECONDS = 5.0
 """How long a process relies on a key it has looked up: a revoked key may work in another process for as long."""
 MOST_KNOWN = 10_000
+LISTED_SECONDS = 5.0
+MOST_LISTED = 100_000
 USE_NOTED_EVERY = timedelta(minutes=1)
-SHORTEST_ADMIN_KEY = 8
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,13 @@ class Identity:
     role: Role
     key_id: UUID
     actor: str
+    workflows: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+    @property
+    def is_publishable(self) -> bool:
+        """Return whether everybody may have this key, so that it opens only what it started itself."""
+        return self.role is Role.PUBLISHABLE
 
     @property
     def caller(self) -> Caller:
@@ -53,32 +71,50 @@ class Identity:
         return Caller(self.workspace, self.actor)
 
 
+@for_caller
 class Access:
     """Creates, lists, revokes and recognises keys, and reads the audit log."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._known: dict[bytes, tuple[float, Identity]] = {}
+        self._live: frozenset[bytes] = frozenset()
+        self._listed_at = -math.inf
+        self._listing = asyncio.Lock()
+        self._origins: tuple[float, frozenset[str]] = (0.0, frozenset())
 
+    @for_tenant
     async def create_key(
         self,
         caller: Caller,
         name: str,
         role: Role,
         *,
+        tenant: str | None = None,
         workspace: str | None = None,
         expires_at: datetime | None = None,
+        workflows: Sequence[str] = (),
+        origins: Sequence[str] = (),
     ) -> CreatedKey:
-        """Create a key for a workspace of the caller's tenant and return it; its secret is in no other answer."""
+        """Create a key and return it; its secret is in no other answer.
+
+        The edge decides who may name an operator's role or another tenant.
+        """
         now = await self._kernel.clock.now()
-        _check_names(name, workspace)
+        _check_names(name, tenant, workspace)
         _check_expiry(expires_at, now)
-        home = Workspace(caller.workspace.tenant, workspace or caller.workspace.name)
-        secret = PREFIX + secrets.token_urlsafe(32)
+        _check_publishable(role, workflows, origins)
+        home = Workspace(tenant or caller.workspace.tenant, workspace or caller.workspace.name)
+        prefix = PUBLISHABLE_PREFIX if role is Role.PUBLISHABLE else PREFIX
+        secret = prefix + secrets.token_urlsafe(32)
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
+        named = [_lowered_origin(one) for one in origins]
+        key = replace(key, workflows=list(dict.fromkeys(workflows)), origins=list(dict.fromkeys(named)))
         await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
+        self._listed_at = -math.inf  # whoever comes with it is let in at once
         return CreatedKey(**asdict(key), secret=secret)
 
+    @for_tenant
     async def list_keys(
         self, caller: Caller, *, limit: int = 50, created: Created = ANY_TIME, cursor: str | None = None
     ) -> Page[ApiKey]:
@@ -86,6 +122,16 @@ class Access:
         find = partial(access.list_keys, tenant=caller.workspace.tenant)
         return await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
 
+    @for_tenant
+    async def get_key(self, caller: Caller, id: UUID) -> ApiKey:
+        """Return one key of the caller's tenant."""
+        tenant = caller.workspace.tenant
+        key = await self._kernel.db.persist(lambda tx: access.read_key(tx, tenant=tenant, id=id), alone=True)
+        if key is None:
+            raise NotFound(f"there is no key {id}")
+        return key
+
+    @for_tenant
     async def revoke_key(self, caller: Caller, id: UUID) -> None:
         """Revoke a key: at once in this process, after a few seconds in others."""
         now = await self._kernel.clock.now()
@@ -101,11 +147,11 @@ class Access:
         await self._kernel.db.persist(write)
         self._known = {digest: known for digest, known in self._known.items() if known[1].key_id != id}
 
+    @for_everyone
     async def authenticate(self, secret: str) -> Identity | None:
         """Return the identity of a key, or None when the key is unknown, revoked or expired."""
         digest = _digest(secret)
-        until, identity = self._known.get(digest, (0.0, None))
-        if identity and until > time.monotonic():
+        if identity := self.recall(secret):
             return identity
         self._known.pop(digest, None)
         key = await self._kernel.db.persist(lambda tx: access.find_key(tx, digest=digest), alone=True)
@@ -113,17 +159,49 @@ class Access:
         if key is None or key.revoked_at or (key.expires_at and key.expires_at <= now):
             return None
         await self._note_use(key, now)
-        identity = Identity(_home_of(key), Role(key.role), key.id, f"key:{key.name}")
+        allowed = (frozenset(key.workflows), frozenset(key.origins))
+        identity = Identity(_home_of(key), Role(key.role), key.id, f"key:{key.name}", *allowed)
         self._remember(digest, identity, key, now)
         return identity
 
+    def recall(self, secret: str) -> Identity | None:
+        """Return the identity of a key that was looked up a moment ago; ask nobody."""
+        until, identity = self._known.get(_digest(secret), (0.0, None))
+        return identity if until > time.monotonic() else None
+
+    @for_everyone
+    async def may_be_live(self, secret: str) -> bool:
+        """Return whether a key was among the live ones some seconds ago: they are read once for all who ask."""
+        if time.monotonic() - self._listed_at >= LISTED_SECONDS:
+            async with self._listing:
+                if time.monotonic() - self._listed_at >= LISTED_SECONDS:
+                    await self._list_live()
+        return _digest(secret) in self._live
+
+    @for_everyone
+    async def _list_live(self) -> None:
+        now = await self._kernel.clock.now()
+        read = partial(access.list_live_hashes, now=now, limit=MOST_LISTED)
+        self._live = frozenset(await self._kernel.db.persist(read, alone=True))
+        self._listed_at = time.monotonic()
+
+    @for_everyone
+    async def origins(self) -> frozenset[str]:
+        """Return the web pages from which some publishable key may be used, as they were a few seconds ago."""
+        until, found = self._origins
+        if until <= time.monotonic():
+            now = await self._kernel.clock.now()
+            found = frozenset(await self._kernel.db.persist(partial(access.list_origins, now=now), alone=True))
+            self._origins = (time.monotonic() + KNOWN_SECONDS, found)
+        return found
+
+    @for_everyone
     async def ensure_admin_key(self, given: str | None) -> str | None:
-        """Ensure that an administrator has a key: the given one, or a new one, returned the first time to be shown."""
-        if given is not None and len(given) < SHORTEST_ADMIN_KEY:
-            raise ConfigInvalid(f"TIDINGS_ADMIN_KEY is too short; use {SHORTEST_ADMIN_KEY} characters or more")
+        """Ensure that an operator has a key: the given one, or a new one, returned the first time to be shown."""
+        _check_chosen(given)
         secret = given or PREFIX + secrets.token_urlsafe(32)
         now = await self._kernel.clock.now()
-        key = self._new_key(Workspace(), Role.SYSTEM_ADMIN, "first administrator", secret, now, "tidings", None)
+        key = self._new_key(Workspace(), Role.OPERATOR, "first operator", secret, now, "tidings", None)
 
         async def write(tx: Tx) -> bool:
             await access.lock_admin_key(tx)
@@ -131,7 +209,7 @@ class Access:
             if found:
                 _require_live(found, now)
                 return found.id == key.id
-            if given is None and await access.count_admin_keys(tx):
+            if given is None and await access.count_live_operators(tx, now=now):
                 return False
             await self._insert(tx, key=key, digest=_digest(secret), actor="tidings")
             return True
@@ -139,6 +217,7 @@ class Access:
         made = await self._kernel.db.persist(write)
         return secret if made and given is None else None
 
+    @for_tenant
     async def audit(
         self,
         caller: Caller,
@@ -192,6 +271,8 @@ class Access:
             now=key.created_at,
             created_by=key.created_by,
             expires_at=key.expires_at,
+            workflows=key.workflows,
+            origins=key.origins,
         )
         await self._audit(tx, key.id, key, "created", actor, key.created_at)
 
@@ -223,11 +304,39 @@ def _digest(secret: str) -> bytes:
     return sha256(secret.encode(errors="replace")).digest()
 
 
-def _check_names(name: str, workspace: str | None) -> None:
-    given = {"name": name} | ({} if workspace is None else {"workspace": workspace})
-    found = {place: problem_of_name(one) for place, one in given.items()}
+def _check_names(name: str, tenant: str | None, workspace: str | None) -> None:
+    given = {"name": name, "tenant": tenant, "workspace": workspace}
+    found = {place: problem_of_name(one) for place, one in given.items() if one is not None}
     if problems := [Problem(place, wrong) for place, wrong in found.items() if wrong]:
         raise FieldsInvalid(problems)
+
+
+def _check_publishable(role: Role, workflows: Sequence[str], origins: Sequence[str]) -> None:
+    """Refuse a publishable key that names no workflow, and another key that names any."""
+    problems = [
+        Problem(f"workflows[{place}]", wrong)
+        for place, name in enumerate(workflows)
+        if (wrong := problem_of_name(name))
+    ]
+    if role is Role.PUBLISHABLE and not workflows:
+        problems.append(Problem("workflows", f"a {role} key names the workflows that it may start; give at least one"))
+    if role is not Role.PUBLISHABLE and (workflows or origins):
+        given = "workflows" if workflows else "origins"
+        problems.append(
+            Problem(given, f"a key of role {role} is not limited so; leave them out, or make it publishable")
+        )
+    problems += [
+        Problem(f"origins[{place}]", f"{quoted(one)} is no origin; write it like https://example.com")
+        for place, one in enumerate(origins)
+        if not _ORIGIN.fullmatch(_lowered_origin(one))
+    ]
+    if problems:
+        raise FieldsInvalid(problems)
+
+
+def _lowered_origin(origin: str) -> str:
+    """Return an origin as browsers write it."""
+    return origin.lower().removesuffix("/")
 
 
 def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
@@ -238,6 +347,14 @@ def _check_expiry(expires_at: datetime | None, now: datetime) -> None:
         wrong = f"{expires_at.isoformat()} is past; give a later time or none"
     if wrong:
         raise FieldsInvalid([Problem("expiresAt", wrong)])
+
+
+def _check_chosen(key: str | None) -> None:
+    if key is not None and (wrong := problem_of_chosen_key(key)):
+        raise ConfigInvalid(
+            f"TIDINGS_ADMIN_KEY can be guessed: it {wrong}; make one with `openssl rand -base64 32`, or leave it out:"
+            " the first key is then made and printed"
+        )
 
 
 def _require_live(key: ApiKey, now: datetime) -> None:

@@ -8,6 +8,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, InputInvalid, NotFound, Problem, TriggersInvalid
 from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.process.breaks import Breaks
 from tidings.kernel.start import trigger
 from tidings.kernel.start.check import MOST_PROBLEMS, Checked, Trigger, check_triggers, find_workflow
 from tidings.views.executions import StartedOne
@@ -38,7 +39,7 @@ async def trigger_many(
     for workflow, places in groups.items():
         if len(problems) >= MOST_PROBLEMS:
             break
-        requests = [_with_key(triggers[place]) for place in places]
+        requests = await _with_keys([triggers[place] for place in places])
         try:
             found = await find_workflow(kernel, caller.workspace, workflow)
         except NotFound as error:
@@ -66,6 +67,14 @@ def _by_workflow(triggers: Sequence[BulkTrigger]) -> Mapping[UUID | str, list[in
     for place, one in enumerate(triggers):
         groups.setdefault(one.workflow, []).append(place)
     return groups
+
+
+async def _with_keys(triggers: Sequence[BulkTrigger]) -> list[Trigger]:
+    made, breaks = [], Breaks()
+    for one in triggers:
+        await breaks.take_if_due()
+        made.append(_with_key(one))
+    return made
 
 
 def _with_key(one: BulkTrigger) -> Trigger:

@@ -29,6 +29,7 @@ from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.trigger import Started
+from tidings.kernel.templates import know_templates
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.reach import count_audience, is_empty
@@ -36,6 +37,7 @@ from tidings.resources.readiness import find_unready
 from tidings.resources.runs import Runs, started_run
 from tidings.resources.segments import together
 from tidings.storage import campaigns, resolve
+from tidings.storage.acting import for_caller
 from tidings.storage.campaigns import FoundCampaign
 from tidings.storage.database import Tx
 from tidings.views.campaigns import AudienceCount, Campaign, Preview
@@ -49,6 +51,7 @@ Previews = list[Preview]
 Shown = list[Campaign]
 
 
+@for_caller
 class Campaigns:
     """The campaigns of every workspace; a campaign of another workspace is not found."""
 
@@ -193,9 +196,9 @@ class Campaigns:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
         found = await self.load(workspace, id)
         if found.channel is Channel.SOCIAL:
-            return await self._preview_posts(found)
+            return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
-        [rendered] = await self._render(found, [found.definition.templates], person)
+        [rendered] = await self._render(workspace, found, [found.definition.templates], person)
         addresses = addresses_of(person.data, found.channel)
         skipped = person.refusal(found.channel) or (None if addresses else lack_of(found.channel))
         return [_preview(rendered, addresses, skipped=skipped, person=person)]
@@ -211,7 +214,7 @@ class Campaigns:
             idempotency_key=f"test:{id}:{uuid4()}",
             channel=found.channel,
             content=found.definition.templates,
-            recipients=[Recipient(to.strip(), {CONTACT: person.data})],
+            recipients=[Recipient(to.strip(), about=person.id)],
             content_id=_content_id(found),
             data=_data(found),
             is_test=True,
@@ -303,6 +306,7 @@ class Campaigns:
     async def _read(
         self, workspace: Workspace, given: object, before: CampaignDefinition | None = None
     ) -> CampaignDefinition:
+        await know_templates(self._kernel, workspace, given, list(before.templates.values()) if before else None)
         raw = given.get("audience") if isinstance(given, Mapping) else None
         named = await name_audience(self._kernel, workspace, raw, "audience")
         campaign, problems = read_campaign(
@@ -355,16 +359,20 @@ class Campaigns:
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
     async def _render(
-        self, found: FoundCampaign, templates: Sequence[Mapping[str, str]], person: LoadedContact | None
+        self,
+        workspace: Workspace,
+        found: FoundCampaign,
+        templates: Sequence[Mapping[str, str]],
+        person: LoadedContact | None,
     ) -> Sequence[Rendered | RenderFailed]:
         now = await self._kernel.clock.now()
         data = _data(found) | ({CONTACT: person.data} if person else {})
-        jobs = [RenderJob(templates=one, data=data, html_fields=HTML_FIELDS, now=now) for one in templates]
+        jobs = [RenderJob(one, data, HTML_FIELDS, now, workspace) for one in templates]
         return await self._kernel.renderer.render(jobs)
 
-    async def _preview_posts(self, found: FoundCampaign) -> Previews:
+    async def _preview_posts(self, workspace: Workspace, found: FoundCampaign) -> Previews:
         posts = list(found.definition.posts())
-        rendered = await self._render(found, [{"body": body} for _, _, body in posts], None)
+        rendered = await self._render(workspace, found, [{"body": body} for _, _, body in posts], None)
         return [_preview(one, [account]) for (_, account, _), one in zip(posts, rendered, strict=True)]
 
 

@@ -7,7 +7,7 @@ or its number.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, fields
 
 import msgspec
@@ -18,11 +18,14 @@ from tidings.domain.people.contact import read_contact
 from tidings.domain.people.contact_fields import SPELLINGS, ContactChange
 from tidings.domain.people.contact_file import ContactFile, Line
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.process.breaks import Breaks
 from tidings.resources.contact_store import upsert
 from tidings.views.contacts import Imported, RejectedLine, UpsertedContact
 from tidings.views.problems import ProblemPlace
 
 BATCH = 2_000
+BATCH_BYTES = 2_000_000
+"""A batch is stored when so much of the file was read, however few lines it has: two are held at a time."""
 MOST_REJECTED = 1_000
 MOST_PROBLEMS_OF_A_LINE = 5
 WHOLE_LINE = "line"
@@ -61,17 +64,11 @@ class Import:
         self, kernel: Kernel, workspace: Workspace, file: ContactFile, chunks: AsyncIterable[bytes]
     ) -> Imported:
         """Read to the end; what was stored before it is stopped stays stored."""
-        batch: list[ContactChange] = []
         storing: asyncio.Task[list[UpsertedContact]] | None = None
         try:
-            async for chunk in _and_the_end(chunks):
-                self._take(file.end() if chunk is None else file.feed(chunk), batch)
-                self.on_progress(self.report)
-                if len(batch) >= BATCH or chunk is None:
-                    await self._stored(storing)
-                    storing = asyncio.create_task(upsert(kernel, workspace, batch))
-                    batch = []
-                await asyncio.sleep(0)  # a million lines must not keep other requests waiting
+            async for batch in self._batches(file, chunks):
+                await self._stored(storing)
+                storing = asyncio.create_task(upsert(kernel, workspace, batch))
             await self._stored(storing)
             storing = None
         finally:
@@ -89,21 +86,38 @@ class Import:
         for change, count in Counter(distinct.values()).items():
             setattr(self.report, change, getattr(self.report, change) + count)
 
-    def _take(self, lines: Iterable[Line], batch: list[ContactChange]) -> None:
-        """Add the valid lines to the batch, and report the others."""
-        for line in lines:
-            self.report.lines += 1
-            if line.raw is None:
-                self._reject(line.number, [Problem(WHOLE_LINE, line.reason)])
-                continue
-            change, problems = read_contact(line.raw)
-            known_by = change.external_id or (change.email or "").lower() or change.phone
-            if problems:
-                self._reject(line.number, problems)
-            elif not known_by:
-                self._reject(line.number, [Problem(WHOLE_LINE, NOBODY)])
-            else:
-                batch.append(change if change.external_id else msgspec.structs.replace(change, external_id=known_by))
+    async def _batches(self, file: ContactFile, chunks: AsyncIterable[bytes]) -> AsyncIterator[list[ContactChange]]:
+        """Yield the valid lines, some thousands at a time, and report the others."""
+        batch: list[ContactChange] = []
+        breaks, size = Breaks(), 0  # a million lines must not keep other requests waiting
+        async for chunk in _and_the_end(chunks):
+            for line in file.end() if chunk is None else file.feed(chunk):
+                await breaks.take_if_due()
+                if change := self._read(line):
+                    batch.append(change)
+                if len(batch) >= BATCH:
+                    yield batch
+                    batch, size = [], 0
+            size += len(chunk or b"")
+            if batch and size >= BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+            self.on_progress(self.report)
+        if batch:
+            yield batch
+
+    def _read(self, line: Line) -> ContactChange | None:
+        """Return what a line says about a contact; one that is wrong is reported."""
+        self.report.lines += 1
+        if line.raw is None:
+            self._reject(line.number, [Problem(WHOLE_LINE, line.reason)])
+            return None
+        change, problems = read_contact(line.raw)
+        known_by = change.external_id or (change.email or "").lower() or change.phone
+        if problems or not known_by:
+            self._reject(line.number, problems or [Problem(WHOLE_LINE, NOBODY)])
+            return None
+        return change if change.external_id else msgspec.structs.replace(change, external_id=known_by)
 
     def _reject(self, number: int, problems: Sequence[Problem]) -> None:
         told = [ProblemPlace(place=one.place, message=one.message) for one in problems[:MOST_PROBLEMS_OF_A_LINE]]

@@ -15,6 +15,7 @@ from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace
 from tidings.domain.people.contact import contact_bucket
 from tidings.domain.people.contact_fields import ContactChange, Entries
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.process.breaks import Breaks
 from tidings.resources import suppressions
 from tidings.storage import contacts
 from tidings.storage.database import Tx
@@ -57,7 +58,9 @@ async def upsert(
     named: list[str] = []
     merged: dict[str, ContactChange] = {}
     ids = dict(ids or {})
+    breaks = Breaks()
     for change in changes:
+        await breaks.take_if_due()
         external_id = change.external_id
         if external_id is None:
             new = kernel.new_id(Bucket(int(kernel.spread() * BUCKETS)), now)

@@ -5,7 +5,7 @@ The audit log says which fields were changed, never their values: what is about 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -25,14 +25,18 @@ from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact
+from tidings.kernel.process.breaks import Breaks
 from tidings.resources import contact_store, suppressions
+from tidings.resources.address_erasure import erase_address
 from tidings.resources.contact_erasure import delete_contact
+from tidings.resources.contact_export import ContactExporter
 from tidings.resources.contact_import import Import, ImportReport
 from tidings.resources.contact_store import StoredShare, change_share
 from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
-from tidings.views.contacts import Contact, ContactOutcome, Imported, UpsertedContact
+from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.pages import Page
 
 __all__ = ["ContactFilter", "Contacts", "Import", "ImportReport"]
@@ -61,6 +65,7 @@ class ContactFilter:
         return both(*(Where(name, value) for name, value in given.items() if value is not None))
 
 
+@for_caller
 class Contacts:
     """The contacts of every workspace; a contact of another workspace is not found."""
 
@@ -98,8 +103,9 @@ class Contacts:
         """Create or change many contacts by external id; if one has a problem, nothing is stored."""
         if not 1 <= len(given) <= MOST_CONTACTS:
             raise InputInvalid(f"{len(given)} contacts: give 1 to {MOST_CONTACTS} in one call")
-        changes, problems = [], []
+        changes, problems, breaks = [], [], Breaks()
         for place, one in enumerate(given):
+            await breaks.take_if_due()
             change, wrong = read_contact(one, f"contacts[{place}]")
             changes.append(change)
             problems += wrong
@@ -166,6 +172,20 @@ class Contacts:
     async def delete(self, caller: Caller, contact: ContactReference) -> None:
         """Erase everything about a person and stop what is under way for them; what was sent still counts."""
         await delete_contact(self._kernel, caller, await find_contact(self._kernel, caller.workspace, contact))
+
+    async def export(self, caller: Caller, contact: ContactReference) -> AsyncIterator[bytes]:
+        """Return everything about a contact as one JSON document in pieces, or raise NotFound."""
+        found = await self.get(caller.workspace, contact)
+        return ContactExporter(self._kernel, caller).pieces(found)
+
+    async def erase_address(
+        self, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None
+    ) -> ErasedAddress:
+        """Erase what is stored about an address that is no contact's, some pages in each call until there is no cursor.
+
+        Raise Conflict if it is a contact's: that contact is deleted first.
+        """
+        return await erase_address(self._kernel, caller, address, dry_run=dry_run, cursor=cursor)
 
     async def _find(self, workspace: Workspace, external_id: str) -> Contact | None:
         if not 1 <= len(external_id) <= LONGEST_EXTERNAL_ID or not is_storable(external_id):

@@ -11,6 +11,7 @@ from tidings.domain.people.contact import ContactReference
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
 from tidings.resources.segments import together
+from tidings.storage.acting import for_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class CrowdNames:
     messages_of: str = "messagesOf"
 
 
+@for_workspace
 async def read_crowd(
     kernel: Kernel,
     workspace: Workspace,

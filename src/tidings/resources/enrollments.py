@@ -23,6 +23,7 @@ from tidings.domain.people.audience_filter import Where, both
 from tidings.domain.people.contact import ContactReference
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import states_of_enrollment
+from tidings.domain.workflows.requirements import templates_in
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.contacts import load_people
@@ -30,6 +31,7 @@ from tidings.kernel.people.references import find_contact, find_contacts, name_a
 from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start import enroll
 from tidings.kernel.start.enroll import Choice, Enroller, Enrolling, OpenSequence, Told
+from tidings.kernel.templates import know_stored_templates
 from tidings.resources import why
 from tidings.resources.by_shard import read_in_their_shards
 from tidings.resources.enrollment_status import shown_of
@@ -38,6 +40,7 @@ from tidings.resources.pages import ListAll, newest, newest_in_all_shards
 from tidings.resources.sequences import Sequences
 from tidings.resources.step_logs import StepLogs, know_graphs
 from tidings.storage import enrollments
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.enroll import stop_enrollments
 from tidings.storage.enrollments import StepItem, StoredEnrollment
@@ -76,6 +79,7 @@ class EnrollmentFilter:
     tag: str | None = None
 
 
+@for_caller
 class Enrollments:
     """The enrollments of every workspace; an enrollment of another workspace is not found."""
 
@@ -269,6 +273,7 @@ class Enrollments:
             [shown], graph = await self._shown(workspace, [found]), self._kernel.graphs[found.version_id]
             list_items = partial(enrollments.list_step_items, shard=shard, execution_id=found.id)
             items = await self._kernel.db.persist(list_items, alone=True)
+        await know_stored_templates(self._kernel, workspace, templates_in(graph))
         facts = why.WhyFacts(graph, person, shown, items)
         return Why(
             contact_id=contact_id,

@@ -34,6 +34,7 @@ from tidings.kernel.start.ruling import Ruling, find_fallback_triggers, find_rul
 from tidings.resources.names import name_contacts
 from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.storage import events, outbox, resolve, rules
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.events import FoundEventItem, StoredEvent
 from tidings.views.contacts import ContactName
@@ -51,6 +52,7 @@ CANCELLED = "cancelled"
 MOST_PLACES = 10
 
 
+@for_caller
 class Events:
     """The events of every workspace; an event of another workspace is not found."""
 
@@ -171,9 +173,9 @@ class Events:
             await outbox.settle_unmarked_items(tx, shard=shard, ids=waiting, statuses=skips, errors=words, now=now)
 
     async def _find(self, workspace: Workspace, id: UUID) -> StoredEvent:
-        shard = self._kernel.shard_of(id)
-        found = await self._kernel.db.persist(lambda tx: events.find_event(tx, shard=shard, id=id), alone=True)
-        if found is None or found.workspace != workspace:
+        find = partial(events.find_event, shard=self._kernel.shard_of(id), workspace=workspace, id=id)
+        found = await self._kernel.db.persist(find, alone=True)
+        if found is None:
             raise NotFound(f"there is no event {id}")
         return found
 

@@ -35,6 +35,7 @@ from tidings.resources.names import name_contacts
 from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.resources.waiting import why_executions_wait
 from tidings.storage import executions, load
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.executions import FoundExecution
 from tidings.views.contacts import ContactName
@@ -63,6 +64,7 @@ class DeadLetterFilter:
     ids: Sequence[UUID] | None = None
 
 
+@for_caller
 class Executions:
     """The executions of every workspace; an execution of another workspace is not found."""
 

@@ -19,6 +19,7 @@ from tidings.kernel.people.references import find_contact
 from tidings.resources.names import name_items
 from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.storage import items, observe
+from tidings.storage.acting import for_caller
 from tidings.views.outbox import Item, ItemDetail
 from tidings.views.pages import Page
 
@@ -55,6 +56,7 @@ class _State(TypedDict):
     in_doubt: bool | None
 
 
+@for_caller
 class Outbox:
     """The items of every workspace; an item of another workspace is not found."""
 

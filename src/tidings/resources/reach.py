@@ -13,6 +13,7 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, every_chunk
+from tidings.kernel.templates import know_stored_templates
 from tidings.storage import audience as storage
 from tidings.views.campaigns import AudienceCount
 
@@ -35,6 +36,8 @@ async def count_audience(
     kernel: Kernel, workspace: Workspace, audience: Audience, channel: Channel | None, sources: Iterable[str] = ()
 ) -> AudienceCount:
     """Count the audience, shard by shard, and who lacks what the templates print; a million take some seconds."""
+    sources = list(sources)
+    await know_stored_templates(kernel, workspace, sources)
     now, lacking = await kernel.clock.now(), Lacking(attributes_in(sources))
     shards = await asyncio.gather(
         *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())

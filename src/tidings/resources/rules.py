@@ -21,9 +21,11 @@ from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit,
 from tidings.domain.rules.rule import RuleDefinition, RuleKey, RuleStep, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.templates import know_stored_templates, know_templates
 from tidings.resources.pages import id_of
 from tidings.resources.readiness import find_unready
 from tidings.storage import resolve, rules
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.rules import FoundRule
 from tidings.views.pages import Page
@@ -58,6 +60,7 @@ class RuleFilter:
                 raise InputInvalid(f"{name} {quoted(given)}: use one of {', '.join(known)}{meant}")
 
 
+@for_caller
 class Rules:
     """The rules of every workspace; a rule of another workspace is not found."""
 
@@ -66,18 +69,18 @@ class Rules:
 
     async def create(self, caller: Caller, given: Json) -> Rule:
         """Create a rule; raise Conflict if one exists for the same trigger, channel and audience."""
-        shown, change = await self._put(caller, read_rule(given), must_be_new=True)
+        shown, change = await self._put(caller, await self._read(caller.workspace, given), must_be_new=True)
         if change != "created":
             raise AssertionError("a rule that was there is a conflict")
         return shown
 
     async def apply(self, caller: Caller, given: Json) -> tuple[Rule, Change]:
         """Create or replace the rule for this trigger, channel and audience."""
-        return await self._put(caller, read_rule(given), must_be_new=False)
+        return await self._put(caller, await self._read(caller.workspace, given), must_be_new=False)
 
     async def update(self, caller: Caller, id: UUID, given: Json) -> Rule:
         """Replace a rule; a step that is named by its id, or says the same as before, keeps its id."""
-        return await self._update(caller, id, read_rule(given))
+        return await self._update(caller, id, await self._read(caller.workspace, given))
 
     async def _update(self, caller: Caller, id: UUID, rule: RuleDefinition) -> Rule:
         here, now = caller.workspace, await self._kernel.clock.now()
@@ -155,12 +158,16 @@ class Rules:
 
     @staticmethod
     def validate(given: object) -> Problems:
-        """Return every problem of a rule; nothing is stored."""
+        """Return every problem of a rule, found in this very process; nothing is stored."""
         try:
             read_rule(given)
         except DefinitionInvalid as error:
             return [*error.problems]
         return []
+
+    async def _read(self, workspace: Workspace, given: object) -> RuleDefinition:
+        await know_templates(self._kernel, workspace, given)
+        return read_rule(given)
 
     async def _put(self, caller: Caller, rule: RuleDefinition, *, must_be_new: bool) -> tuple[Rule, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()
@@ -219,6 +226,7 @@ class Rules:
         if found.enabled is enabled:
             return await self.get(caller.workspace, id)
         # Read without the checks for new rules: a rule that could not be written any more can still be switched off.
+        await know_stored_templates(self._kernel, caller.workspace, found.steps)
         rule = read_rule({**found.key._asdict(), "enabled": enabled, "steps": found.steps}, is_stored=True)
         return await self._update(caller, id, rule)
 

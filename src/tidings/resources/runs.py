@@ -31,6 +31,7 @@ from tidings.resources.run_retry import RetryFilter, plan_retry, start_retry
 from tidings.resources.run_trace import TraceFilter, trace
 from tidings.resources.waiting import PATIENCE
 from tidings.storage import runs, workers
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.names import name_definitions
 from tidings.storage.runs import Doubt, FoundJob, FoundJobChange, FoundRun
@@ -49,6 +50,7 @@ Shown = list[Run]
 History = list[HistoryLine]
 
 
+@for_caller
 class Runs:
     """The runs of every workspace; a run of another workspace is not found."""
 

@@ -15,6 +15,7 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import NamedAudience, name_audience
 from tidings.resources.reach import count_audience
 from tidings.storage import campaigns, resolve
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.views.campaigns import AudienceCount
 from tidings.views.pages import Page
@@ -26,6 +27,7 @@ MOST_NAMED = 5
 Problems = list[Problem]
 
 
+@for_caller
 class Segments:
     """The segments of every workspace; a segment of another workspace is not found."""
 

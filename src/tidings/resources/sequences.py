@@ -33,6 +33,7 @@ from tidings.kernel.manage.change_version import move_enrollments
 from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start.define import SEQUENCE, WorkflowDraft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
+from tidings.kernel.templates import know_templates
 from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
 from tidings.resources.sequence_shown import (
     PublishedSequence,
@@ -45,6 +46,7 @@ from tidings.resources.sequence_shown import (
     written_of,
 )
 from tidings.storage import define, resolve, sequences, workflows
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.define import Version
 from tidings.storage.sequences import FoundSequence, LockedSequence
@@ -78,6 +80,7 @@ class _Update:
     now: datetime
 
 
+@for_caller
 class Sequences:
     """The sequences of every workspace; a sequence of another workspace is not found."""
 
@@ -89,6 +92,7 @@ class Sequences:
     ) -> ShownSequence:
         """Create a draft, with steps if some are given; raise Conflict if the name is taken."""
         check_name(name)
+        await know_templates(self._kernel, caller.workspace, settings, steps)
         if problems := self.validate(settings or {}, steps):
             raise DefinitionInvalid(problems)
         read, now = read_settings(settings or {}), await self._kernel.clock.now()
@@ -111,9 +115,9 @@ class Sequences:
             locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=SEQUENCE, name=name)
             if locked is None or locked.id != id:
                 raise Conflict(f"there is a sequence {name!r} already; change that one, or choose another name")
-            await sequences.insert_sequence(tx, id=id, settings=read.to_json())
+            await sequences.insert_sequence(tx, workspace=caller.workspace, id=id, settings=read.to_json())
             for step in drafted:
-                await sequences.put_step(tx, sequence_id=id, step=step, now=now)
+                await sequences.put_step(tx, workspace=caller.workspace, sequence_id=id, step=step, now=now)
             audit_entry = AuditEntry("sequence", id, "created", {"name": name, "steps": len(drafted)}, entry)
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
@@ -199,7 +203,8 @@ class Sequences:
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
         """Return everything that was ever published, newest first."""
         await self.read(workspace, id)
-        found = await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+        list_all = partial(workflows.list_versions, workspace=workspace, workflow_id=id)
+        found = await self._kernel.db.persist(list_all, alone=True)
         return [show_version(published_of(one.number, one.definition, one.created_at), id) for one in found]
 
     async def published(self, workspace: Workspace, id: UUID) -> PublishedSequence:
@@ -241,6 +246,7 @@ class Sequences:
 
     async def add_step(self, caller: Caller, id: UUID, given: Json) -> Step:
         """Add a new step to the draft; without `stepOrder` it comes last."""
+        await know_templates(self._kernel, caller.workspace, given)
         now = await self._kernel.clock.now()
         step_id = self._new_step_id(id, now)  # made once: a repeat after an unknown commit writes the same step
 
@@ -255,6 +261,10 @@ class Sequences:
 
     async def update_step(self, caller: Caller, id: UUID, step_id: UUID, given: Json) -> Step:
         """Change the given fields of a step in the draft; null clears an optional field."""
+        stored = (await self.read(caller.workspace, id)).steps
+        await know_templates(
+            self._kernel, caller.workspace, given, [one.to_json() for one in stored if one.id == str(step_id)]
+        )
 
         def changed(steps: Mapping[str, SequenceStep]) -> SequenceStep:
             before = steps.get(str(step_id))
@@ -309,7 +319,7 @@ class Sequences:
             await self._lock(tx, caller.workspace, id)
             steps = (await sequences.list_steps(tx, ids=[id])).get(id, [])
             step = written({one.id: one for one in steps})
-            await sequences.put_step(tx, sequence_id=id, step=step, now=now)
+            await sequences.put_step(tx, workspace=caller.workspace, sequence_id=id, step=step, now=now)
             await define.touch_workflow(tx, workflow_id=id, now=now)
             audit_entry = AuditEntry("sequence", id, event, {"stepId": step.id, "stepOrder": step.step_order}, entry)
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
@@ -373,7 +383,7 @@ class Sequences:
             audit_entries.append(AuditEntry("sequence", id, "updated", update.settings.to_json(), update.entries[1]))
         version = await define.latest_version(tx, workflow_id=id)
         if update.publish:
-            version, is_fresh = await freeze(tx, id, update.publish)
+            version, is_fresh = await freeze(tx, caller.workspace, id, update.publish)
             if is_fresh:
                 await define.touch_workflow(tx, workflow_id=id, now=now)
                 detail = {"version": version.number, "steps": len(update.steps)}

@@ -23,6 +23,7 @@ from tidings.resources.names import name_contacts, name_executions
 from tidings.resources.pages import newest, newest_in_all_shards
 from tidings.resources.sequences import Sequences
 from tidings.storage import enrollments, load
+from tidings.storage.acting import for_caller
 from tidings.storage.enrollments import StepItem
 from tidings.views.enrollments import LogStatus, StepLog
 from tidings.views.executions import Attempt
@@ -37,6 +38,7 @@ Attempts = Mapping[UUID, Sequence[Attempt]]
 Lines = list[StepLog]
 
 
+@for_caller
 class StepLogs:
     """The step logs of every workspace; a log of another workspace is not found."""
 

@@ -22,6 +22,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import suppressions
 from tidings.storage.suppressions import Kept
 from tidings.views.contacts import Contact
+from tidings.views.exports import KeptSuppression
 
 HasAddresses = ContactChange | Contact
 ADDRESS_COLUMNS = tuple(dict.fromkeys(name for channel in CONTACT_CHANNELS for name in channel.traits.address_fields))
@@ -77,6 +78,17 @@ async def born_with(
         for external_id, channel in wanted[found]:
             born[external_id][channel] = {"reason": kept.reason, "at": kept.since.isoformat()}
     return born
+
+
+async def kept_for(kernel: Kernel, workspace: Workspace, contact: Contact) -> list[KeptSuppression]:
+    """Return what is stored, as hashes, about a contact's addresses."""
+    wanted = {
+        suppression_hash(workspace, channel, address): channel
+        for channel in CONTACT_CHANNELS
+        for address in addresses_of(addresses_in(contact), channel)
+    }
+    found = await _find(kernel, wanted)
+    return [KeptSuppression(channel=wanted[one], reason=kept.reason, since=kept.since) for one, kept in found.items()]
 
 
 def born(change: ContactChange, entries: Entries | None) -> ContactChange:

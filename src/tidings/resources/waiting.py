@@ -21,6 +21,7 @@ from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import find_unrouted, live_staff, live_workers, staff_of
 from tidings.storage import executions, load, routes
+from tidings.storage.acting import for_everyone
 from tidings.storage.executions import FoundExecution
 from tidings.storage.workers import ListedWorker
 
@@ -44,12 +45,20 @@ class Waiting:
         self._kernel = kernel
         self._seen: tuple[float, System] | None = None
 
+    @for_everyone
     async def look(self, seconds_old: float = 0.0) -> System:
         """Return the state of the installation, at most this old; callers that ask often pass an age."""
         if self._seen and monotonic() - self._seen[0] < seconds_old:
             return self._seen[1]
         self._seen = monotonic(), await self._look()
         return self._seen[1]
+
+    @for_everyone
+    async def own(self, providers: Iterable[str]) -> Sequence[str]:
+        """Return what no live worker can do for one who uses these providers, whatever waits there for others."""
+        staff = await live_staff(self._kernel)
+        reasons = [staff.lack_of_lane(*Lane), *(staff.lack_of(name) for name in providers)]
+        return list(dict.fromkeys(filter(None, reasons)))
 
     async def _look(self) -> System:
         """Read the small tables, and the first due row of each lane in each shard."""

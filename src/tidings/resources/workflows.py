@@ -19,8 +19,10 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import find_unrouted
 from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
+from tidings.kernel.templates import know_templates
 from tidings.resources.pages import newest
 from tidings.storage import resolve, workflows
+from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.workflows import StoredWorkflow
 from tidings.views.pages import Page
@@ -34,6 +36,7 @@ Shown = list[Workflow]
 Problems = list[Problem]
 
 
+@for_caller
 class Workflows:
     """The workflows of every workspace; a workflow of another workspace is not found."""
 
@@ -95,7 +98,8 @@ class Workflows:
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
         """Return the versions of a workflow, newest first."""
         await self.get(workspace, id)
-        return await self._kernel.db.persist(partial(workflows.list_versions, workflow_id=id), alone=True)
+        list_all = partial(workflows.list_versions, workspace=workspace, workflow_id=id)
+        return await self._kernel.db.persist(list_all, alone=True)
 
     async def activate(self, caller: Caller, id: UUID) -> Workflow:
         """Let a workflow be triggered."""
@@ -127,9 +131,17 @@ class Workflows:
 
         await self._kernel.db.persist(write)
 
+    async def check(self, workspace: Workspace, definition: object) -> Problems:
+        """Return every problem of a definition, however large; nothing is stored."""
+        try:
+            await know_templates(self._kernel, workspace, definition)
+        except DefinitionInvalid as error:
+            return [*error.problems]
+        return self.validate(definition)
+
     @staticmethod
     def validate(definition: object) -> Problems:
-        """Return every problem of a definition; nothing is stored."""
+        """Return every problem of a definition, found in this very process."""
         try:
             parse_own_workflow(definition)
         except DefinitionInvalid as error:

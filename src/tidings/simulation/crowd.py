@@ -18,8 +18,10 @@ from tidings.domain.people.audience_filter import matches
 from tidings.domain.people.contact_fields import FIELDS, LIST_FIELDS, ContactChange
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
+from tidings.kernel.process.breaks import Breaks
 from tidings.resources import contact_store
 from tidings.storage import simulation
+from tidings.storage.acting import for_workspace
 from tidings.views.contacts import Contact
 from tidings.views.lacks import Lack
 
@@ -42,6 +44,7 @@ class Ground:
     step: timedelta = timedelta()
 
 
+@for_workspace
 async def draw_crowd(
     live: Engine, workspace: Workspace, audience: Audience, scenario: Scenario, *, only: bool = False
 ) -> Crowd:
@@ -80,10 +83,13 @@ def is_in(audience: Audience, one: Contact) -> bool:
     return matches(audience.everybody, one)
 
 
-def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
+async def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:
     """Attributes that templates print and that some of the people lack."""
     printed = attributes_in(templates)
-    counts = Counter(path for one in crowd.people for path in lacking(printed, one.attributes))
+    counts, breaks = Counter[str](), Breaks()
+    for one in crowd.people:
+        await breaks.take_if_due()
+        counts.update(lacking(printed, one.attributes))
     return lacks_of(counts, len(crowd.people))
 
 

@@ -13,6 +13,7 @@ from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine
+from tidings.kernel.templates import know_templates
 from tidings.simulation.crowd import Crowd, Ground
 from tidings.views.sequences import SequenceSettings, SequenceStatus
 
@@ -42,6 +43,7 @@ class SimulatedSequence:
             raise Conflict(f"sequence {name!r} was never published; simulate its draft")
         if version is not None and (published or not written.has_draft):
             return cls(name, version.version, version.settings, version.steps)
+        await know_templates(live.kernel, workspace, definition_of(written.settings, written.steps))
         parse_workflow(definition_of(written.settings, written.steps))  # what could not be published is refused at once
         return cls(name, None, written.settings, written.steps)
 

@@ -18,6 +18,7 @@ from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario, SimulatedItem, Walk, problems_of, simulation_of
 from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
+from tidings.kernel.templates import know_stored_templates
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation
 from tidings.storage.database import Tx
@@ -127,7 +128,8 @@ async def simulate(
         contacts=len(crowd.people),
         seconds=round(monotonic() - began, 2),
     )
-    missing = lacks_in(crowd, subject.templates)
+    await know_stored_templates(live.kernel, workspace, list(subject.templates))
+    missing = await lacks_in(crowd, subject.templates)
     return simulation_of(span, scenario, subject.labels, outgoing, walks, subject.words, missing)
 
 

@@ -14,6 +14,7 @@ from tidings.domain.words import WORDS
 from tidings.domain.workflows.definition import parse_own_workflow, parse_workflow
 from tidings.domain.workflows.requirements import templates_in
 from tidings.engine import Engine, Trigger
+from tidings.kernel.templates import know_templates
 from tidings.simulation.crowd import Crowd, Ground
 
 
@@ -42,6 +43,7 @@ class SimulatedWorkflow:
             workflows.get(workspace, workflow) if isinstance(workflow, UUID) else workflows.find(workspace, workflow)
         )
         if definition is not None:
+            await know_templates(live.kernel, workspace, definition)
             return cls.of(found.name, definition)
         return cls(found.name, found.version, found.definition, parse_workflow(found.definition, is_stored=True))
 

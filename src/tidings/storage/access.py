@@ -1,5 +1,6 @@
 """Keys to the API, and a tenant's history. Reached from resources/access.py."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -19,8 +20,8 @@ async def lock_admin_key(tx: Tx) -> None:
 
 
 @_SQL.statement
-async def count_admin_keys(tx: Tx) -> int:
-    """How many keys of administrators are not revoked."""
+async def count_live_operators(tx: Tx, *, now: datetime) -> int:
+    """How many keys of operators are neither revoked nor expired."""
 
 
 @_SQL.statement
@@ -36,6 +37,8 @@ async def insert_key(
     now: datetime,
     created_by: str,
     expires_at: datetime | None,
+    workflows: Sequence[str],
+    origins: Sequence[str],
 ) -> None:
     """Keep a new key's hash; the same again changes nothing."""
 
@@ -43,6 +46,11 @@ async def insert_key(
 @_SQL.statement
 async def find_key(tx: Tx, *, digest: bytes) -> ApiKey | None:
     """The key with this hash, revoked and expired ones too."""
+
+
+async def list_live_hashes(tx: Tx, *, now: datetime, limit: int) -> list[bytes]:
+    """The hashes of the keys that open something, those used last first."""
+    return [row["hash"] for row in await tx.fetch(_SQL["list_live_hashes"], now=now, limit=limit)]
 
 
 @_SQL.statement
@@ -75,3 +83,8 @@ async def list_subject_audit(
     tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, span: Span, limit: int
 ) -> list[AuditLine]:
     """One shard's audit entries about one subject, newest first; without its name."""
+
+
+@_SQL.statement
+async def list_origins(tx: Tx, *, now: datetime) -> set[str]:
+    """The web pages from which some publishable key may be used."""

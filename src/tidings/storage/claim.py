@@ -27,34 +27,36 @@ class Claim(msgspec.Struct, frozen=True):
     suspect_due_at: datetime | None = None
 
 
-async def claim_due(
-    tx: Tx,
-    *,
-    shard: Shard,
-    lane: Lane,
-    since: datetime,
-    now: datetime,
-    lease_until: datetime,
-    limit: int,
-    without: Mapping[UUID, int] | None = None,
-) -> Claim:
-    """Lease up to `limit` rows that are due, except those of `without` while they have these fences."""
-    rows = await tx.fetch(
-        _SQL["claim_due"],
-        shard=shard,
-        lane=lane,
-        since=since,
-        now=now,
-        lease_until=lease_until,
-        limit=limit,
-        passed_ids=list(without or ()),
-        passed_fences=list((without or {}).values()),
-    )
-    leases = [_claimed(row, lease_until) for row in rows]
+class ClaimScope(msgspec.Struct, frozen=True):
+    """What every claim says, whose ever work it is for; `without` are rows to leave while they have these fences."""
+
+    shard: Shard
+    lane: Lane
+    since: datetime
+    now: datetime
+    lease_until: datetime
+    limit: int
+    without: Mapping[UUID, int] = {}
+
+    def values(self) -> dict[str, object]:
+        """The parameters of a statement."""
+        values = msgspec.structs.asdict(self)
+        without: Mapping[UUID, int] = values.pop("without")
+        return {**values, "passed_ids": list(without), "passed_fences": list(without.values())}
+
+
+async def claim_due(tx: Tx, *, scope: ClaimScope) -> Claim:
+    """Lease up to `limit` rows that are due."""
+    return claim_of_rows(await tx.fetch(_SQL["claim_due"], **scope.values()), scope)
+
+
+def claim_of_rows(rows: Sequence[Row], scope: ClaimScope) -> Claim:
+    """What a claim took, from the rows that it returned."""
+    leases = [_claimed(row, scope.lease_until) for row in rows]
     if rows and rows[0]["suspect_due_at"]:
         return Claim(leases, None, rows[0]["suspect_due_at"])
-    if len(rows) < limit:
-        return Claim(leases, now)
+    if len(rows) < scope.limit:
+        return Claim(leases, scope.now)
     # Only one row carries it: reading a time costs the driver as much as the rest of a row.
     return Claim(leases, next(row["reached"] for row in rows if row["reached"]))
 
@@ -90,5 +92,5 @@ async def renew_leases(
 
 
 def _claimed(row: Row, until: datetime) -> Claimed:
-    id, kind, fence, crashes, stop = row[:5]
-    return Claimed(id, _KINDS[kind], fence, crashes, Stop(stop) if stop else None, until)
+    id, kind, fence, crashes, stop, workspace_hash = row[:6]
+    return Claimed(id, _KINDS[kind], fence, crashes, Stop(stop) if stop else None, until, workspace_hash)

@@ -11,6 +11,7 @@ import asyncpg
 import structlog
 
 from tidings.domain.errors import StorageUnavailable
+from tidings.storage.acting import EVERYONE, ActingFor, acting_for, read_row_security, say_acting_for
 from tidings.storage.address import checked_address, malformed, without_password
 from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
 from tidings.storage.outage import BRIEF_SECONDS, Outage, is_hurried
@@ -24,6 +25,8 @@ Row = asyncpg.Record
 
 # Judged by SQLSTATE alone: connections, shutdowns, full resources, lost races, a transaction that was left idle, and
 # what a cluster reports as internal.
+_QUOTING_CLASSES = ("22", "23")
+"""A value that does not fit, and a row that breaks a constraint."""
 _TRANSIENT_CLASSES = ("08", "25P03", "25P04", "53", "57P", "40001", "40P01", "55P03", "25006", "XX000", "CIINF")
 _LONGEST_BACKOFF_SECONDS = 2.0
 TRANSACTION_SECONDS = 20
@@ -51,8 +54,21 @@ def assert_no_transaction() -> None:
 
 
 class _Connection(PlansAnew):
+    _acts_for = EVERYONE
+    _is_forced = False
+
     def get_reset_query(self) -> str:
-        return ""  # nothing here changes session state, and the reset is a round trip for each use
+        return ""  # for whom a session acts is set before each use, and a reset is a round trip
+
+    async def learn_row_security(self) -> None:
+        """Ask once for each connection whether the database forces row security."""
+        self._is_forced = await read_row_security(self)
+
+    async def act(self, whom: ActingFor) -> None:
+        """Before each use, where row security is forced: say for whom this session acts, unless it does already."""
+        if self._is_forced and whom != self._acts_for:
+            await say_acting_for(self, whom)
+            self._acts_for = whom
 
 
 class Tx:
@@ -152,6 +168,7 @@ class Database:
             self._outage.begin()
             raise
         try:
+            await _act(connection)
             yield connection
         finally:
             await self._pool.release(connection)
@@ -180,6 +197,10 @@ class Database:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_BACKOFF_SECONDS)
 
+    async def renew(self) -> None:
+        """Use only connections that are made from now on."""
+        await self._pool.expire_connections()
+
     async def close(self) -> None:
         """Close every connection, waiting shortly for those in use."""
         await self._outage.close()
@@ -193,6 +214,7 @@ class Database:
 SESSION_SETTINGS = {
     "search_path": "tidings, public",
     "application_name": "tidings",
+    "tidings.acts_for": EVERYONE.acts_for,
     "timezone": "UTC",
     # A process frozen inside a transaction would keep its rows locked, and every claim would skip them, until it wakes.
     "idle_in_transaction_session_timeout": "10s",
@@ -218,6 +240,7 @@ async def _can_connect(dsn: str) -> bool:
 
 async def _prepare_session(connection: Any) -> None:
     await set_codecs(connection)
+    await connection.learn_row_security()
     if _bounds_transactions(connection):
         await connection.execute(f"set transaction_timeout = '{TRANSACTION_SECONDS}s'")
 
@@ -238,6 +261,10 @@ async def set_codecs(connection: Any) -> None:
     )
 
 
+async def _act(connection: Any) -> None:
+    await connection.act(acting_for())
+
+
 async def _forget_old_plans(connection: Any) -> None:
     await connection.forget_old_plans()
 
@@ -249,6 +276,8 @@ class _sorted_errors:  # noqa: N801 – reads as what it does
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, asyncpg.PostgresError):
+            if (error.sqlstate or "").startswith(_QUOTING_CLASSES):
+                error.detail = None  # it names the row and the value, and a log line must name nobody
             if (error.sqlstate or "").startswith(_TRANSIENT_CLASSES):
                 raise TransientFailure(_one_line(error)) from error
             if isinstance(error, asyncpg.InsufficientPrivilegeError):

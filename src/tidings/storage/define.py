@@ -71,6 +71,7 @@ async def insert_version(
     tx: Tx,
     *,
     id: UUID,
+    workspace: Workspace,
     workflow_id: UUID,
     number: int,
     definition: Json,

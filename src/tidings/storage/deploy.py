@@ -39,6 +39,7 @@ class ListedRecipient:
     ordinal: int
     recipient: str
     data: Json | None = None
+    contact_id: UUID | None = None  # whose data a test shows
     post: str | None = None  # of a social campaign: the id of what is posted to this account
 
 
@@ -257,13 +258,14 @@ async def copy_audience(tx: Tx, *, shard: Shard, run_id: UUID, people: Sequence[
         ordinals=[person.ordinal for person in people],
         recipients=[person.recipient for person in people],
         data=[person.data or {} for person in people],
+        contact_ids=[person.contact_id for person in people],
     )
 
 
 async def read_people(tx: Tx, *, shard: Shard, run_id: UUID, ordinals: Sequence[int]) -> list[ListedRecipient]:
     """Some people of a plain list, with their data."""
     rows = await tx.fetch(_SQL["read_people"], shard=shard, run_id=run_id, ordinals=ordinals)
-    return [ListedRecipient(row["ordinal"], row["recipient"], row["data"]) for row in rows]
+    return [ListedRecipient(row["ordinal"], row["recipient"], row["data"], row["contact_id"]) for row in rows]
 
 
 async def enqueue_jobs(tx: Tx, *, shard: Shard, jobs: Sequence[NewJob], lane: Lane, stop: Stop | None) -> None:

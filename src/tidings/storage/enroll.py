@@ -75,7 +75,14 @@ async def enroll_contacts(
 ) -> EnrolledChunk:
     """Enroll the next contacts of a filter."""
     statement, values = for_filter(_SQL["enroll_contacts"], wanted, workspace, everything_after(after))
-    row = await tx.fetch_one(statement, shard=shard, limit=limit, **values, **msgspec.structs.asdict(entrance))
+    row = await tx.fetch_one(
+        statement,
+        shard=shard,
+        workspace_hash=workspace.hash,
+        limit=limit,
+        **values,
+        **msgspec.structs.asdict(entrance),
+    )
     if row is None:
         raise AssertionError("it always tells how many there were")
     return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
@@ -103,9 +110,16 @@ async def insert_enrollments(
 
 @_SQL.statement
 async def enqueue_enrollments(
-    tx: Tx, *, shard: Shard, lane: Lane, due_at: Sequence[datetime], ids: Sequence[UUID], plans: Sequence[int]
+    tx: Tx,
+    *,
+    shard: Shard,
+    lane: Lane,
+    due_at: Sequence[datetime],
+    workspace_hash: int,
+    ids: Sequence[UUID],
+    plans: Sequence[int],
 ) -> None:
-    """Make new enrollments due; `plans` numbers the time of each, from 1 on."""
+    """Make new enrollments of one workspace due; `plans` numbers the time of each, from 1 on."""
 
 
 @_SQL.statement

@@ -37,6 +37,39 @@ async def list_items_to_erase(tx: Tx, *, shard: Shard, contact_id: UUID, after: 
     return [row["id"] for row in rows]
 
 
+class ShownTest(NamedTuple):
+    """A test that shows a contact; `id` is its item, if it has one yet."""
+
+    run_id: UUID
+    ordinal: int
+    id: UUID | None
+
+
+async def list_shown_tests(
+    tx: Tx, *, shard: Shard, contact_id: UUID, limit: int, after: tuple[UUID, int] = (UUID(int=0), 0)
+) -> list[ShownTest]:
+    """A page of the tests in one shard that show a contact and are not erased."""
+    rows = await tx.fetch(
+        _SQL["list_shown_tests"],
+        shard=shard,
+        contact_id=contact_id,
+        after_run=after[0],
+        after_ordinal=after[1],
+        limit=limit,
+    )
+    return [ShownTest(row["run_id"], row["ordinal"], row["id"]) for row in rows]
+
+
+async def erase_audience(tx: Tx, *, shard: Shard, places: Sequence[tuple[UUID, int]]) -> None:
+    """Empty people of plain lists, by run and ordinal."""
+    await tx.fetch(
+        _SQL["erase_audience"],
+        shard=shard,
+        run_ids=[run_id for run_id, _ in places],
+        ordinals=[ordinal for _, ordinal in places],
+    )
+
+
 async def find_items_of_executions(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> list[UUID]:
     """Every item of these executions."""
     return [row["id"] for row in await tx.fetch(_SQL["find_items_of_executions"], shard=shard, ids=ids)]

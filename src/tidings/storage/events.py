@@ -222,8 +222,8 @@ async def load_event_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Load
 
 
 @_SQL.statement
-async def find_event(tx: Tx, *, shard: Shard, id: UUID) -> StoredEvent | None:
-    """One event, if there is one."""
+async def find_event(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> StoredEvent | None:
+    """One event of a workspace, if there is one."""
 
 
 @_SQL.statement

@@ -6,18 +6,27 @@ from datetime import datetime
 from tidings.domain.flow.ids import Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
-from tidings.views.functions import FunctionAddress
+from tidings.views.functions import FunctionAddress, SigningSecret
 
 _SQL = load("functions")
+
+SIGNING = "."
+"""Stands for the secret that signs a workspace's calls among those of functions; no function may be named so."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFunction:
-    """A function as a call needs it; `sealed` is its secret as it is stored."""
+    """What a call needs to know of a function and its workspace; secrets are as they are stored.
 
-    name: str
-    url: str
+    Without a name and a URL neither the function nor a base of the workspace is there.
+    """
+
+    name: str | None
+    url: str | None
     sealed: bytes | None = field(repr=False)
+    private_addresses: list[str]
+    signing: bytes | None = field(repr=False)
+    signing_before: bytes | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +34,12 @@ class SealedSecret:
     """The secret of a function as it is stored."""
 
     workspace: Workspace
-    function: str
+    function: str  # or SIGNING
     sealed: bytes = field(repr=False)
 
     def __str__(self) -> str:
-        return f"function {self.function!r} in workspace {self.workspace.name!r} of tenant {self.workspace.tenant!r}"
+        what = "signing of calls" if self.function == SIGNING else f"function {self.function!r}"
+        return f"{what} in workspace {self.workspace.name!r} of tenant {self.workspace.tenant!r}"
 
 
 @_SQL.statement
@@ -60,5 +70,22 @@ async def forget_secret(tx: Tx, *, workspace: Workspace, name: str, secret: byte
 
 
 @_SQL.statement
-async def find_function(tx: Tx, *, workspace: Workspace, name: str) -> FoundFunction | None:
-    """The row of a function, or else of its workspace's base."""
+async def find_function(tx: Tx, *, workspace: Workspace, name: str, now: datetime) -> FoundFunction:
+    """The row of a function, or else of its workspace's base, with what the workspace has for all calls."""
+
+
+@_SQL.statement
+async def read_signing_secret(tx: Tx, *, workspace: Workspace, now: datetime) -> SigningSecret | None:
+    """Since when a workspace's calls are signed with a secret, and until when also with the one before."""
+
+
+@_SQL.statement
+async def put_signing_secret(
+    tx: Tx, *, workspace: Workspace, sealed: bytes, before_until: datetime | None, now: datetime
+) -> None:
+    """Sign a workspace's calls with a new secret; the one before stays valid until then, if it is given."""
+
+
+@_SQL.statement
+async def forget_signing_secret(tx: Tx, *, workspace: Workspace, secret: bytes) -> str | None:
+    """Remove a signing secret that no key opens; None when it has been replaced since it was read."""

@@ -41,6 +41,7 @@ class LoadedItem(msgspec.Struct, frozen=True):
     state: ItemState
     open: Reserved | None
     data: Json | None = None
+    about: UUID | None = None  # the contact whose data a test shows
 
 
 class LoadedJob(msgspec.Struct, frozen=True):
@@ -123,7 +124,7 @@ async def take_jobs(
 async def load_job_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID], run_ids: Sequence[UUID]) -> list[LoadedItem]:
     """The open items of these jobs."""
     rows = await tx.fetch(_SQL["load_job_items"], shard=shard, ids=ids, run_ids=run_ids)
-    return [loaded_item(row, row["data"]) for row in rows]
+    return [loaded_item(row, row["data"], row["about"]) for row in rows]
 
 
 async def load_runs(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[UUID, LoadedRun]:
@@ -187,7 +188,7 @@ def _execution(row: Row) -> LoadedExecution:
     )
 
 
-def loaded_item(row: Row, data: Json | None) -> LoadedItem:
+def loaded_item(row: Row, data: Json | None, about: UUID | None = None) -> LoadedItem:
     """An item as a row of any of the loading statements has it; they begin with the same columns in the same order."""
     id, owner, node, ordinal, channel, provider, recipient, payload, status, in_doubt, key, attempts = row[:12]
     retry_at, marked_attempt, marked_at, first_marked_at, message_id, error, result = row[12:19]
@@ -214,7 +215,7 @@ def loaded_item(row: Row, data: Json | None) -> LoadedItem:
         workspace_of(tenant, workspace),
         contact_id,
     )
-    return LoadedItem(id, owner, state, reserved, data)
+    return LoadedItem(id, owner, state, reserved, data, about)
 
 
 def _run(row: Row) -> LoadedRun:

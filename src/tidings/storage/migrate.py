@@ -13,6 +13,7 @@ from importlib.resources import files
 from tidings.domain.errors import ConfigInvalid, SchemaMismatch, StorageUnavailable, StorageUnsafe
 from tidings.storage.clock import database_time
 from tidings.storage.database import Database, TransientFailure, Tx
+from tidings.storage.rights import Rights, read_rights, set_rights
 from tidings.storage.statements import load
 
 _SQL = load("migrate")
@@ -56,19 +57,36 @@ def migrations() -> Sequence[Migration]:
     return [Migration(int(name[:4]), name.removesuffix(".sql"), every[name].read_text()) for name in sorted(every)]
 
 
-async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS) -> Sequence[str]:
-    """Apply the missing migrations; return the names of those applied."""
+async def migrate(db: Database, *, shards: int = DEFAULT_SHARDS, forced: bool = False) -> Sequence[str]:
+    """Apply the missing migrations, and give roles their rights; return the names of those applied.
+
+    `forced` forces row security from now on; without it what the database has stays.
+    """
     if shards not in SHARD_CHOICES:
         raise ConfigInvalid(f"{shards} shards: use a power of two from 1 to 4096")
-    if not (await schema_state(db)).pending:
+    if await is_complete(db, forced=forced):
         return []  # every process asks when it starts, and would block others with locks for nothing
     for _ in range(MOST_TRIES - 1):
         with suppress(TransientFailure):  # running workers may hold locks that it needs; nothing was changed
-            return await _migrate(db, shards)
-    return await _migrate(db, shards)
+            return await _migrate(db, shards, forced)
+    return await _migrate(db, shards, forced)
 
 
-async def _migrate(db: Database, shards: int) -> list[str]:
+async def is_complete(db: Database, *, forced: bool = False) -> bool:
+    """Whether nothing is left to migrate, and every role has its rights as far as ours may give them."""
+    if (await schema_state(db)).pending:
+        return False
+    rights = await rights_of(db)
+    return rights is not None and (rights.are_complete(forced=forced) or not rights.is_owner)
+
+
+async def rights_of(db: Database) -> Rights | None:
+    """What our role may do; None where there are no tables."""
+    async with db.autocommit() as tx:
+        return await read_rights(tx)
+
+
+async def _migrate(db: Database, shards: int, forced: bool) -> list[str]:
     applied: list[str] = []
     async with db.transaction(may_be_long=True) as tx:
         await tx.run_script(_SQL["lock_migrations"].text)  # as long as another's migration takes
@@ -87,6 +105,8 @@ async def _migrate(db: Database, shards: int) -> list[str]:
                 now=await database_time(tx),
             )
             applied.append(migration.name)
+        rights = await read_rights(tx)
+        await set_rights(tx, forced=forced or (rights is not None and rights.is_forced))
     return applied
 
 
@@ -130,15 +150,18 @@ async def read_shard_count(db: Database) -> int:
     return row["shards"] if row else 0
 
 
-async def require_every_row(db: Database) -> None:
+async def require_rights(db: Database, *, forced: bool = False) -> None:
     """Refuse a role from which row-level security hides rows: a worker would see no work, and no error either."""
-    async with db.autocommit() as tx:
-        row = await tx.fetch_one(_SQL["require_every_row"])
-    if row is None or row["hidden"]:
-        raise StorageUnavailable(
-            "the database's role does not own Tidings' tables, so row-level security hides their rows; "
-            "connect as their owner, or give the role BYPASSRLS"
-        )
+    rights = await rights_of(db)
+    if rights is not None:
+        rights.require_usable(forced=forced)
+
+
+async def change_row_security(db: Database, *, forced: bool) -> None:
+    """Force row security on our own roles, or lift it; our role owns the tables."""
+    async with db.transaction(may_be_long=True) as tx:
+        await tx.run_script(_SQL["lock_migrations"].text)
+        await set_rights(tx, forced=forced)
 
 
 async def reset(db: Database) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane
 from tidings.domain.words import ShownStatus
-from tidings.storage.database import Tx
+from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 from tidings.views.executions import Attempt
 from tidings.views.outbox import HistoryLine
@@ -46,13 +46,31 @@ async def count_queue(tx: Tx, *, shard: Shard, now: datetime) -> Mapping[Lane, L
 
 async def count_items(tx: Tx, *, shard: Shard) -> Sequence[tuple[ItemStatus, bool, int]]:
     """One shard's items by status and doubt."""
-    rows = await tx.fetch(_SQL["count_items"], shard=shard)
-    return [(ItemStatus(row["status"]), row["in_doubt"], row["items"]) for row in rows]
+    return _items(await tx.fetch(_SQL["count_items"], shard=shard))
+
+
+async def count_own_items(tx: Tx, *, shard: Shard, workspace: Workspace) -> Sequence[tuple[ItemStatus, bool, int]]:
+    """One shard's items of a workspace by status and doubt."""
+    own = {"tenant": workspace.tenant, "workspace": workspace.name}
+    return _items(await tx.fetch(_SQL["count_own_items"], shard=shard, **own))
 
 
 async def count_executions(tx: Tx, *, shard: Shard) -> Mapping[ShownStatus, int]:
     """One shard's executions by the state that people see."""
-    rows = await tx.fetch(_SQL["count_executions"], shard=shard)
+    return _executions(await tx.fetch(_SQL["count_executions"], shard=shard))
+
+
+async def count_own_executions(tx: Tx, *, shard: Shard, workspace: Workspace) -> Mapping[ShownStatus, int]:
+    """One shard's executions of a workspace by the state that people see."""
+    own = {"tenant": workspace.tenant, "workspace": workspace.name}
+    return _executions(await tx.fetch(_SQL["count_own_executions"], shard=shard, **own))
+
+
+def _items(rows: Sequence[Row]) -> Sequence[tuple[ItemStatus, bool, int]]:
+    return [(ItemStatus(row["status"]), row["in_doubt"], row["items"]) for row in rows]
+
+
+def _executions(rows: Sequence[Row]) -> Mapping[ShownStatus, int]:
     sums = Counter[ShownStatus]()
     for row in rows:
         sums[ShownStatus(row["status"])] += row["executions"]

@@ -35,6 +35,26 @@ async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
 
 
 @_SQL.statement
+async def load_host_rests(tx: Tx, *, names: Sequence[str]) -> Mapping[str, StoredRest]:
+    """Those of some hosts of functions that did not answer when they were last called, by the names of their rests."""
+
+
+@_SQL.statement
+async def list_host_rests(tx: Tx, *, prefix: str) -> list[StoredRest]:
+    """The hosts whose rests have names that begin so."""
+
+
+@_SQL.statement
+async def forget_rest(tx: Tx, *, provider: str) -> datetime | None:
+    """Let a host be called again; return until when it would have rested, None when it did not."""
+
+
+@_SQL.statement
+async def forget_old_host_rests(tx: Tx, *, before: datetime) -> None:
+    """Forget hosts of functions whose last rest began before that."""
+
+
+@_SQL.statement
 async def lock_rest(tx: Tx, *, provider: str) -> StoredRest | None:
     """Lock one provider's rest until the transaction ends, and return it."""
 

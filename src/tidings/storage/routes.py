@@ -11,7 +11,7 @@ from msgspec import Struct
 from tidings.domain.flow.ids import Workspace, workspace_of
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import PRINTING
-from tidings.storage.database import Tx
+from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
 _SQL = load("routes")
@@ -29,16 +29,24 @@ class ChannelRoute(Struct, frozen=True):
 
 async def list_routes(tx: Tx) -> list[ChannelRoute]:
     """All routes, those for every workspace first."""
-    return [
-        ChannelRoute(
-            workspace_of(row["tenant_id"], row["workspace_id"]) if row["tenant_id"] else None,
-            Channel(row["channel"]),
-            row["provider"],
-            row["source"],
-            row["since"],
-        )
-        for row in await tx.fetch(_SQL["list_routes"])
-    ]
+    return [_route(row) for row in await tx.fetch(_SQL["list_routes"])]
+
+
+async def list_own_routes(tx: Tx, *, workspace: Workspace) -> list[ChannelRoute]:
+    """The routes of one workspace and those for every workspace, which come first."""
+    shared = await tx.fetch(_SQL["list_own_routes"], tenant="", workspace="")
+    own = await tx.fetch(_SQL["list_own_routes"], tenant=workspace.tenant, workspace=workspace.name)
+    return [_route(row) for row in [*shared, *own]]
+
+
+def _route(row: Row) -> ChannelRoute:
+    return ChannelRoute(
+        workspace_of(row["tenant_id"], row["workspace_id"]) if row["tenant_id"] else None,
+        Channel(row["channel"]),
+        row["provider"],
+        row["source"],
+        row["since"],
+    )
 
 
 async def put_routes(tx: Tx, *, providers: Mapping[Channel, str], source: str, now: datetime) -> Mapping[Channel, str]:

@@ -46,6 +46,19 @@ create function shard_of_hash(hash bytea) returns smallint
     language sql immutable strict parallel safe
     return (((get_byte(hash, 0) << 4) | (get_byte(hash, 1) >> 4)) % shard_count())::smallint;
 
+-- Whose work a row of the queue is, as a number: the first half says the tenant, the second the workspace. Two that share
+-- one by chance share their turns, and nothing else depends on it.
+create function workspace_hash(tenant text, workspace text) returns bigint
+    language plpgsql immutable parallel safe as
+$$
+declare
+    its_tenant bytea := int4send(octet_length(convert_to(tenant, 'UTF8'))) || convert_to(tenant, 'UTF8');
+    its_own bytea := its_tenant || int4send(octet_length(convert_to(workspace, 'UTF8'))) || convert_to(workspace, 'UTF8');
+begin
+    return ('x' || encode(substr(sha256(its_tenant), 1, 4) || substr(sha256(its_own), 1, 4), 'hex'))::bit(64)::bigint;
+end
+$$;
+
 -- One row for each shard: where a batch insert has no other row of its shard to start from, it starts here.
 create table shards (
     shard smallint constraint shards_pkey primary key
@@ -69,10 +82,36 @@ create table api_keys (
     expires_at   timestamptz,
     last_used_at timestamptz,                                  -- to the minute
     revoked_at   timestamptz,
-    constraint api_keys_role_check check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService')),
+    workflows    text[]      not null default '{}',            -- of a publishable key: those it may start
+    origins      text[]      not null default '{}',            -- and the web pages it may be used from
+    constraint api_keys_role_check
+        check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService', 'operator',
+                        'publishable')),
+    constraint api_keys_workflows_check check ((role = 'publishable') = (cardinality(workflows) > 0)),
+    constraint api_keys_origins_check check (role = 'publishable' or cardinality(origins) = 0),
     constraint api_keys_hash_check check (octet_length(hash) = 32)
 );
 create index idx_api_keys_listed on api_keys (tenant_id, id);
+
+-- What the operator set for a tenant; one without a row has the defaults. Weights share out what is scarce: among tenants
+-- first, and then among the workspaces of one.
+create table tenants (
+    tenant_id  text        constraint tenants_pkey primary key,
+    weight     integer     not null default 1,
+    updated_at timestamptz not null,
+    constraint tenants_weight_check check (weight between 1 and 1000)
+);
+
+-- The same for a workspace, and which private addresses its functions may have.
+create table workspaces (
+    tenant_id         text        not null,
+    workspace_id      text        not null,
+    weight            integer     not null default 1,
+    private_addresses text[]      not null default '{}',       -- networks, addresses and host names
+    updated_at        timestamptz not null,
+    constraint workspaces_pkey primary key (tenant_id, workspace_id),
+    constraint workspaces_weight_check check (weight between 1 and 1000)
+);
 
 
 -- § Definitions: small, read often, changed rarely
@@ -99,19 +138,21 @@ create index idx_workflows_listed on workflows (tenant_id, workspace_id, kind, i
 
 -- A version never changes: an execution names its version for ever.
 create table workflow_versions (
-    id          uuid        constraint workflow_versions_pkey primary key,
-    workflow_id uuid        not null constraint workflow_versions_workflow_id_fkey references workflows,
-    number      integer     not null,
-    definition  jsonb       not null,
-    created_at  timestamptz not null,
+    id           uuid        constraint workflow_versions_pkey primary key,
+    tenant_id    text        not null,                         -- of its workflow, so that a policy needs no other table
+    workspace_id text        not null,
+    workflow_id  uuid        not null constraint workflow_versions_workflow_id_fkey references workflows,
+    number       integer     not null,
+    definition   jsonb       not null,
+    created_at   timestamptz not null,
     -- What starting an execution needs to know without reading the definition.
-    form        text        not null,
-    required    jsonb       not null default '[]',             -- dotted paths that every trigger must give
-    entry       text        not null,
-    entry_wait  interval,
-    total_steps integer     not null,
-    lane        smallint    not null default 0,
-    channels    text[]      not null default '{}',             -- those that need a route; calls of functions need none
+    form         text        not null,
+    required     jsonb       not null default '[]',            -- dotted paths that every trigger must give
+    entry        text        not null,
+    entry_wait   interval,
+    total_steps  integer     not null,
+    lane         smallint    not null default 0,
+    channels     text[]      not null default '{}',            -- those that need a route; calls of functions need none
     constraint workflow_versions_number_key unique (workflow_id, number),
     constraint workflow_versions_number_check check (number > 0),
     constraint workflow_versions_form_check check (form in ('graph', 'steps', 'sequence')),
@@ -120,13 +161,17 @@ create table workflow_versions (
 
 -- The draft of a sequence, which its author works on; publishing freezes it as a version.
 create table sequences (
-    id       uuid  constraint sequences_pkey primary key constraint sequences_id_fkey references workflows,
-    settings jsonb not null
+    id           uuid  constraint sequences_pkey primary key constraint sequences_id_fkey references workflows,
+    tenant_id    text  not null,
+    workspace_id text  not null,
+    settings     jsonb not null
 );
 
 create table sequence_steps (
     sequence_id  uuid        not null constraint sequence_steps_sequence_id_fkey references sequences,
     id           uuid        not null,                         -- the same in every version
+    tenant_id    text        not null,
+    workspace_id text        not null,
     day_offset   integer     not null,
     step_order   integer     not null,                         -- unique when it is published, not while it is edited
     send_hour    smallint,
@@ -152,6 +197,19 @@ create table functions (
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
     constraint functions_pkey primary key (tenant_id, workspace_id, name)
+);
+
+-- What signs the calls of a workspace's functions, sealed likewise; the one before is valid for a while, so that those who
+-- are called can change over.
+create table signing_secrets (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    secret       bytea       not null,
+    created_at   timestamptz not null,
+    before       bytea,
+    before_until timestamptz,
+    constraint signing_secrets_pkey primary key (tenant_id, workspace_id),
+    constraint signing_secrets_before_check check ((before is null) = (before_until is null))
 );
 
 
@@ -260,6 +318,7 @@ create table queue (
     stop       text,
     crashes    smallint    not null default 0,
     started_at timestamptz,                                    -- when it was first claimed to be worked on
+    workspace_hash bigint  not null,                           -- whose turn it is
     constraint queue_pkey primary key (shard, id),
     constraint queue_shard_check check (shard = shard_of(id)),
     constraint queue_kind_check check (kind in ('execution', 'job', 'run')),
@@ -267,6 +326,8 @@ create table queue (
     constraint queue_stop_check check (stop in ('pause', 'cancel'))
 );
 create index idx_queue_due_at on queue (shard, lane, due_at);
+-- Where many wait, each workspace's work is found without reading past that of others.
+create index idx_queue_workspace_hash on queue (shard, lane, workspace_hash, due_at);
 
 
 -- § Executions
@@ -317,6 +378,8 @@ create unique index executions_correlated_key on executions (shard, tenant_id, w
 create table execution_log (
     shard        smallint    not null,
     execution_id uuid        not null,
+    tenant_id    text        not null,                         -- as of workflow_versions
+    workspace_id text        not null,
     node         text        not null,
     visit        smallint    not null,
     status       text        not null,
@@ -414,14 +477,16 @@ create table run_parts (
 
 -- The people of a run that was deployed to a plain list, as they were at that moment.
 create table audience (
-    shard     smallint not null,
-    run_id    uuid     not null,
-    ordinal   bigint   not null,
-    recipient text     not null,
-    data      jsonb    not null default '{}',
+    shard      smallint not null,
+    run_id     uuid     not null,
+    ordinal    bigint   not null,
+    recipient  text     not null,                              -- empty once the person is erased
+    data       jsonb    not null default '{}',
+    contact_id uuid,                                           -- whose data a test shows: read when it is rendered, never copied
     constraint audience_pkey primary key (shard, run_id, ordinal),
     constraint audience_ordinal_check check (ordinal > 0)
 );
+create index idx_audience_contact_id on audience (shard, contact_id, run_id, ordinal) where contact_id is not null;
 
 -- Some items of a run, or all of an event, and how many of them ended in which way.
 create table jobs (
@@ -588,13 +653,15 @@ create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
-    shard      smallint    not null,
-    item_id    uuid        not null,
-    attempt    smallint    not null,
-    outcome    text        not null,
-    error      text        not null,
-    started_at timestamptz not null,
-    ended_at   timestamptz not null,
+    shard        smallint    not null,
+    item_id      uuid        not null,
+    tenant_id    text        not null,                         -- as of workflow_versions
+    workspace_id text        not null,
+    attempt      smallint    not null,
+    outcome      text        not null,
+    error        text        not null,
+    started_at   timestamptz not null,
+    ended_at     timestamptz not null,
     constraint attempts_pkey primary key (shard, item_id, attempt),
     constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed'))
 );
@@ -681,7 +748,7 @@ create table audit_log (
     constraint audit_log_shard_check check (shard = shard_of(id)),
     constraint audit_log_subject_kind_check check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
-                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route')
+                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace')
     )
 );
 create index idx_audit_log_subject_id on audit_log (shard, subject_id);
@@ -791,6 +858,29 @@ create function execution_context(definition jsonb, input jsonb, vars jsonb) ret
     );
 
 
+-- Whether words mention an address: the needle is found quickly, the pattern decides. As domain/people/sought.py makes them.
+create function mentions(words text, needle text, filling text, pattern text) returns boolean
+    language sql immutable parallel safe
+    return coalesce(strpos(translate(replace(lower(words), '(0)', ''), filling, ''), needle) > 0 and words ~* pattern, false);
+
+-- The same of data, and of data and words without the addresses they mention: what stands around them stays.
+create function mentions(data jsonb, needle text, filling text, pattern text) returns boolean
+    language sql immutable parallel safe
+    return mentions(data::text, needle, filling, pattern);
+
+create function without_mentions(words text, pattern text) returns text
+    language sql immutable strict parallel safe
+    return regexp_replace(words, pattern, '(erased)', 'gi');
+
+create function without_mentions(data jsonb, pattern text) returns jsonb
+    language plpgsql immutable strict parallel safe as
+$$
+begin
+    return regexp_replace(data::text, pattern, '(erased)', 'gi')::jsonb;
+end
+$$;
+
+
 -- § Functions: a worker's share of a provider's slots
 
 -- Renews a worker's share. What it keeps (its calls, and those it may begin meanwhile) is never taken away; it grows up to
@@ -868,6 +958,32 @@ $$;
 
 -- § Functions: starting work from SQL, in any language, inside the caller's own transaction
 
+-- Makes a transaction act for one workspace, and returns for whom it acted: these functions have their owner's rights, and
+-- where row security is forced it holds the owner, too. What is set ends with the function (act_as_before), or with its
+-- error. A plain owner may not attach such settings to a function.
+create function act_for(tenant text, workspace text) returns text[]
+    language plpgsql volatile as
+$$
+declare
+    before text[] := array[current_setting('tidings.acts_for', true), current_setting('tidings.tenant', true),
+                           current_setting('tidings.workspace', true)];
+begin
+    perform set_config('tidings.acts_for', '', true), set_config('tidings.tenant', coalesce(tenant, ''), true),
+            set_config('tidings.workspace', coalesce(workspace, ''), true);
+    return before;
+end
+$$;
+
+create function act_as_before(before text[]) returns void
+    language plpgsql volatile as
+$$
+begin
+    perform set_config('tidings.acts_for', coalesce(before[1], ''), true),
+            set_config('tidings.tenant', coalesce(before[2], ''), true),
+            set_config('tidings.workspace', coalesce(before[3], ''), true);
+end
+$$;
+
 -- Refuses what could not be stored, or what no worker could read again. As check_key and check_data in
 -- kernel/start/check.py; what jsonb refuses by itself is not looked for.
 create function check_trigger(data jsonb, idempotency_key text) returns void
@@ -904,6 +1020,7 @@ create function trigger(
 $$
 #variable_conflict use_column
 declare
+    acted text[] := act_for(trigger.tenant, trigger.workspace);
     moment timestamptz := clock_timestamp();
     its_bucket integer := bucket_of(trigger.tenant, trigger.workspace, trigger.idempotency_key);
     its_shard smallint := its_bucket % shard_count();
@@ -967,12 +1084,13 @@ begin
         )
         on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing;
         if found then
-            insert into queue (shard, id, kind, lane, due_at)
-            values (its_shard, its_id, 'execution', version.lane, due);
+            insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+            values (its_shard, its_id, 'execution', version.lane, due, workspace_hash(trigger.tenant, trigger.workspace));
             -- Heard when the caller commits. Such commits wait for each other, so a caller can do without.
             if current_setting('tidings.notify', true) is distinct from 'off' then
                 perform pg_notify('tidings', its_shard || ':' || version.lane);
             end if;
+            perform act_as_before(acted);
             return its_id;
         end if;
     end if;
@@ -983,6 +1101,7 @@ begin
      where e.shard = its_shard and e.tenant_id = trigger.tenant and e.workspace_id = trigger.workspace
        and e.workflow_id = version.workflow_id and e.idempotency_key = trigger.idempotency_key;
     if found then
+        perform act_as_before(acted);
         return existing;
     end if;
     if not version.active then
@@ -1018,6 +1137,7 @@ create function contact_id(contact text, workspace text default 'default', tenan
 $$
 #variable_conflict use_column
 declare
+    acted text[] := act_for(contact_id.tenant, contact_id.workspace);
     its_id uuid;
 begin
     if contact_id.contact ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' then
@@ -1040,6 +1160,7 @@ begin
             message = format('there is no contact %L in workspace %L', contact_id.contact, contact_id.workspace),
             hint = 'Create it first, or name its workspace and tenant.';
     end if;
+    perform act_as_before(acted);
     return its_id;
 end
 $$;
@@ -1064,6 +1185,7 @@ create function event(
 $$
 #variable_conflict use_column
 declare
+    acted text[] := act_for(event.tenant, event.workspace);
     moment timestamptz := clock_timestamp();
     its_key text := coalesce(event.idempotency_key, gen_random_uuid()::text);
     its_bucket integer := bucket_of(event.tenant, event.workspace, its_key);
@@ -1188,10 +1310,12 @@ begin
             insert into event_contacts (shard, contact_id, audience, event_id)
             select its_shard, t.contact_id, t.audience, its_id
               from unnest(contacts, audiences) as t(contact_id, audience);
-            insert into queue (shard, id, kind, lane, due_at) values (its_shard, its_job, 'job', 0, moment);
+            insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+            values (its_shard, its_job, 'job', 0, moment, workspace_hash(event.tenant, event.workspace));
             if current_setting('tidings.notify', true) is distinct from 'off' then
                 perform pg_notify('tidings', its_shard || ':0');
             end if;
+            perform act_as_before(acted);
             return its_id;
         end if;
     end if;
@@ -1202,6 +1326,7 @@ begin
      where e.shard = its_shard and e.tenant_id = event.tenant and e.workspace_id = event.workspace
        and e.trigger = event.trigger and e.idempotency_key = its_key;
     if found then
+        perform act_as_before(acted);
         return existing;
     end if;
     if strangers is not null then
@@ -1314,9 +1439,8 @@ select e.id, w.name as workflow_name, v.number as workflow_version,
 
 -- § Who may read
 
--- Row-level security is the second line behind the API. Whoever does not own the tables sees the rows of the workspace that
--- the session names, and none when it names none. The engine owns them and is not subject to this: its workers serve every
--- tenant.
+-- Row-level security is the second line behind the API. A reader, who neither owns the tables nor works with them for the
+-- engine, sees the rows of the workspace that the session names, and none when it names none.
 create function is_own(tenant text, workspace text) returns boolean
     language sql stable parallel safe
     return tenant = current_setting('tidings.tenant', true)
@@ -1346,27 +1470,23 @@ alter table outbox enable row level security;
 create policy own_workspace on outbox for select using (is_own(tenant_id, workspace_id));
 alter table audit_log enable row level security;
 create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
-
--- These hang on a row above, and are seen with it.
 alter table workflow_versions enable row level security;
-create policy own_workspace on workflow_versions for select
-    using (exists (select 1 from workflows w where w.id = workflow_id));
+create policy own_workspace on workflow_versions for select using (is_own(tenant_id, workspace_id));
 alter table sequences enable row level security;
-create policy own_workspace on sequences for select
-    using (exists (select 1 from workflows w where w.id = sequences.id));
+create policy own_workspace on sequences for select using (is_own(tenant_id, workspace_id));
 alter table sequence_steps enable row level security;
-create policy own_workspace on sequence_steps for select
-    using (exists (select 1 from workflows w where w.id = sequence_id));
+create policy own_workspace on sequence_steps for select using (is_own(tenant_id, workspace_id));
 alter table execution_log enable row level security;
-create policy own_workspace on execution_log for select
-    using (exists (select 1 from executions e where e.shard = execution_log.shard and e.id = execution_id));
+create policy own_workspace on execution_log for select using (is_own(tenant_id, workspace_id));
 alter table attempts enable row level security;
-create policy own_workspace on attempts for select
-    using (exists (select 1 from outbox o where o.shard = attempts.shard and o.id = item_id));
+create policy own_workspace on attempts for select using (is_own(tenant_id, workspace_id));
 
 -- Nobody but the owner: secrets, hashes, the kernel's own, and what is the operator's.
 alter table api_keys enable row level security;
+alter table tenants enable row level security;
+alter table workspaces enable row level security;
 alter table functions enable row level security;
+alter table signing_secrets enable row level security;
 alter table suppressed_addresses enable row level security;
 alter table queue enable row level security;
 alter table run_parts enable row level security;
@@ -1381,28 +1501,109 @@ revoke all on function trigger from public;
 revoke all on function contact_id from public;
 revoke all on function event from public;
 
--- The role that such a reader is a member of. Roles belong to the whole server: another database may have made it, and a
--- hosted one may not let us; then its administrator makes it and grants the same.
-do $$
+-- For whom a transaction of the engine acts, where row security is forced: a workspace, its whole tenant for the few tables
+-- that are read by tenant, or everyone, as the kernel's own work does. storage/acting.py says which.
+create function acts_for(tenant text, workspace text) returns boolean
+    language sql stable parallel safe
+    return current_setting('tidings.acts_for', true) = 'everyone'
+        or (tenant = current_setting('tidings.tenant', true)
+            and (workspace = current_setting('tidings.workspace', true)
+                 or current_setting('tidings.acts_for', true) = 'tenant'));
+
+create function acts_for_tenant(tenant text) returns boolean
+    language sql stable parallel safe
+    return current_setting('tidings.acts_for', true) = 'everyone' or tenant = current_setting('tidings.tenant', true);
+
+-- Has the queue analyzed, unless another process does that now, for a role that may not do so itself.
+create function analyze_queue() returns void
+    language plpgsql volatile security definer
+    set search_path = tidings, pg_temp as
+$$
 begin
-    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        create role tidings_reader nologin;
-    end if;
-exception
-    when duplicate_object or unique_violation or insufficient_privilege then null;
+    analyze (skip_locked) tidings.queue;
 end
 $$;
 
+-- Roles belong to the whole server: another database may have made these, and a hosted one may not let us; then its
+-- administrator makes them. `tidings_reader` reads one workspace; `tidings_app` works with rows and changes no table.
+do $$
+declare
+    missing text;
+begin
+    for missing in select name from unnest(array['tidings_reader', 'tidings_app']) as t(name)
+                    where name not in (select rolname from pg_roles) loop
+        begin
+            execute format('create role %I nologin', missing);
+        exception
+            when duplicate_object or unique_violation or insufficient_privilege then null;
+        end;
+    end loop;
+end
+$$;
+
+-- Gives the roles that there are what they may do, with row security forced on the engine's own roles or not. Run by
+-- whoever owns the tables, after each migration and when a role was made later. Not forced, the engine's policies say
+-- `true`, which the planner forgets.
+create function set_rights(forced boolean) returns void
+    language plpgsql volatile
+    set search_path = tidings, pg_temp as
+$$
+declare
+    one record;
+    ours text := (select quote_ident(pg_get_userbyid(nspowner)) from pg_namespace where nspname = 'tidings');
+    reads text := 'public';
+    permits text;
+begin
+    if exists (select 1 from pg_roles where rolname = 'tidings_app') then
+        ours := ours || ', tidings_app';
+        grant usage on schema tidings to tidings_app;
+        grant select, insert, update, delete on all tables in schema tidings to tidings_app;
+        revoke insert, update, delete on migrations from tidings_app;
+        revoke insert, delete on shards from tidings_app; -- a row of it is locked to see whether anything can be written
+        grant execute on function analyze_queue to tidings_app;
+    end if;
+    if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
+        reads := 'tidings_reader';
+        grant usage on schema tidings to tidings_reader;
+        grant select on workflows, workflow_versions, sequences, sequence_steps, contacts, contact_tags, segments, executions,
+                        execution_log, campaigns, runs, jobs, rules, events, outbox, attempts, audit_log
+            to tidings_reader;
+        -- Before 15 a view reads with its owner's rights, which would show everything.
+        if current_setting('server_version_num')::integer >= 150000 then
+            grant select on campaign_runs, job_queue, channel_outbox, campaign_audit_log, campaign_trace, notification_outbox,
+                            workflow_definitions, workflow_executions
+                to tidings_reader;
+        end if;
+    end if;
+    for one in
+        select c.oid::regclass as name, bool_or(a.attname = 'tenant_id') as of_tenant,
+               bool_or(a.attname = 'workspace_id') and c.relname not in ('api_keys', 'audit_log') as of_workspace,
+               exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'own_workspace') as is_read
+          from pg_class c
+          join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+         where c.relnamespace = 'tidings'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity
+         group by c.oid, c.relname
+    loop
+        permits := case when not forced or not one.of_tenant then 'true'
+                        when one.of_workspace then 'acts_for(tenant_id, workspace_id)'
+                        else 'acts_for_tenant(tenant_id)' end;
+        execute format('alter table %s %s row level security', one.name, case when forced then 'force' else 'no force' end);
+        execute format('drop policy if exists engine on %s', one.name);
+        execute format('create policy engine on %s to %s using (%s) with check (%s)', one.name, ours, permits, permits);
+        if one.is_read then
+            execute format('alter policy own_workspace on %s to %s', one.name, reads);
+        end if;
+    end loop;
+    -- What holds for every workspace is everybody's to see, and the kernel's to change.
+    drop policy if exists for_all on routes;
+    execute format('create policy for_all on routes for select to %s using (tenant_id = %L)', ours, '');
+end
+$$;
+revoke all on function set_rights from public;
+revoke all on function analyze_queue from public;
+
 do $$
 begin
-    if not exists (select 1 from pg_roles where rolname = 'tidings_reader') then
-        return;
-    end if;
-    grant usage on schema tidings to tidings_reader;
-    grant select on workflows, workflow_versions, sequences, sequence_steps, contacts, contact_tags, segments, executions,
-                    execution_log, campaigns, runs, jobs, rules, events, outbox, attempts, audit_log
-        to tidings_reader;
-    -- Before 15 a view reads with its owner's rights, which would show everything.
     if current_setting('server_version_num')::integer >= 150000 then
         alter view campaign_runs set (security_invoker = true);
         alter view job_queue set (security_invoker = true);
@@ -1412,9 +1613,6 @@ begin
         alter view notification_outbox set (security_invoker = true);
         alter view workflow_definitions set (security_invoker = true);
         alter view workflow_executions set (security_invoker = true);
-        grant select on campaign_runs, job_queue, channel_outbox, campaign_audit_log, campaign_trace, notification_outbox,
-                        workflow_definitions, workflow_executions
-            to tidings_reader;
     end if;
 end
 $$;
@@ -1451,8 +1649,9 @@ select shard, id, 'default', workspace, number::text, number || '@example.com', 
 insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
 select shard, 'default', workspace, 'tag ' || number % 20, id from sample_contacts;
 
-insert into queue (shard, id, kind, lane, due_at)
-select shard, id, 'execution', number % 3, at + number * interval '1 minute' from sample where few;
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select shard, id, 'execution', number % 3, at + number * interval '1 minute', workspace_hash('default', workspace)
+  from sample where few;
 
 -- Every other execution is an enrollment: many in one sequence, each of another contact.
 insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier,
@@ -1461,8 +1660,8 @@ select shard, id, 'default', 'default', case when odd then sequence_id else id e
        case when odd then sequence_id else id end, id::text, 'enqueued', '{}', '{}', at, case when odd then id end
   from sample;
 
-insert into execution_log (shard, execution_id, node, visit, status, at)
-select shard, id, 'node', 1, 'completed', at from sample where few;
+insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)
+select shard, id, 'default', workspace, 'node', 1, 'completed', at from sample where few;
 
 insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)
 select shard, id, id, 'default', 'default', 'email_send_batch', 'queued', 1, at from sample where few;

@@ -5,8 +5,8 @@ A process with a wrong key would fail every call that needs a secret, and seal n
 
 from tidings.domain.errors import ConfigInvalid
 from tidings.storage.database import Database
-from tidings.storage.directory import place_of
-from tidings.storage.functions import SealedSecret, list_sealed
+from tidings.storage.directory import place_of, signing_place_of
+from tidings.storage.functions import SIGNING, SealedSecret, list_sealed
 from tidings.storage.vault import Vault
 
 MOST_TRIED = 500
@@ -17,7 +17,13 @@ async def unopened(db: Database, vault: Vault, *, most: int = MOST_TRIED) -> lis
     """Return those of the oldest and the newest `most` secrets that none of our keys opens."""
     async with db.autocommit() as tx:
         found = await list_sealed(tx, most=most)
-    return [one for one in found if not vault.opens(one.sealed, place_of(one.workspace, one.function))]
+    return [one for one in found if not vault.opens(one.sealed, _place_of(one))]
+
+
+def _place_of(secret: SealedSecret) -> tuple[str, ...]:
+    if secret.function == SIGNING:
+        return signing_place_of(secret.workspace)
+    return place_of(secret.workspace, secret.function)
 
 
 async def require_opened(db: Database, vault: Vault, key: str) -> None:

@@ -70,7 +70,7 @@ class EnrollmentBehind(Struct, frozen=True, kw_only=True):
 
 
 @_SQL.statement
-async def insert_sequence(tx: Tx, *, id: UUID, settings: Json) -> None:
+async def insert_sequence(tx: Tx, *, workspace: Workspace, id: UUID, settings: Json) -> None:
     """Make the draft of a new sequence."""
 
 
@@ -101,9 +101,10 @@ async def list_steps(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, list[Seque
     """The steps of drafts, in their order, by sequence; one without any is not in the answer."""
 
 
-async def put_step(tx: Tx, *, sequence_id: UUID, step: SequenceStep, now: datetime) -> None:
+async def put_step(tx: Tx, *, workspace: Workspace, sequence_id: UUID, step: SequenceStep, now: datetime) -> None:
     """Write one step of a draft, new or changed."""
-    await tx.fetch(_SQL["put_step"], sequence_id=sequence_id, now=now, **asdict(step))
+    whose = {"tenant": workspace.tenant, "workspace": workspace.name}
+    await tx.fetch(_SQL["put_step"], sequence_id=sequence_id, now=now, **whose, **asdict(step))
 
 
 @_SQL.statement

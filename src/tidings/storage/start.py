@@ -67,8 +67,10 @@ async def find_correlated_executions(
 
 
 @_SQL.statement
-async def enqueue_executions(tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, ids: Sequence[UUID]) -> None:
-    """Make new executions due."""
+async def enqueue_executions(
+    tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, workspace_hash: int, ids: Sequence[UUID]
+) -> None:
+    """Make new executions of one workspace due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ async def insert_audience(
     ordinals: Sequence[int],
     recipients: Sequence[str],
     data: Sequence[Json],
+    contact_ids: Sequence[UUID | None],
 ) -> None:
     """Add people to one shard's part of a run."""
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import Span
+from tidings.domain.people.sought import SoughtAddress
 from tidings.storage.rows import reader_of
 
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ _HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
 # A colon that is not part of a cast, and not inside a quoted string or a comment; a part's name in braces, likewise.
 _PARAMETER = re.compile(r"'[^']*'|--[^\n]*|(?<![:\w]):([a-z_][a-z0-9_]*)")
 _PLACE = re.compile(r"'[^']*'|--[^\n]*|\{([a-z_]+)\}")
-_FILES_OF_PARTS = ("contact_parts", "record_parts")
+_FILES_OF_PARTS = ("contact_parts", "record_parts", "claim_parts")
 _SEVERAL: Mapping[object, Mapping[str, str]] = {
     Workspace: {"tenant": "tenant", "workspace": "name"},
     Span: {"since": "since", "before": "before"},
+    SoughtAddress: {"needle": "needle", "filling": "filling", "pattern": "pattern"},
 }
 """Arguments that are several parameters of a statement: each with the attribute that it takes."""
 

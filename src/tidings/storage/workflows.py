@@ -38,7 +38,7 @@ async def list_workflows(
 
 
 @_SQL.statement
-async def list_versions(tx: Tx, *, workflow_id: UUID) -> list[WorkflowVersion]:
+async def list_versions(tx: Tx, *, workspace: Workspace, workflow_id: UUID) -> list[WorkflowVersion]:
     """The versions of a workflow, newest first."""
 
 

@@ -86,3 +86,18 @@ class Imported(View, frozen=True, kw_only=True):
     def counts(self) -> Mapping[str, int]:
         """Return the counts alone."""
         return {name: getattr(self, name) for name in ("lines", *ContactOutcome, "repeated", "rejected")}
+
+
+class ErasedAddress(View, frozen=True, kw_only=True):
+    """What one call of an erasure by address found and erased, or with `dryRun` would erase."""
+
+    hash: Annotated[str, doc("What the audit log has instead of the address.", example="9f86d081884c7d65")]
+    dry_run: bool = False
+    executions: Annotated[int, doc("Executions without a contact that mention it: stopped and emptied.")] = 0
+    events: Annotated[int, doc("Events whose lead, partner or agent has it.")] = 0
+    items: Annotated[int, doc("Messages to it; a dry run counts those of the executions and events above, too.")] = 0
+    listed: Annotated[int, doc("Places on lists of runs that are not planned yet.")] = 0
+    mentions: Annotated[int, doc("Records about other people, in which it is replaced.")] = 0
+    open: Annotated[int, doc("Work under way that mentions it; erase again when it has ended.")] = 0
+    progress: Annotated[float, doc("From 0 to 1.", example=0.25)] = 1.0
+    next_cursor: Annotated[str | None, doc("Give it as `cursor` until it is null.")] = None

@@ -12,12 +12,11 @@ class HealthReport(View, frozen=True, kw_only=True):
     """Whether this process can do its work."""
 
     status: Annotated[Literal["healthy", "unhealthy"], Meta(extra_json_schema={"type": "string"})]
-    version: Annotated[str, doc(example="0.1.0")]
-    workers: Annotated[int | None, doc("The number of live workers; null while the database does not answer.", 2)] = (
-        None
-    )
+    version: Annotated[str | None, doc("Null without a key.", "0.1.0")] = None
+    workers: Annotated[int | None, doc("The number of live workers; shown to operators only.", 2)] = None
     waiting: Annotated[
-        Sequence[str] | None, doc("What no live worker can do, for example `no worker serves smtp`.", [])
+        Sequence[str] | None,
+        doc("What no live worker can do, for example `no worker serves smtp`; null without a key.", []),
     ] = None
     problems: Annotated[
         Sequence[str],

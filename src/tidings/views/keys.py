@@ -20,10 +20,14 @@ class ApiKey(View, frozen=True, kw_only=True):
     workspace: Annotated[str, doc(example="default")] = ""
     prefix: Annotated[str, doc("The first characters of the secret, to tell keys apart.", "tid_8fKq2Lw0")] = ""
     created_at: Time
-    created_by: Annotated[str, doc(example="key:first administrator")] = ""
+    created_by: Annotated[str, doc(example="key:first operator")] = ""
     expires_at: Time | None = None
     last_used_at: Annotated[Time | None, doc("When the key was last used, to the minute.")] = None
     revoked_at: Time | None = None
+    workflows: Annotated[list[str], doc("Of a publishable key: the workflows it may start.", ["welcome"])] = []
+    origins: Annotated[
+        list[str], doc("Of a publishable key: the web pages it may be used from.", ["https://example.com"])
+    ] = []
 
 
 class CreatedKey(ApiKey, frozen=True, kw_only=True):

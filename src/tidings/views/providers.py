@@ -18,9 +18,12 @@ class WorkerShare(View, frozen=True, kw_only=True):
 
 
 class ProviderStatus(View, frozen=True, kw_only=True):
-    """A provider, its health, and the workers that may call it."""
+    """A provider and its state; what concerns the whole installation is shown to operators only."""
 
     name: Annotated[str, doc(example="smtp")]
+    state: Annotated[
+        str, doc("`ready`, `resting` while no worker calls it, `unserved` while no live worker can.", "ready")
+    ] = "ready"
     provider_class: Annotated[
         str | None, doc("`keyed`, `resolvable` or `blind`; null while no worker serves it.", "blind")
     ] = None
@@ -44,12 +47,10 @@ class ProviderStatus(View, frozen=True, kw_only=True):
     is_refused: Annotated[
         bool, doc("Whether the provider refuses our settings (credentials, sender), which somebody must correct.")
     ] = False
-
-
-class ProviderDetail(ProviderStatus, frozen=True, kw_only=True):
-    """A provider as the system's operator sees it, and no tenant does: a reason may quote another tenant's message."""
-
-    rest_reason: Annotated[str | None, doc("Why no worker calls it now, or why none did the last time.")] = None
+    rest_reason: Annotated[
+        str | None,
+        doc("Why no worker calls it now, or why none did the last time; it may quote anybody's message."),
+    ] = None
 
 
 class Served(View, frozen=True, kw_only=True):
@@ -65,8 +66,8 @@ class LiveWorker(View, frozen=True, kw_only=True):
     """A worker that has reported within the last moments."""
 
     id: Id
-    host: Annotated[str, doc(example="mail-1")]
-    pid: Annotated[int, doc(example=4711)]
+    host: Annotated[str | None, doc("Shown to operators only.", "mail-1")] = None
+    pid: Annotated[int | None, doc("Shown to operators only.", 4711)] = None
     version: Annotated[str, doc(example="0.1.0")]
     lanes: Annotated[Sequence[str], doc(example=["transactional", "sequences", "campaigns", "runs"])] = ()
     serves: Sequence[Served] = ()

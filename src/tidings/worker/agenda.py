@@ -60,8 +60,12 @@ class Agenda:
         """The lanes of shards that have work now, the longest due first."""
         return [place for place, at in sorted(self._due.items(), key=lambda entry: entry[1]) if at <= now]
 
-    def next_time(self, busy: Iterable[Lane]) -> datetime | None:
-        """When there is something to do next, apart from lanes that can take no more; None means now."""
+    def next_time(self, busy: Iterable[Lane], now: datetime) -> datetime | None:
+        """When there is something to do next, apart from what is due in lanes that are full; None means now.
+
+        What comes due there later may be of somebody who has a place beside those that fill it.
+        """
         full = set(busy)
-        times = list(self._look_at.values()) + [at for (_, lane), at in self._due.items() if lane not in full]
+        due = [at for (_, lane), at in self._due.items() if lane not in full or at > now]
+        times = list(self._look_at.values()) + due
         return None if None in times else min((at for at in times if at), default=None)

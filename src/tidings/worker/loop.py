@@ -4,8 +4,10 @@ Correct with notifications off: they only make it faster.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -19,13 +21,14 @@ from tidings.worker.agenda import Agenda, Place
 
 log = structlog.get_logger()
 
-BATCHES_AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 2, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
 AFTER_NOTHING = timedelta(milliseconds=20)
 """The wait after an empty claim: another may lock rows for a moment, and asking again at once would only spin."""
 AFTER_OTHERS = timedelta(seconds=1)
 """The wait while all due work is for other workers: new work is notified, and other work is found soon enough."""
 AFTER_FAILURE = timedelta(seconds=1)
 """The wait after an unforeseen failure, which would occur again at once."""
+AFTER_CROWD = timedelta(milliseconds=250)
+"""How often to look for others' work while somebody has as many batches under way as they may have."""
 ALONE_AFTER = 2
 """Crashes after which work gets the process to itself: work beside a row that kills is in every crash too."""
 AFTER_ANOTHER = timedelta(seconds=1)
@@ -43,6 +46,8 @@ class Worker:
         self._poll_seconds = poll_seconds
         self._agenda = Agenda(engine.kernel.every_shard(), lanes, timedelta(seconds=poll_seconds))
         self._running: dict[Lane, set[asyncio.Task[None]]] = {lane: set() for lane in lanes}
+        self._claiming: Counter[Lane] = Counter()  # batches that begin, for nobody knows whom
+        self._crowded_until: dict[Place, datetime] = {}  # where all that is due is of those who may have no more
         self._stirred = asyncio.Event()
         self._told: set[Place] = set()
         self._to_ask: set[Shard] = set()
@@ -88,9 +93,24 @@ class Worker:
         now = await self._engine.kernel.clock.now()
         await self._ask(now)
         for place in self._agenda.due_places(now):
-            if not self._suspect and len(self._running[place[1]]) < BATCHES_AT_ONCE[place[1]]:
+            if not self._suspect and (self._is_open(place[1]) or self._may_look(place, now)):
                 self._start(place)
         await self._sleep()
+
+    def _is_open(self, lane: Lane) -> bool:
+        """Whether one more batch may begin, whose ever work it holds."""
+        return self._engine.kernel.in_hand.is_open(lane, self._claiming[lane])
+
+    def _may_look(self, place: Place, now: datetime) -> bool:
+        """Whether it is time to look for work of those who have less under way; one claim at a time does."""
+        return not self._claiming[place[1]] and now >= self._crowded_until.get(place, now)
+
+    def _times_to_look(self, now: datetime) -> list[datetime]:
+        return [
+            until
+            for place, until in self._crowded_until.items()
+            if not self._suspect and not self._claiming[place[1]] and self._agenda.is_due(place, now)
+        ]
 
     async def _ask(self, now: datetime) -> None:
         """Bring the agenda up to date.
@@ -115,6 +135,7 @@ class Worker:
         return {place[0] for place in self._moved if not self._agenda.is_due(place, now)}
 
     def _start(self, place: Place) -> None:
+        self._claiming[place[1]] += 1
         task = asyncio.create_task(self._work(place))
         self._running[place[1]].add(task)
         task.add_done_callback(lambda done: self._finished(place, done))
@@ -123,24 +144,43 @@ class Worker:
         self._running[place[1]].discard(task)
         self._stirred.set()
 
+    def _released(self, place: Place) -> None:
+        """Note that some of a batch is released: rows may be due sooner than is known, and somebody may have more."""
+        self._moved.add(place)
+        self._crowded_until = {one: until for one, until in self._crowded_until.items() if one[1] != place[1]}
+        self._stirred.set()
+
     async def _work(self, place: Place) -> None:
         """Work on one batch. What fails unforeseen stays leased, comes back alone, and is given up after a few
         times."""
         shard, lane = place
         try:
-            claimed = await self._engine.claim(shard, lane, self._limit(lane))
+            claimed = await self._claim(place)
             if not claimed:
-                self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + self._after_nothing())
+                self._found_nothing(place)
                 return
             self._agenda.took_some(place, self._engine.kernel.clock.carried())
             self._stirred.set()  # there may be more: the next batch need not wait for this one
-            await self._move(place, claimed)
-            self._moved.add(place)
+            with self._engine.kernel.in_hand.hold(lane, claimed, partial(self._released, place)):
+                await self._move(place, claimed)
             if self._engine.kernel.elsewhere.is_full:  # all due work may be for others, and no note is left for more
                 self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_OTHERS)
         except Exception:
             log.exception("batch_failed", shard=shard, lane=lane.name.lower())
             self._agenda.found_nothing(place, self._engine.kernel.clock.carried() + AFTER_FAILURE)
+
+    async def _claim(self, place: Place) -> list[Claimed]:
+        try:
+            return await self._engine.claim(*place, self._limit(place[1]))
+        finally:
+            self._claiming[place[1]] -= 1
+
+    def _found_nothing(self, place: Place) -> None:
+        now = self._engine.kernel.clock.carried()
+        if self._engine.kernel.in_hand.is_open(place[1]):
+            self._agenda.found_nothing(place, now + self._after_nothing())
+        else:
+            self._crowded_until[place] = now + AFTER_CROWD  # there is work, of those who may have no more under way
 
     def _after_nothing(self) -> timedelta:
         """Note an empty claim: work left to others stays due, and a worker that cannot do it must not query all the
@@ -183,14 +223,22 @@ class Worker:
             self._to_ask.update(self._engine.kernel.every_shard())
         else:
             self._told |= places
+            self._expect_others(places)
         self._stirred.set()
 
+    def _expect_others(self, places: Iterable[Place]) -> None:
+        """Look at once who has work where some was just notified: it may be a newcomer's."""
+        for place in places:
+            self._crowded_until.pop(place, None)
+            self._engine.kernel.turns.work(place).expire()
+
     async def _sleep(self) -> None:
-        full = [lane for lane, tasks in self._running.items() if self._suspect or len(tasks) >= BATCHES_AT_ONCE[lane]]
-        next_time = self._agenda.next_time(full)
+        full = [lane for lane in self._running if self._suspect or not self._is_open(lane)]
+        now = self._engine.kernel.clock.carried()
+        next_time = self._agenda.next_time(full, now)
         if next_time is None:
             return
-        seconds = (next_time - self._engine.kernel.clock.carried()).total_seconds()
+        seconds = (min([next_time, *self._times_to_look(now)]) - now).total_seconds()
         try:
             async with asyncio.timeout(min(max(seconds, 0), self._poll_seconds)):
                 await self._stirred.wait()

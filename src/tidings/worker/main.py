@@ -117,9 +117,12 @@ def _on_end_of(lifeline: int | None, drain: Callable[[], None]) -> None:
 def _ignore_signals() -> None:
     """Ignore further signals once all is done: one must not kill the process after the loop removed its handlers."""
     loop = asyncio.get_running_loop()
+    # Held back meanwhile: removing a handler makes a signal deadly for a moment.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     for number in SIGNALS:
         loop.remove_signal_handler(number)
         signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 def _on_signals(drain: Callable[[], None]) -> None:

@@ -12,6 +12,8 @@ from tidings.views.lacks import Lack
 
 __all__ = ["Lack", "attributes_in", "hint_of", "lacking", "lacks_of"]
 
+MOST_ATTRIBUTES = 200
+"""Each is looked for in each contact, of whom there may be a million."""
 ATTRIBUTES = f"{CONTACT}.attributes."
 """All else that templates see of a contact is there, if only as null."""
 
@@ -28,8 +30,9 @@ def hint_of(path: str) -> str:
 
 
 def attributes_in(sources: Iterable[str]) -> frozenset[str]:
-    """The attributes that templates print without a default, as dotted paths."""
-    return frozenset(path for source in sources for path in _printed(source) if path.startswith(ATTRIBUTES))
+    """The attributes that templates print without a default, as dotted paths; of very many the first."""
+    found = {path for source in sources for path in _printed(source) if path.startswith(ATTRIBUTES)}
+    return frozenset(sorted(found)[:MOST_ATTRIBUTES])
 
 
 def lacking(paths: Iterable[str], attributes: object) -> list[str]:

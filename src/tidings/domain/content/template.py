@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from tidings.domain.content.template_facts import OF_A_STEP, TemplateFacts, WalkVariable, known_facts
 from tidings.domain.errors import TemplateInvalid
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ _VERBATIM = re.compile(r"\{%-?\s*(raw|doc)\s*-?%\}")
 _END_VERBATIM = {name: re.compile(rf"\{{%-?\s*end{name}\s*-?%\}}") for name in ("raw", "doc")}
 _LONG_SPACE = re.compile(rf"\s{{{MAX_TAG_SPACES},}}")
 
-_OF_A_STEP = re.compile(r"step_(\d{1,9})_(?:result|error)", re.ASCII)
 # Names that are no property of the data: Liquid computes them.
 _COMPUTED = frozenset({"size", "first", "last", "length"})
 
@@ -59,6 +60,9 @@ def check(source: str, *, html: bool) -> None:
     """Raise TemplateInvalid, with line and column, unless the template parses and nothing in it must fail."""
     if not has_liquid(source):
         return
+    if known := known_facts(source):
+        known.require_valid()
+        return
     from tidings.domain.content.liquid.checks import mistakes_in
 
     template = parse(source, html=html)
@@ -66,6 +70,34 @@ def check(source: str, *, html: bool) -> None:
         mistake = next(mistakes_in(template), None)
     if mistake:
         raise _invalid(mistake.message, source, mistake.index)
+
+
+def facts_of(source: str) -> TemplateFacts:
+    """Return all that is to be known of a template before it is stored."""
+    problem = None
+    try:
+        check(source, html=False)
+    except TemplateInvalid as error:
+        problem = (str(error), error.line, error.column)
+    try:
+        return TemplateFacts(
+            problem,
+            required=required_variables(source),
+            walk=tuple(walk_variables(source)),
+            fixed_text=fixed_text(source),
+        )
+    except TemplateInvalid as error:
+        return TemplateFacts.invalid(*(problem or (str(error), error.line, error.column)))
+
+
+def markup_chars(source: str) -> int:
+    """Return how many characters stand inside of tags: what checking takes grows with them, not with the text."""
+    if not has_liquid(source) or len(source) > MAX_SOURCE_CHARS:
+        return 0  # which is refused at a glance, and so is a tag that is never closed
+    try:
+        return sum(end - start for start, end in islice(_tags(source), MAX_TAGS))
+    except TemplateInvalid:
+        return 0
 
 
 def parse(source: str, *, html: bool) -> "BoundTemplate":
@@ -87,6 +119,8 @@ def required_variables(source: str) -> frozenset[str]:
     """
     if not has_liquid(source):
         return frozenset()
+    if known := known_facts(source):
+        return known.require_parsed().required
     template = parse(source, html=False)
     with _depth_limited():
         return frozenset(_required(template))
@@ -96,41 +130,19 @@ def fixed_text(source: str) -> str:
     """Return what every rendering of a template has in it, whatever the data: the text outside of its tags."""
     if not has_liquid(source):
         return source
+    if known := known_facts(source):
+        return known.require_parsed().fixed_text
     from liquid.builtin.content import ContentNode
 
     return "".join(node.text for node in parse(source, html=False).nodes if isinstance(node, ContentNode))
-
-
-@dataclass(frozen=True, slots=True)
-class WalkVariable:
-    """A name that only a workflow provides, `vars.<node>` or `step_N_result`, and where in a template it is used."""
-
-    name: str
-    line: int | None = None
-    column: int | None = None
-
-    @property
-    def where(self) -> str:
-        """Its place for a message; empty where it stands in no template."""
-        return "" if self.line is None else f" (line {self.line}, column {self.column})"
-
-    @property
-    def node(self) -> str | None:
-        """The node whose result it is, if it says so."""
-        root, _, node = self.name.partition(".")
-        return node if root == "vars" else None
-
-    @property
-    def step(self) -> int | None:
-        """The place of the step whose result or error it is."""
-        found = _OF_A_STEP.fullmatch(self.name)
-        return int(found[1]) if found else None
 
 
 def walk_variables(source: str) -> list[WalkVariable]:
     """Return every use of what a walk through a workflow provides, be it printed, tested or looped over."""
     if "vars" not in source and "step_" not in source:
         return []
+    if known := known_facts(source):
+        return list(known.require_parsed().walk)
     template = parse(source, html=False)
     with _depth_limited():
         paths = list(_global_paths(template, _every_path))
@@ -319,14 +331,14 @@ def _global_paths(template: "BoundTemplate", paths_of: Callable[["Node"], Iterat
 
 def _is_given(root: str) -> bool:
     """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path: accepted."""
-    return root in {"vars", "now", "today"} or "." in root or _OF_A_STEP.fullmatch(root) is not None
+    return root in {"vars", "now", "today"} or "." in root or OF_A_STEP.fullmatch(root) is not None
 
 
 def _name_in_walk(path: "Path") -> str | None:
     root, *names = path.path
     if root == "vars" and names and isinstance(names[0], str | int):
         return f"vars.{names[0]}"
-    return root if isinstance(root, str) and _OF_A_STEP.fullmatch(root) else None
+    return root if isinstance(root, str) and OF_A_STEP.fullmatch(root) else None
 
 
 def _output_paths(node: "Node") -> Iterator["Path"]:

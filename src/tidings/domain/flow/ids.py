@@ -60,6 +60,27 @@ class Workspace:
         """The bucket of something that must be unique here."""
         return bucket_of(self.tenant, self.name, unique)
 
+    @property
+    def hash(self) -> int:
+        """Whose work a row of the queue is, as a number; workspace_hash in storage/schema.sql computes the same."""
+        return workspace_hash(self.tenant, self.name)
+
+
+HALF = 32
+"""How many bits of a workspace's hash say the workspace; those before them say its tenant."""
+
+
+@lru_cache(maxsize=4096)
+def workspace_hash(tenant: str, workspace: str) -> int:
+    """A signed 64-bit number: the first half is of the tenant, the second of the workspace."""
+    halves = sha256(length_prefixed((tenant,))).digest()[:4] + sha256(length_prefixed((tenant, workspace))).digest()[:4]
+    return int.from_bytes(halves, "big", signed=True)
+
+
+def tenant_part(workspace: int) -> int:
+    """The half of a workspace's hash that all workspaces of its tenant share."""
+    return workspace >> HALF
+
 
 def _check_part(what: str, given: str) -> None:
     if not given or not is_storable(given) or len(given.encode()) > LONGEST_PART:

@@ -14,6 +14,7 @@ import msgspec
 from tidings.domain.channels import FIRST_FIELDS
 from tidings.domain.channels import Channel as Channel  # noqa: PLC0414 – asked for with the item
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.impersonal import impersonal
 from tidings.domain.flow.outcome import Outcome
 from tidings.views.outbox import ItemStatus as ItemStatus  # noqa: PLC0414 – asked for with the item
 
@@ -136,3 +137,8 @@ class Delivered(msgspec.Struct, frozen=True):
     outcome: Outcome
     started_at: datetime
     ended_at: datetime
+
+    @property
+    def told(self) -> str:
+        """What log lines and operators are told of the outcome's reason."""
+        return impersonal(self.outcome, (self.item.recipient, *self.item.payload.values()))

@@ -22,12 +22,14 @@ class RetryLater(msgspec.Struct, frozen=True):
     """Nothing was accepted, and trying again may help.
 
     `delay` is what the provider asked for; None leaves it to the retry policy. A provider that only says "not so
-    fast" (429) uses no attempt: the policy's total time bounds it instead.
+    fast" (429) uses no attempt: the policy's total time bounds it instead. `is_unanswered` says that the host of a
+    function could not be reached.
     """
 
     reason: str
     delay: timedelta | None = None
     uses_attempt: bool = True
+    is_unanswered: bool = False
 
 
 class Unavailable(msgspec.Struct, frozen=True):
@@ -43,9 +45,15 @@ class Unavailable(msgspec.Struct, frozen=True):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """The request may have arrived: the item is in doubt, and only evidence, policy or a person can end that."""
+    """The request may have arrived: the item is in doubt, and only evidence, policy or a person can end that.
+
+    `is_unanswered` says that not even a part of an answer came. `kind` is what log lines say instead of a reason that
+    may quote anything, as the text of an exception.
+    """
 
     reason: str
+    kind: str | None = None
+    is_unanswered: bool = False
 
 
 Outcome = Accepted | Rejected | RetryLater | Unavailable | Unknown

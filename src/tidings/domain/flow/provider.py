@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Outcome
 
@@ -100,6 +101,14 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Close connections."""
+
+
+@runtime_checkable
+class HasHosts(Protocol):
+    """A provider that calls many hosts: one that does not answer rests alone, and not the provider."""
+
+    async def host_of(self, workspace: Workspace, recipient: str) -> str | None:
+        """Return the host and port that a workspace's call would go to; None when it goes to none."""
 
 
 @runtime_checkable

@@ -47,6 +47,7 @@ class Claimed(msgspec.Struct, frozen=True):
     crashes: int
     stop: Stop | None
     until: datetime
+    workspace_hash: int = 0
 
     @property
     def is_first(self) -> bool:

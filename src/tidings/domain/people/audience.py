@@ -30,6 +30,8 @@ from tidings.domain.people.contact_fields import LONGEST_LABEL
 MOST_IDS = 10_000
 DEEPEST = 10
 MOST_LEAVES = 100
+MOST_FILTERS = 1_000
+"""Objects of filters in one audience, over all of its levels: each becomes a condition that every contact is asked."""
 FILTERS = tuple(name for name, leaf in LEAVES.items() if leaf.for_audiences)
 SPELLINGS: Mapping[str, str] = {
     **{name: name for name in ("all", *FILTERS, "any", "not", "segment_id", "contact_ids", "exclude_contact_ids")},
@@ -141,6 +143,8 @@ def read_audience(raw: object, place: str = "audience", *, segments: bool = True
     """
     if not isinstance(raw, Mapping):
         return Audience(), [Problem(place or "body", "must be an object that says whom; for everyone {all: true}")]
+    if _has_too_many(raw):
+        return Audience(), [Problem(place or "body", f"has more than {MOST_FILTERS:,} filters; use a tag instead")]
     prefix = f"{place}." if place else ""
     found: dict[str, Any] = {}
     joined: list[AudienceFilter] = []
@@ -161,6 +165,18 @@ def read_audience(raw: object, place: str = "audience", *, segments: bool = True
     given = {name: value for name, value in found.items() if value is not None}
     audience = Audience(**given, joined=tuple(joined))
     return audience, problems or _wrong_together(audience, place, segments)
+
+
+def _has_too_many(raw: Mapping[str, object]) -> bool:
+    """Whether more objects stand under `all`, `any` and `not` than there may be."""
+    count, left = 0, [raw]
+    while left and count <= MOST_FILTERS:
+        one = left.pop()
+        count += 1
+        inner = [one.get(name) for name in _JOINED]
+        every = [each for value in inner for each in (value if isinstance(value, list | tuple) else [value])]
+        left += [each for each in every if isinstance(each, Mapping)]
+    return count > MOST_FILTERS
 
 
 def _reader(name: str) -> Callable[[object], tuple[Any, Problems]]:

@@ -35,6 +35,8 @@ ContactReference = UUID | str
 CONTACT = "contact"
 """The name under which templates and conditions see the contact."""
 DELETED = "the contact was deleted"
+ERASED = "the person was erased"
+"""Why an item without a recipient is skipped."""
 SEPARATOR = "\x1f"
 """Between tags, tokens and names on their way into the database; none of them may hold a control character."""
 ADDRESS_FIELDS: Mapping[Channel, tuple[str, ...]] = {

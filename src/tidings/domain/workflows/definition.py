@@ -37,8 +37,8 @@ from tidings.domain.workflows.function import problem_of_function
 
 __all__ = ["check_content", "parse_own_workflow", "parse_workflow"]
 
-MAX_NODES = 10_000
-MAX_EDGES = 50_000
+MAX_NODES = 2_000
+MAX_EDGES = 10_000
 MAX_FIELDS = 1_000
 STEPS_TIMEOUT = timedelta(seconds=300)
 

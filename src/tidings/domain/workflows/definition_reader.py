@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import cache
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
 from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, Channel
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
+from tidings.domain.content.template_facts import WalkVariable
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Neither, Op
 from tidings.domain.flow.graph import OnFailure
@@ -43,7 +45,7 @@ class Reader:
         self.problems: list[Problem] = []
         self.found = 0
         self.is_stored = is_stored
-        self.of_the_walk: list[tuple[str, template.WalkVariable]] = []
+        self.of_the_walk: list[tuple[str, WalkVariable]] = []
 
     def add(self, place: str, message: str) -> None:
         """Keep a problem, or count it when very many are kept already."""
@@ -60,13 +62,15 @@ class Reader:
 
     def get(self, raw: Raw, name: str, default: object = None) -> object:
         """A field under its name, or under the same name in snake_case."""
-        return raw.get(name, raw.get(snake_case(name), default))
+        return raw.get(name, raw.get(_other_spelling(name), default))
 
     def known_fields(self, raw: Raw, known: Sequence[str], place: str) -> None:
         """Refuse unknown fields, most of which are typing errors, and one field in two spellings."""
-        allowed = {*known, *map(snake_case, known)}
+        allowed = _both_spellings(tuple(known))
         for name in raw:
-            if name not in allowed:
+            if name not in allowed and self.found >= MOST_PROBLEMS:
+                self.found += 1  # what nobody is told need not be found out
+            elif name not in allowed:
                 use = f"use {', '.join(known)}{did_you_mean(str(name), known)}"
                 self.add(below(place, str(name)[:LONGEST_NAME]), f"{quoted(name)} is not a field here; {use}")
         if not self.is_stored:
@@ -75,8 +79,9 @@ class Reader:
     def once(self, raw: Raw, known: Sequence[str], place: str) -> None:
         """Refuse one field in two spellings: it is not clear which of them holds."""
         for name in known:
-            if snake_case(name) != name and name in raw and snake_case(name) in raw:
-                self.add(below(place, snake_case(name)), f"is given twice, the other time as {name}; give it once")
+            other = _other_spelling(name)
+            if other != name and name in raw and other in raw:
+                self.add(below(place, other), f"is given twice, the other time as {name}; give it once")
 
     def name(self, raw: Raw, field: str, place: str, default: str | None = None) -> str:
         """A short string that names something."""
@@ -311,6 +316,16 @@ def is_number(given: object) -> TypeGuard[int | float]:
 def is_within(given: object, least: float, most: float) -> TypeGuard[int | float]:
     """Whether a value is a number within bounds; compared as it is, for a huge int is no float."""
     return is_number(given) and least <= given <= most
+
+
+@cache  # for our own names alone: there are few of them, and others give any number
+def _other_spelling(name: str) -> str:
+    return snake_case(name)
+
+
+@cache
+def _both_spellings(known: tuple[str, ...]) -> frozenset[str]:
+    return frozenset((*known, *map(snake_case, known)))
 
 
 def snake_case(name: str) -> str:

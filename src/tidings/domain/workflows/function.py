@@ -7,7 +7,7 @@ whether the function may be called again (providers/functions.py).
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +15,7 @@ from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.messages import quoted
 from tidings.domain.names import LONGEST_NAME, problem_of_name
+from tidings.domain.private_addresses import NO_PRIVATE_ADDRESSES, PrivateAddresses
 
 BASE = "*"
 """The name under which a workspace keeps the address of all functions that have none of their own."""
@@ -50,10 +51,16 @@ class FunctionRetryLater(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where calls go, and the bearer token they carry; the token is never shown."""
+    """Where calls go, the bearer token they carry and the secrets that sign them, none of which is ever shown.
+
+    `private` says which private addresses may be called for it, and `hidden` what else no answer may repeat.
+    """
 
     url: str
     secret: str | None = field(default=None, repr=False)
+    private: PrivateAddresses = NO_PRIVATE_ADDRESSES
+    signing: tuple[str, ...] = field(default=(), repr=False)
+    hidden: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_url(self.url)
@@ -62,7 +69,19 @@ class Endpoint:
 
     def of_function(self, name: str) -> "Endpoint":
         """The address of one function below this base."""
-        return Endpoint(f"{self.url.rstrip('/')}/functions/v1/{quote(name, safe='')}", self.secret)
+        return replace(self, url=f"{self.url.rstrip('/')}/functions/v1/{quote(name, safe='')}")
+
+    @property
+    def host(self) -> str:
+        """The host and port that calls go to."""
+        parts = urlsplit(self.url)
+        return f"{(parts.hostname or '').rstrip('.')}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What an answer must not repeat; a signing secret also without its prefix."""
+        bare = (secret.partition("_")[2] for secret in self.signing)
+        return tuple(filter(None, (self.secret, *self.signing, *bare, *self.hidden)))
 
 
 Directory = Callable[[Workspace, str], Awaitable[Endpoint | None]]

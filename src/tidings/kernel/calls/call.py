@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import datetime
+from traceback import format_tb
 
 import structlog
 
@@ -20,12 +21,14 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, t
         with timer:
             outcome = await provider.send(item, may_start)
     except TimeoutError:
-        return Unknown(f"no answer within {timer.seconds:g} s")
+        return Unknown(f"no answer within {timer.seconds:g} s", is_unanswered=True)
     except (Exception, asyncio.CancelledError) as error:  # a bug of the provider; the request may have left anyway
         if isinstance(error, asyncio.CancelledError) and is_task_cancelled():
             raise
-        log.exception("provider_raised", item=str(item.id), provider=provider.name)
-        return Unknown(f"{type(error).__name__}: {error}")
+        # Where it was raised, without its text: that may quote the message.
+        kind, stack = type(error).__name__, "".join(format_tb(error.__traceback__))
+        log.error("provider_raised", item=str(item.id), provider=provider.name, error=kind, stack=stack)  # noqa: TRY400
+        return Unknown(f"{kind}: {error}", kind)
     # One provider name stands for many functions: an outage of one costs its own items attempts, and rests no other.
     if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:
         return RetryLater(outcome.reason)
@@ -42,4 +45,4 @@ async def call_in_time(
         return RetryLater(limit.reason, uses_attempt=False), False  # the worker that claims its owner next ends it
     timer.at_most((limit.at - now).total_seconds())
     outcome = await call_provider(provider, item, may_start, timer)
-    return (Unknown(limit.reason), True) if timer.is_cut else (outcome, False)
+    return (Unknown(limit.reason, is_unanswered=True), True) if timer.is_cut else (outcome, False)

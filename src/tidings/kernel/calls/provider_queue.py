@@ -1,4 +1,4 @@
-"""The queue of one batch for one provider, which deliver.py looks up once for all its calls."""
+"""The queue of one batch for one provider and workspace, which deliver.py looks up once for all its calls."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,8 +16,8 @@ Ready = tuple[Marked, Outgoing]
 class ProviderQueue:
     """The items marked and not yet called, the number of tasks that call, and the room taken for them."""
 
-    def __init__(self, name: str, provider: Provider, slots: Slots, lane: Lane) -> None:
-        self.name, self.provider, self.slots, self.lane = name, provider, slots, lane
+    def __init__(self, name: str, provider: Provider, slots: Slots, lane: Lane, whose: int) -> None:
+        self.name, self.provider, self.slots, self.lane, self.whose = name, provider, slots, lane, whose
         self.call_deadline = provider.call_deadline
         self.ready: deque[Ready] = deque()
         self.callers = 0
@@ -36,7 +36,7 @@ class ProviderQueue:
 
     def promise(self, wanted: int = 1) -> int:
         """Take room for calls that are about to be marked, if there is any; return for how many."""
-        promised = self.slots.promise(self.lane, wanted)
+        promised = self.slots.promise(self.lane, wanted, self.whose)
         self._promised += promised
         return promised
 
@@ -44,7 +44,7 @@ class ProviderQueue:
         """Release the room of one call, once: a cancelled call ends after the batch has released everything."""
         if self._promised:
             self._promised -= 1
-            self.slots.redeem(self.lane)
+            self.slots.redeem(self.lane, self.whose)
 
     def take_out(self, is_meant: Callable[[Marked], bool]) -> list[Ready]:
         """Remove some of the ready items from the queue, and release their room."""

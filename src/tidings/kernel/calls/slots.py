@@ -4,14 +4,17 @@ How many slots this process has is fixed, or set on each beat by shares.py where
 """
 
 import asyncio
-from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import assert_never
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.queue import Lane
+from tidings.kernel.calls.fair_use import FairUse
+from tidings.kernel.calls.turn_queue import Turn, TurnQueue
+from tidings.kernel.calls.weights import Weights
 
 WINDOW_SECONDS = 0.1
 """A window is what starts within this time at the provider's current speed: twice the time between two commits."""
@@ -33,26 +36,31 @@ class Rest:
 
 
 class Slots:
-    """The calls to one provider that may be under way at once in this process: `size`, at most `concurrency`."""
+    """The calls to one provider that may be under way at once in this process: `size`, at most `concurrency`.
 
-    def __init__(self, concurrency: int, size: int | None = None) -> None:
+    `whose` is the hash of the workspace that a call is for: slots and room are shared out between them (fair_use.py).
+    """
+
+    def __init__(self, concurrency: int, size: int | None = None, weights: Weights | None = None) -> None:
+        weights = weights or Weights()
         self.concurrency = concurrency
         self.size = concurrency if size is None else size
         self._limit = _limits(self.size)
         self.in_air = 0
-        self._in_air = {True: 0, False: 0}
-        self._queues: dict[bool, deque[_Turn]] = {True: deque(), False: deque()}
+        self._in_air = {True: FairUse(weights), False: FairUse(weights)}
+        self._queues = {True: TurnQueue(weights), False: TurnQueue(weights)}
         self._numbers = count()
-        self._taken = {True: 0, False: 0}
+        self._promised = {True: FairUse(weights), False: FairUse(weights)}
         self.is_short = True  # whether a caller lately found no slot; unknown at first, so rather ask for many
         self._peak = 0
         self._seconds_per_call = WINDOW_SECONDS  # unknown at first: a crash of a fresh worker must leave few in doubt
         self._unknowns = 0
         self._rested_at = datetime.min.replace(tzinfo=UTC)
 
-    def room(self, lane: Lane) -> int:
+    def room(self, lane: Lane, whose: int = 0) -> int:
         """How many more calls would start within a fraction of a second; only a batch that wants to call asks."""
-        room = self._room(_IS_BULK[lane])
+        bulk = _IS_BULK[lane]
+        room = self._promised[bulk].more_for(whose, max(0, self._room(bulk)))
         if room > 0:
             return room
         self.is_short = True
@@ -60,19 +68,19 @@ class Slots:
 
     def _room(self, bulk: bool) -> int:
         pace = 1 + WINDOW_SECONDS / max(self._seconds_per_call, 1e-4)
-        return int(self._limit[bulk] * pace) - self._taken[bulk]
+        return int(self._limit[bulk] * pace) - self._promised[bulk].taken
 
-    def promise(self, lane: Lane, wanted: int = 1) -> int:
+    def promise(self, lane: Lane, wanted: int = 1, whose: int = 0) -> int:
         """Take room for calls that are about to be marked, so that no other batch takes it; return for how many."""
-        promised = min(self.room(lane), wanted)
+        promised = min(self.room(lane, whose), wanted)
         if promised < wanted:
             self.is_short = True
-        self._taken[_IS_BULK[lane]] += promised
+        self._promised[_IS_BULK[lane]].take(whose, promised)
         return promised
 
-    def redeem(self, lane: Lane) -> None:
+    def redeem(self, lane: Lane, whose: int = 0) -> None:
         """Release the room of a promised call that has ended, or was not marked after all."""
-        self._taken[_IS_BULK[lane]] -= 1
+        self._promised[_IS_BULK[lane]].give_back(whose)
 
     def limit(self, lane: Lane) -> int:
         """The most tasks that may try to call for a lane's class at once; one even without a slot, to find that out."""
@@ -84,8 +92,7 @@ class Slots:
         self._admit()
         for bulk, queue in self._queues.items():
             if size == 0 or self._room(bulk) < 0:  # more is marked than would start soon
-                while queue:
-                    queue.popleft().answer(False)
+                queue.dismiss()
 
     @property
     def wanted(self) -> int:
@@ -97,57 +104,65 @@ class Slots:
         self._peak = max(self.in_air, (self.concurrency if self.is_short else self._peak) // 2)
         self.is_short = False
 
-    def take(self, lane: Lane) -> bool:
-        """Take a slot for one call if one is free and no task of the lane's class waits for it."""
+    def take(self, lane: Lane, whose: int = 0) -> bool:
+        """Take a slot for one call if its workspace may have one and no task waits that has its turn before it."""
         bulk = _IS_BULK[lane]
-        if self._queues[bulk] or self.in_air >= self.size or self._in_air[bulk] >= self._limit[bulk]:
+        if self._queues[bulk].tenants and self._next(bulk):
             return False
-        self._board(bulk)
+        if not self._in_air[bulk].try_take(whose, self._free(bulk)):
+            return False
+        self._count_call()
         return True
 
-    async def wait(self, lane: Lane) -> bool:
-        """Wait for a slot, first come, first served; return False when none will come free soon."""
-        bulk = _IS_BULK[lane]
+    async def wait(self, lane: Lane, whose: int = 0) -> bool:
+        """Wait for a slot: workspaces take turns, first come, first served in each; False when none comes free soon."""
         self.is_short = True
         if self.size < max(1, self.in_air):  # there are fewer slots than there were: none comes free soon
             return False
-        turn = _Turn(next(self._numbers), asyncio.get_running_loop().create_future())
-        self._queues[bulk].append(turn)
+        turn = Turn(next(self._numbers), whose, asyncio.get_running_loop().create_future())
+        self._queues[_IS_BULK[lane]].add(turn)
+        self._admit()  # what kept it from a slot may be over: a weight has changed, say
         try:
             return await turn.answered
         except asyncio.CancelledError:
             if turn.has_slot:
-                self.leave(lane)
+                self.leave(lane, whose)
             raise
 
-    def leave(self, lane: Lane) -> None:
+    def leave(self, lane: Lane, whose: int = 0) -> None:
         """Release a slot; the next task that waits takes it."""
-        self._in_air[_IS_BULK[lane]] -= 1
+        self._in_air[_IS_BULK[lane]].give_back(whose)
         self.in_air -= 1
-        if self._queues[True] or self._queues[False]:
+        if self._queues[True].tenants or self._queues[False].tenants:
             self._admit()
 
-    def _board(self, bulk: bool) -> None:
-        self._in_air[bulk] += 1
+    def _may_take(self, bulk: bool, whose: int) -> bool:
+        return self._in_air[bulk].may_take(whose, self._free(bulk))
+
+    def _free(self, bulk: bool) -> int:
+        free, of_class = self.size - self.in_air, self._limit[bulk] - self._in_air[bulk].taken
+        return free if free < of_class else of_class
+
+    def _count_call(self) -> None:
         self.in_air += 1
         self._peak = max(self._peak, self.in_air)
 
     def _admit(self) -> None:
-        """Hand free slots to waiting tasks that may have one, the longest waiting first."""
+        """Hand free slots to waiting tasks that may have one, between classes the longest waiting first."""
         while self.in_air < self.size:
             bulk, other = self._next(True), self._next(False)
-            if bulk is None and other is None:
+            turn = min((one for one in (bulk, other) if one), key=lambda one: one.number, default=None)
+            if turn is None:
                 return
-            is_bulk = other is None or (bulk is not None and bulk.number < other.number)
-            self._board(is_bulk)
-            self._queues[is_bulk].popleft().answer(True)
+            self._in_air[turn is bulk].take(turn.whose)
+            self._count_call()
+            self._queues[turn is bulk].take(turn)
+            turn.answer(True)
 
-    def _next(self, bulk: bool) -> "_Turn | None":
-        """The task of a class that waits longest, if there is a slot for it; drops those that have stopped waiting."""
+    def _next(self, bulk: bool) -> Turn | None:
+        """The task of a class whose turn is next, if there is a slot for it."""
         queue = self._queues[bulk]
-        while queue and queue[0].answered.done():
-            queue.popleft()
-        return queue[0] if queue and self._in_air[bulk] < self._limit[bulk] else None
+        return queue.peek(partial(self._may_take, bulk)) if queue.tenants else None
 
     def observe(self, duration: timedelta) -> None:
         """Learn the provider's speed from a finished call."""
@@ -181,19 +196,3 @@ def _limits(size: int) -> dict[bool, int]:
     kept = max(1, round(size * TRANSACTIONAL_SHARE)) if size > 1 else 0
     minimum = max(1, round(size * BULK_MINIMUM)) if size > 1 else 0
     return {True: size - kept, False: size - minimum}
-
-
-@dataclass(slots=True, eq=False)
-class _Turn:
-    """A task's place in the queue for a slot."""
-
-    number: int
-    answered: asyncio.Future[bool]
-
-    def answer(self, has_slot: bool) -> None:
-        if not self.answered.done():
-            self.answered.set_result(has_slot)
-
-    @property
-    def has_slot(self) -> bool:
-        return self.answered.done() and not self.answered.cancelled() and self.answered.result()

@@ -17,10 +17,12 @@ from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
+from tidings.domain.people.contact import ERASED
 from tidings.kernel import crash_points
 from tidings.kernel.campaigns import contact_chunks, retry_chunks
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
+from tidings.kernel.process.together import all_of
 from tidings.storage import deploy, resolve
 from tidings.storage.database import Tx
 from tidings.storage.deploy import ListedRecipient, NewItem, NewJob, RunPart
@@ -52,7 +54,7 @@ class _ListChunk:
                 ordinal=person.ordinal,
                 recipient=person.recipient,
                 contact_id=None,
-                error=None,
+                error=None if person.recipient else ERASED,
                 key=_key(run, person),
                 retry_at=time_of(kernel, run, shard, part.planned + place),
             )
@@ -72,7 +74,8 @@ class _ListChunk:
             now=now,
         )
         new = [item for item in items if item.id in written]  # a list may name the same post on the same account twice
-        return [NewJob(job_id, len(new), 0, max(now, new[0].retry_at or now))] if new else []
+        skipped = sum(1 for item in new if item.error)
+        return [NewJob(job_id, len(new), skipped, max(now, new[0].retry_at or now))] if new else []
 
 
 async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | None:
@@ -83,14 +86,8 @@ async def deploy_some(kernel: Kernel, run: LoadedRun, until: datetime) -> int | 
         async with room:
             return await _deploy_part(kernel, shard, run, until)
 
-    # Even if one shard fails, wait for the others: nothing of this claim may go on after it.
-    parts = await asyncio.gather(*map(deploy_part, kernel.every_shard()), return_exceptions=True)
-    planned = 0
-    for part in parts:
-        if isinstance(part, BaseException):
-            raise part
-        planned += part or 0
-    return None if None in parts else planned
+    parts = await all_of(*map(deploy_part, kernel.every_shard()))
+    return None if None in parts else sum(part or 0 for part in parts)
 
 
 async def _deploy_part(kernel: Kernel, shard: Shard, run: LoadedRun, until: datetime) -> int | None:

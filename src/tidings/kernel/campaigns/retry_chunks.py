@@ -13,7 +13,7 @@ from tidings.domain.campaigns.campaign import spread
 from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, part_bucket
 from tidings.domain.flow.keys import retry_key
-from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of, most_addresses
+from tidings.domain.people.contact import ERASED, LoadedContact, addresses_of, lack_of, most_addresses
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.storage import deploy
@@ -80,7 +80,7 @@ class RetryChunk:
     def _address(self, channel: Channel, failed: FailedItem) -> tuple[str, str | None]:
         """The address to use now, or why there is none: the address may be what failed."""
         if failed.contact_id is None:
-            return failed.recipient, None
+            return failed.recipient, None if failed.recipient else ERASED
         person = self.people.get(failed.contact_id)
         addresses = addresses_of(person.data, channel) if person else []
         if failed.recipient in addresses:

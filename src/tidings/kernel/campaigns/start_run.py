@@ -25,6 +25,7 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import require_ready
 from tidings.kernel.start.check import check_data, check_key
 from tidings.kernel.start.trigger import Started
+from tidings.kernel.templates import know_stored_templates
 from tidings.storage import start
 from tidings.storage.database import Tx
 from tidings.storage.start import NewRun
@@ -38,6 +39,8 @@ class Recipient:
 
     address: str
     data: Mapping[str, object] = field(default_factory=dict)
+    about: UUID | None = None
+    """The contact that templates see, as it is when the message is rendered: a test has one, and no copy of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
     """
     workspace = caller.workspace
     _check_deployment(deployment)
+    await know_stored_templates(kernel, workspace, deployment.content)
     content = check_content(deployment.channel, deployment.content)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(deployment.idempotency_key)
@@ -213,6 +217,7 @@ async def _insert_chunk(kernel: Kernel, shard: Shard, run_id: UUID, chunk: Seque
             ordinals=[ordinal for ordinal, _ in chunk],
             recipients=[person.address for _, person in chunk],
             data=[person.data for _, person in chunk],
+            contact_ids=[person.about for _, person in chunk],
         ),
         alone=True,
     )

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel import crash_points
+from tidings.kernel.flow.turns import claim_turn, whose_turn
 from tidings.kernel.kernel import Kernel
 from tidings.storage import claim
+from tidings.storage.claim import ClaimScope
 from tidings.storage.database import TransientFailure
 
 UNABLE = timedelta(seconds=30)
@@ -18,17 +20,28 @@ UNABLE = timedelta(seconds=30)
 
 
 async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
-    """Lease up to `limit` rows; a claim whose answer was lost is read back by its own expiry time."""
+    """Lease up to `limit` rows: what is due first, or of whose turn it is where more is due than a claim takes."""
+    while whose := await whose_turn(kernel, (shard, lane), limit):
+        if leases := await claim_turn(kernel, (shard, lane), whose, limit):
+            return leases  # others claim as well: a turn that came to nothing is followed by the next
+    if whose is not None:
+        return []
+    leases = await _claim_first(kernel, shard, lane, limit)
+    if len(leases) == limit:
+        kernel.turns.work((shard, lane)).note_full()
+        await kernel.statistics.correct(shard, lane)
+    return leases
+
+
+async def _claim_first(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> list[Claimed]:
+    """Lease what is due first; a claim whose answer was lost is read back by its own expiry time."""
     now = await kernel.clock.now()
-    # A random fraction of a second makes the expiry identify this one claim.
-    until = now + kernel.limits.lease + timedelta(microseconds=int(kernel.spread() * 100_000))
+    until = kernel.lease_until(now)
     since = kernel.claim_floor.to_claim((shard, lane), now)
-    noted = kernel.elsewhere.notes(now)
+    scope = ClaimScope(shard, lane, since, now, until, limit, kernel.elsewhere.notes(now))
     try:
         async with kernel.db.autocommit() as tx:
-            claimed = await claim.claim_due(
-                tx, shard=shard, lane=lane, since=since, now=now, lease_until=until, limit=limit, without=noted
-            )
+            claimed = await claim.claim_due(tx, scope=scope)
     except TransientFailure:
         leases = await kernel.db.persist(
             lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
@@ -39,8 +52,6 @@ async def claim_due(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> lis
     elif claimed.reached:
         kernel.claim_floor.took((shard, lane), claimed.reached, now)
     crash_points.reach("after_claim")
-    if len(claimed.leases) == limit:
-        await kernel.statistics.correct(shard, lane)
     return claimed.leases
 
 

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from uuid import UUID
 
 import msgspec
 
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Delivered, Marked
 from tidings.domain.flow.outcome import Accepted
 from tidings.domain.flow.outgoing import Outgoing
@@ -56,8 +58,10 @@ class Delivery:
 
     def __init__(self, calling: Calling) -> None:
         self._calling = calling
-        self._queues: dict[str, ProviderQueue] = {}
+        self._queues: dict[tuple[str, Workspace], ProviderQueue] = {}
         self.callers: set[asyncio.Task[None]] = set()
+        self.in_air: dict[int, UUID] = {}  # the owners of the items being called for, by these items' addresses
+        self._last: tuple[str, Workspace, ProviderQueue] | None = None  # one batch is mostly for one
         self.answered: list[Answered] = []
         self.unstarted: list[Ready] = []
         self.rests: dict[str, Rest] = {}
@@ -68,23 +72,36 @@ class Delivery:
         """What is marked and not yet called."""
         return [outgoing for queue in self._queues.values() for _, outgoing in queue.ready]
 
-    def queue(self, provider: str) -> ProviderQueue:
-        """The batch's queue for a provider that this worker has."""
-        queue = self._queues.get(provider)
+    @property
+    def busy_owners(self) -> set[UUID]:
+        """The owners of whatever is marked, being called for, or answered and not yet taken."""
+        owners: set[UUID] = {outgoing.item.owner for outgoing in self.ready}
+        owners.update(self.in_air.values())
+        owners.update(one.delivered.item.owner for one in self.answered)
+        owners.update(item.owner for item, _ in self.unstarted)
+        return owners
+
+    def queue(self, provider: str, workspace: Workspace) -> ProviderQueue:
+        """The batch's queue for a workspace's calls to a provider that this worker has."""
+        last = self._last
+        if last and last[1] is workspace and last[0] == provider:
+            return last[2]
+        queue = self._queues.get((provider, workspace))
         if queue is None:
             calling = self._calling
-            queue = ProviderQueue(provider, calling.providers[provider], calling.slots[provider], calling.lane)
-            self._queues[provider] = queue
+            slots, whose = calling.slots[provider], workspace.hash
+            queue = ProviderQueue(provider, calling.providers[provider], slots, calling.lane, whose)
+            self._queues[provider, workspace] = queue
+        self._last = provider, workspace, queue
         return queue
 
     def is_calling(self, provider: str) -> bool:
         """Whether a task of this batch calls a provider, or is about to."""
-        queue = self._queues.get(provider)
-        return queue is not None and queue.is_busy
+        return any(queue.is_busy for (name, _), queue in self._queues.items() if name == provider)
 
     def add(self, item: Marked, outgoing: Outgoing) -> None:
         """Take an item whose mark is committed and for whose call there was room; call_ready() begins."""
-        self.queue(item.provider).ready.append((item, outgoing))
+        self.queue(item.provider, item.workspace).ready.append((item, outgoing))
 
     def take_out(self, is_meant: Callable[[Marked], bool]) -> None:
         """Remove some of the ready items, so that they are not called for."""
@@ -113,11 +130,11 @@ class Delivery:
     async def _call_one_by_one(self, queue: ProviderQueue) -> None:
         """Call until nothing is ready. Whenever this waits for an answer, the next caller begins: a provider that
         answers at once needs no task for each call."""
-        ready, slots, lane = queue.ready, queue.slots, queue.lane
+        ready, slots, lane, whose = queue.ready, queue.slots, queue.lane, queue.whose
         timer = CallTimer(queue.call_deadline.total_seconds())
         try:
             while ready:
-                if not (slots.take(lane) or await slots.wait(lane)):
+                if not (slots.take(lane, whose) or await slots.wait(lane, whose)):
                     # There are fewer slots than when these were marked: they wait unmarked, or for another worker.
                     self.unstarted += queue.take_out(lambda _: True)
                     return
@@ -125,7 +142,7 @@ class Delivery:
                     if ready:
                         await self._call_next(queue, timer)
                 finally:
-                    slots.leave(lane)
+                    slots.leave(lane, whose)
         finally:
             timer.end()
             queue.callers -= 1
@@ -135,6 +152,7 @@ class Delivery:
 
     async def _call_next(self, queue: ProviderQueue, timer: CallTimer) -> None:
         item, outgoing = queue.ready.popleft()
+        self.in_air[id(item)] = item.owner
         if queue.ready and not queue.is_next_coming:
             queue.is_next_coming = True
             asyncio.get_running_loop().call_soon(self._add_caller, queue)
@@ -150,6 +168,7 @@ class Delivery:
             crash_points.reach("after_call")
             self._note(queue, Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut))
         finally:
+            del self.in_air[id(item)]
             queue.redeem()
             self._stir()
 
@@ -158,14 +177,14 @@ class Delivery:
         call = answered.delivered
         outcome, started_at, ended_at = call.outcome, call.started_at, call.ended_at
         queue.slots.observe(ended_at - started_at)
+        self._calling.on_answer(call)
         if call.item.channel is Channel.FUNCTION:
-            return  # one name stands for many functions: trouble of one must not rest the others
+            return  # one name stands for many functions: only the host of one rests, by what on_answer notes
         rest = queue.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
-            asked = Rest(ended_at + rest, storable(outcome.reason) or "")
+            asked = Rest(ended_at + rest, storable(call.told) or "")
             # Of two answers in one window the longer rest wins, whichever comes last.
             self.rests[queue.name] = max(asked, self.rests.get(queue.name, asked), key=lambda one: one.until)
-        self._calling.on_answer(call)
 
     def _stir(self) -> None:
         """Wake the batch that waits for results, if this is the first or there are enough to write."""

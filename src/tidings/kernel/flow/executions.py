@@ -3,12 +3,16 @@
 Reached from engine.py. Each line is a step of the flow; the promises depend on their order.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.flow.graph import Form
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.item import Planned
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel.flow.case import Case, load_cases
@@ -24,6 +28,10 @@ from tidings.kernel.gate.gate import Gate
 from tidings.kernel.gate.paused_sequences import PausedSequences
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.erase import erase_work
+from tidings.kernel.process.together import all_of
+
+SOON_SECONDS = 0.25
+"""How long the others of a batch wait for a workspace whose templates take long; it then goes on by itself."""
 
 
 async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claimed]) -> None:
@@ -37,21 +45,80 @@ async def work_executions(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequ
         owners = {id: case.held for id, case in cases.items()}
         again = await face_doubt(kernel, shard, lane, owners.values(), now)
         going_on = await settle_stopped(kernel, shard, owners, now)
-        moving = {id: cases[id] for id in going_on}
-        planned = await plan(kernel, moving.values(), now)
-        people = {case.person.id: case.person for case in cases.values() if case.person}
-        gate = Gate(kernel, lane, people, now, paused=paused)
-        with Windows(kernel, shard, lane, keeper, gate, going_on) as windows:
+        batch = ExecutionBatch(kernel, shard, lane, keeper, cases, again, paused)
+        await batch.plan_and_send(going_on, now)
+        await batch.release([id for id in cases if id not in batch.released])
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionBatch:
+    """The executions of a batch, from plan to release. None waits long for another workspace's templates or calls."""
+
+    kernel: Kernel
+    shard: Shard
+    lane: Lane
+    keeper: LeaseKeeper
+    cases: Mapping[UUID, Case]
+    again: set[UUID]
+    paused: PausedSequences
+    released: set[UUID] = field(default_factory=set)
+
+    async def plan_and_send(self, going_on: Collection[UUID], now: datetime) -> None:
+        """Plan, send what is planned, and release: all together, but for workspaces whose plan takes longer."""
+        if going_on and (rest := [id for id in self.cases if id not in going_on]):
+            await self.release(rest)
+        groups = _by_workspace([self.cases[id] for id in going_on])
+        if len(groups) <= 1:
+            cases = [case for group in groups for case in group]
+            await self._send(cases, await plan(self.kernel, cases, now), now)
+            return
+        plans = [(group, asyncio.create_task(plan(self.kernel, group, now))) for group in groups]
+        await asyncio.wait([task for _, task in plans], timeout=SOON_SECONDS)
+        soon = [one for one in plans if one[1].done()]
+        late = [one for one in plans if one not in soon]
+        await all_of(*(self._send_planned(part) for part in (soon, *([one] for one in late)) if part))
+
+    async def _send_planned(self, plans: Sequence[tuple[Sequence[Case], asyncio.Task[list[Planned]]]]) -> None:
+        cases = [case for group, _ in plans for case in group]
+        planned = [item for _, task in plans for item in await task]
+        await self._send(cases, planned, await self.kernel.clock.now())
+        await self.release([id for case in cases if (id := case.held.lease.id) not in self.released])
+
+    async def _send(self, cases: Sequence[Case], planned: Sequence[Planned], now: datetime) -> None:
+        """Reserve what is planned, and call for it and for whatever else is due of these executions."""
+        kernel, shard, by_id = self.kernel, self.shard, {case.held.lease.id: case for case in cases}
+        people = {case.person.id: case.person for case in cases if case.person}
+        gate = Gate(kernel, self.lane, people, now, paused=self.paused)
+        owners = {id: case.held for id, case in by_id.items()}
+        with Windows(kernel, shard, self.lane, self.keeper, gate, owners, self.release) as windows:
             marks = await windows.choose_new(planned, now)
-            written = await reserve(kernel, shard, moving, planned, marks, now)
+            written = await reserve(kernel, shard, by_id, planned, marks, now)
             windows.take_new(written)
-            _keep_appointments(gate, moving.values())
-            await windows.run(_due(moving.values(), {item.id for item, _ in written.marked}, again, now))
-        keeper.is_releasing = True
-        await release_executions(kernel, shard, list(cases.values()))
-        leave_to_others(kernel, shard, lane, owners.values(), kernel.clock.carried())
+            _keep_appointments(gate, cases)
+            await windows.run(_due(cases, {item.id for item, _ in written.marked}, self.again, now))
+
+    async def release(self, ids: Collection[UUID]) -> None:
+        """Write where some of the executions stand, and end their leases."""
+        kernel, shard, cases = self.kernel, self.shard, [self.cases[id] for id in ids]
+        if not ids:
+            return
+        self.released.update(ids)
+        self.keeper.begin_release(ids)
+        await release_executions(kernel, shard, cases)
+        self.keeper.let_go(ids)
+        kernel.in_hand.release(ids)
+        leave_to_others(kernel, shard, self.lane, [case.held for case in cases], kernel.clock.carried())
         # The erasure of a contact has not seen what was learned while the contact was being deleted.
-        await erase_work(kernel, shard, {case.loaded.contact_id for case in cases.values() if case.held.withdrawn})
+        await erase_work(kernel, shard, {case.loaded.contact_id for case in cases if case.held.withdrawn})
+
+
+def _by_workspace(cases: Sequence[Case]) -> list[list[Case]]:
+    if all(case.loaded.workspace is cases[0].loaded.workspace for case in cases):
+        return [list(cases)]
+    groups = defaultdict[Workspace, list[Case]](list)
+    for case in cases:
+        groups[case.loaded.workspace].append(case)
+    return list(groups.values())
 
 
 async def _park(paused: PausedSequences, cases: Mapping[UUID, Case], now: datetime) -> None:

@@ -38,8 +38,8 @@ def fact_of(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:
             return _after_rejection(kernel, answered, reason)
         case RetryLater():
             return _after_refusal(kernel, answered, outcome)
-        case Unavailable(reason):
-            return _after_outage(kernel, answered, lane, reason)
+        case Unavailable():
+            return _after_outage(kernel, answered, lane, outcome)
         case Unknown(reason):
             return _after_unknown(kernel, answered, reason)
         case _:
@@ -102,11 +102,11 @@ def _after_refusal(kernel: Kernel, answered: Answered, outcome: RetryLater) -> F
             assert_never(decision)
 
 
-def _after_outage(kernel: Kernel, answered: Answered, lane: Lane, reason: str) -> Fact:
+def _after_outage(kernel: Kernel, answered: Answered, lane: Lane, outcome: Unavailable) -> Fact:
     """The fact of a call that could not begin: the item is as before its mark, unless it has waited too long."""
-    item, now = answered.delivered.item, answered.delivered.ended_at
+    item, now, reason = answered.delivered.item, answered.delivered.ended_at, outcome.reason
     if given_up := outlasted_outage(kernel, answered.outgoing.item, lane, answered.outgoing.retry, reason, now):
-        log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=given_up)
+        log.warning("outage_outlasted", item=str(item.id), provider=item.provider, reason=answered.delivered.told)
         return (
             _after_unknown(kernel, answered, given_up) if answered.outgoing.item.in_doubt else _failed(item, given_up)
         )
@@ -140,7 +140,7 @@ def _after_unknown(kernel: Kernel, answered: Answered, reason: str, spent: str |
             retry_at = None
         case _:
             assert_never(verdict)
-    log.warning("in_doubt", item=str(item.id), provider=item.provider, attempt=item.attempt, reason=reason)
+    log.warning("in_doubt", **item.line, reason=answered.delivered.told)
     return _fact(item, ItemStatus.QUEUED, unknown=True, retry_at=retry_at, error=reason)
 
 

@@ -4,7 +4,7 @@ Reached from engine.py. Its items exist already: plan_audience.py wrote a run's,
 mark, and event.py wrote an event's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import assert_never
@@ -15,12 +15,12 @@ import structlog
 from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, workspace_of
 from tidings.domain.flow.item import ItemStatus, Payload, Reserved
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Claimed, Lane, Stop
 from tidings.domain.flow.retry import CAMPAIGN, RetryPolicy
-from tidings.domain.people.contact import CONTACT, LoadedContact
+from tidings.domain.people.contact import CONTACT, DELETED, LoadedContact
 from tidings.kernel import crash_points
 from tidings.kernel.flow.doubt import face_doubt
 from tidings.kernel.flow.held import Held
@@ -36,6 +36,7 @@ from tidings.kernel.gate.rests import others_may_call_at, refresh_limits
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.kernel.people.contacts import load_people
+from tidings.kernel.people.erase import erase_work
 from tidings.kernel.readiness import know_others
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.event import load_event_work
@@ -67,17 +68,28 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         await _keep_time(kernel, shard, runs, moving, now)
         moving = await _ours(kernel, lane, runs, moving, now)
         fresh = _fresh(moving, items, now)
-        people = await load_people(
-            kernel, [item.open.contact_id for item in fresh if item.open and item.open.contact_id]
-        )
+        people = await load_people(kernel, _contacts_of(fresh))
         payloads = await _render(kernel, shard, jobs, moving, fresh, people, now)
         gate = Gate(kernel, lane, people, now, rules=events.rules)
         _keep_appointments(gate, moving, runs, now)
-        with Windows(kernel, shard, lane, keeper, gate, moving) as windows:
+        released = set[UUID]()
+
+        async def let_go(ids: Collection[UUID]) -> None:
+            if not ids:
+                return
+            released.update(ids)
+            keeper.begin_release(ids)
+            going = {id: owners[id] for id in ids}
+            await _release(kernel, shard, going, jobs, left)
+            keeper.let_go(ids)
+            kernel.in_hand.release(ids)
+            leave_to_others(kernel, shard, lane, going.values(), kernel.clock.carried())
+
+        if moving:
+            await let_go([id for id in owners if id not in moving])
+        with Windows(kernel, shard, lane, keeper, gate, moving, let_go) as windows:
             await windows.run(_due(moving, payloads, again, now))
-        keeper.is_releasing = True
-        await _release(kernel, shard, owners, jobs, left)
-        leave_to_others(kernel, shard, lane, owners.values(), kernel.clock.carried())
+        await let_go([id for id in owners if id not in released])
 
 
 Loaded = tuple[Mapping[UUID, LoadedJob], list[LoadedItem], Mapping[UUID, datetime]]
@@ -183,8 +195,13 @@ async def _render(
     now: datetime,
 ) -> Mapping[UUID, Payload]:
     """Render fresh items; an item whose template fails becomes failed with the reason."""
+    fresh = await _without_erased(kernel, shard, owners, fresh, people, now)
     rendered = await kernel.renderer.render(
-        [_render_job(kernel.runs[run_id], item, people, now) for item in fresh if (run_id := jobs[item.owner].run_id)]
+        [
+            _render_job(kernel.runs[run_id], jobs[item.owner], item, people, now)
+            for item in fresh
+            if (run_id := jobs[item.owner].run_id)
+        ]
     )
     crash_points.reach("after_render")
     results = list(zip(fresh, rendered, strict=True))
@@ -197,17 +214,44 @@ async def _render(
     return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
 
 
-def _render_job(run: LoadedRun, item: LoadedItem, people: Mapping[UUID, LoadedContact], now: datetime) -> RenderJob:
+def _contacts_of(fresh: Sequence[LoadedItem]) -> set[UUID]:
+    """The contacts that items are for, and those that tests show."""
+    return {id for item in fresh if item.open for id in (item.open.contact_id, item.about) if id}
+
+
+async def _without_erased(
+    kernel: Kernel,
+    shard: Shard,
+    owners: Mapping[UUID, Held],
+    fresh: Sequence[LoadedItem],
+    people: Mapping[UUID, LoadedContact],
+    now: datetime,
+) -> Sequence[LoadedItem]:
+    """Skip tests that show a contact who was deleted since."""
+    gone = {one.id: one.about for one in fresh if one.about and one.about in people and people[one.about].is_deleted}
+    if not gone:
+        return fresh
+    settlements = [
+        Settlement(owners[one.owner], one.id, ItemStatus.SKIPPED, DELETED) for one in fresh if one.id in gone
+    ]
+    await settle(kernel, shard, settlements, now)
+    await erase_work(kernel, shard, set(gone.values()))  # planned while the contact was being deleted
+    return [item for item in fresh if item.id not in gone]
+
+
+def _render_job(
+    run: LoadedRun, job: LoadedJob, item: LoadedItem, people: Mapping[UUID, LoadedContact], now: datetime
+) -> RenderJob:
     """The templates of one message, with the run's data and the contact as it is now, or the plain list's data."""
     data = {**run.data, **(item.data or {})}
-    contact_id = item.open.contact_id if item.open else None
+    contact_id = item.about or (item.open.contact_id if item.open else None)
     if contact_id and contact_id in people:
         data[CONTACT] = people[contact_id].data
     post = data.get("post")
     templates = (
         {"body": str(post["body"])} if run.channel is Channel.SOCIAL and isinstance(post, Mapping) else run.content
     )
-    return RenderJob(templates=templates, data=data, html_fields=HTML_FIELDS, now=now)
+    return RenderJob(templates, data, HTML_FIELDS, now, workspace_of(job.tenant, job.workspace))
 
 
 def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UUID, LoadedRun], now: datetime) -> None:
@@ -223,7 +267,10 @@ def _due(
 ) -> list[Outgoing]:
     """The items to call for now."""
     return [
-        Outgoing(item, held.lease.fence, item.payload or payloads[item.id], held.retry_for(item))
+        # Compared with None: of an item that was erased in doubt, an empty payload is left.
+        Outgoing(
+            item, held.lease.fence, payloads[item.id] if item.payload is None else item.payload, held.retry_for(item)
+        )
         for held in owners.values()
         for item in held.due(now)
         if not item.in_doubt or item.id in again

@@ -34,7 +34,7 @@ class LeaseKeeper:
         self._margin = kernel.limits.lease_margin
         self._beating: asyncio.Task[None] | None = None
         self.lease = kernel.limits.lease
-        self.is_releasing = False  # from then on a missing lease may be one that this worker has released
+        self._releasing: set[UUID] = set()
 
     async def __aenter__(self) -> Self:
         self._beating = asyncio.create_task(self._beat())
@@ -76,6 +76,15 @@ class LeaseKeeper:
         """Whether this worker holds an owner's lease, as far as it knows, and until then, with a margin."""
         return owner in self._held and until + self._margin < self._until
 
+    def begin_release(self, owners: Iterable[UUID]) -> None:
+        """Note that these are being released: their leases are kept meanwhile, and one that is gone may be ours."""
+        self._releasing.update(owners)
+
+    def let_go(self, owners: Iterable[UUID]) -> None:
+        """Hold the leases of these owners no longer: they are released, while others go on."""
+        for owner in owners:
+            self._held.pop(owner, None)
+
     async def renew_before(self, needed: timedelta, now: datetime) -> None:
         """Renew the leases if they would end before the needed time is over."""
         if self._held and self._until - now < needed:
@@ -98,6 +107,6 @@ class LeaseKeeper:
         )
         for owner in set(ids) - set(renewed):
             fence = self._held.pop(owner, None)
-            if not self.is_releasing:
+            if fence is not None and owner not in self._releasing:
                 log.warning("lease_lost", owner=str(owner), fence=fence)
         self._until = until

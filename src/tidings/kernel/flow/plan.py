@@ -58,7 +58,7 @@ def _render_job(
     data = case.graph.context(execution.input, execution.vars)
     if node.id == ON_ERROR:
         data = {**data, "error": failures[execution.id]}
-    return RenderJob(templates=node.every_template, data=data, html_fields=HTML_FIELDS, now=now)
+    return RenderJob(node.every_template, data, HTML_FIELDS, now, case.loaded.workspace)
 
 
 def _planned(

@@ -6,17 +6,20 @@ does not delay the others, because finished ones are written every 50 ms or 100 
 """
 
 import asyncio
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from math import inf
+from operator import attrgetter
 from time import monotonic
-from typing import Self
+from typing import Self, TypeVar
 from uuid import UUID
 
+import structlog
 from msgspec.structs import replace
 
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import ItemStatus, Marked, Planned
 from tidings.domain.flow.outcome import Unavailable
 from tidings.domain.flow.outgoing import Outgoing
@@ -31,21 +34,37 @@ from tidings.kernel.flow.mark import marked_on_arrival
 from tidings.kernel.flow.reserve import Written
 from tidings.kernel.flow.settle import Settlement, settle
 from tidings.kernel.gate.answer import Later, Never
+from tidings.kernel.gate.check import Item
 from tidings.kernel.gate.gate import Gate
 from tidings.kernel.kernel import Kernel
 from tidings.storage import finalize
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
 
+log = structlog.get_logger()
+
+LET_GO_SECONDS = 0.25
+"""How long owners that are done wait for others of their batch, before they are released without them."""
+LetGo = Callable[[Collection[UUID]], Awaitable[None]]
+One = TypeVar("One")
+
 
 class Windows:
     """The calls of one batch. Never starts one that the lease may not outlast; tells its owners the results."""
 
     def __init__(
-        self, kernel: Kernel, shard: Shard, lane: Lane, keeper: LeaseKeeper, gate: Gate, owners: Mapping[UUID, Held]
+        self,
+        kernel: Kernel,
+        shard: Shard,
+        lane: Lane,
+        keeper: LeaseKeeper,
+        gate: Gate,
+        owners: Mapping[UUID, Held],
+        let_go: LetGo,
     ) -> None:
         self.kernel, self.shard, self.lane, self.keeper, self.gate = kernel, shard, lane, keeper, gate
-        self.owners = owners
+        self.owners, self._let_go = owners, let_go
+        self._let_go_at = monotonic() + LET_GO_SECONDS
         self.waiting: deque[Outgoing] = deque()  # to be marked
         self.longest_call = timedelta()
         self.delivery = Delivery(
@@ -74,11 +93,12 @@ class Windows:
         answers = await self.gate.ask(sendable, now)
         allowed = [item for item in sendable if item.id not in answers] if answers else sendable
         outages = self.gate.providers.outages
-        room = {
-            name: 0 if outages.is_out(name) else self.delivery.queue(name).promise(wanted)
-            for name, wanted in Counter([item.provider for item in allowed]).items()
+        chosen = {
+            item.id
+            for (provider, workspace), some in _grouped(allowed, lambda item: item).items()
+            if not outages.is_out(provider)
+            for item in some[: self.delivery.queue(provider, workspace).promise(len(some))]
         }
-        chosen = {item.id for item in allowed if _take_place(room, item.provider)}
         return [item.id in chosen for item in planned]
 
     def take_new(self, written: Written) -> None:
@@ -86,7 +106,7 @@ class Windows:
         for item, outgoing in written.marked:
             self.delivery.add(marked_on_arrival(item), outgoing)
         for item in written.refused:
-            self.delivery.queue(item.provider).redeem()
+            self.delivery.queue(item.provider, item.workspace).redeem()
 
     async def run(self, outgoing: Iterable[Outgoing]) -> None:
         """Call for what was taken, and for everything else that may be called."""
@@ -99,7 +119,25 @@ class Windows:
         delivery = self.delivery
         while self.waiting or delivery.callers or delivery.answered or delivery.unstarted:
             await self._commit_and_call()
+            if monotonic() >= self._let_go_at and (done := self._done()):
+                await self._let_go_of(done)
             await self._wait()
+
+    async def _let_go_of(self, done: Collection[UUID]) -> None:
+        """Release owners that are done. One that cannot be must not cut off the calls that others wait for."""
+        self._let_go_at = monotonic() + LET_GO_SECONDS
+        try:
+            await self._let_go(done)
+        except Exception:  # they stay leased, and come back alone
+            log.exception("early_release_failed", owners=len(done))
+            self._let_go_at = inf
+
+    def _done(self) -> list[UUID]:
+        """The owners for which nothing more is called in this batch, while others wait for a slot or an answer."""
+        if len(self.owners) == 1 or not self.delivery.callers:
+            return []
+        busy = self.delivery.busy_owners | {one.item.owner for one in self.waiting}
+        return [owner for owner in self.owners if owner not in busy and self.keeper.holds(owner)]
 
     async def _commit_and_call(self) -> None:
         self._take_back_stopped()
@@ -115,7 +153,7 @@ class Windows:
         for item in committed.marked:
             self.delivery.add(item, chosen.pop(item.id))
         for refused in chosen.values():
-            self.delivery.queue(refused.item.provider).redeem()
+            self.delivery.queue(refused.item.provider, refused.item.workspace).redeem()
         self._call_ready()
 
     def _call_ready(self) -> None:
@@ -130,7 +168,7 @@ class Windows:
         self.delivery.take_out(stopped.is_stopped)
         if stopped.are_sequences_asked:
             self.gate.paused.forget()  # a sequence may have been paused just now
-        stopped.follow(self.keeper.held)
+        stopped.follow(self.owners)  # other owners of the batch may be in the hands of another task
 
     async def _keep_leases(self, now: datetime) -> None:
         if self.waiting or self.delivery.callers:
@@ -170,21 +208,21 @@ class Windows:
 
     def _choose(self, answers: Mapping[UUID, Later | Never]) -> list[Outgoing]:
         """Take the waiting items that would start within a fraction of a second; the rest waits or is postponed."""
-        willing: dict[str, list[Outgoing]] = defaultdict(list)
+        willing: list[Outgoing] = []
         for one in self.waiting:
             item = one.item
             if not self.keeper.holds(item.owner):
                 continue
             answer = answers.get(item.id) if answers else None
             if answer is None:
-                willing[item.provider].append(one)
+                willing.append(one)
             elif isinstance(answer, Later):
                 self.owners[item.owner].postponed[item.id] = answer.at
         self.waiting.clear()
         chosen: list[Outgoing] = []
         outages = self.gate.providers.outages
-        for provider, some in willing.items():
-            promised = self.delivery.queue(provider).promise(outages.choose(provider, some))
+        for (provider, workspace), some in _grouped(willing, attrgetter("item")).items():
+            promised = self.delivery.queue(provider, workspace).promise(outages.choose(provider, some))
             outages.spend(provider, promised)
             chosen += some[:promised]
             self.waiting += some[promised:]
@@ -233,6 +271,8 @@ class Windows:
         if self.waiting and not delivery.callers and not delivery.answered and not delivery.unstarted:
             await self._wait_for_slot()
         deadline = monotonic() + self.keeper.lease.total_seconds() / 4
+        if monotonic() < self._let_go_at or self._done():
+            deadline = min(deadline, self._let_go_at)
         while delivery.callers and len(delivery.answered) < self.kernel.limits.flush_results:
             if delivery.answered or delivery.unstarted or self.waiting:
                 deadline = min(deadline, monotonic() + self.kernel.limits.flush_after.total_seconds())
@@ -246,8 +286,8 @@ class Windows:
     async def _wait_for_slot(self) -> None:
         """Wait a little for a slot while others use them all, then release the items unmarked, using no attempt."""
         tried_until = monotonic() + self.kernel.limits.slot_wait.total_seconds()
-        wanted = {one.item.provider for one in self.waiting}
-        while not any(self.kernel.slots[name].room(self.lane) for name in wanted):
+        wanted = {(one.item.provider, one.item.workspace.hash) for one in self.waiting}
+        while not any(self.kernel.slots[name].room(self.lane, whose) for name, whose in wanted):
             if monotonic() > tried_until or self.kernel.draining.is_set():
                 not_before = self.kernel.clock.carried() + self.kernel.limits.slot_wait
                 for one in self.waiting:
@@ -258,6 +298,14 @@ class Windows:
             await self.kernel.shares.refresh(self.kernel.clock.carried())
 
 
-def _take_place(room: dict[str, int], name: str) -> bool:
-    room[name] -= 1
-    return room[name] >= 0
+def _grouped(many: Iterable[One], item_of: Callable[[One], Item]) -> dict[tuple[str, Workspace], list[One]]:
+    """What goes to each provider for each workspace; mostly all of it is for one, so few keys are made."""
+    groups: dict[tuple[str, Workspace], list[One]] = {}
+    provider, workspace, group = "", None, list[One]()
+    for one in many:
+        item = item_of(one)
+        if item.workspace is not workspace or item.provider != provider:
+            provider, workspace = item.provider, item.workspace
+            group = groups.setdefault((provider, workspace), [])
+        group.append(one)
+    return groups

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.item import Marked, Reserved
+from tidings.domain.flow.item import Channel, Marked, Reserved
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.contact import LoadedContact
 from tidings.kernel.gate.answer import Later, Never, Now
 from tidings.kernel.gate.check import GateCheck, Item, Recheck
 from tidings.kernel.gate.consents import Consents
+from tidings.kernel.gate.erased import ErasedItems
 from tidings.kernel.gate.lateness import Lateness
 from tidings.kernel.gate.paused_sequences import PausedSequences
 from tidings.kernel.gate.providers import ProviderReadiness
@@ -42,7 +43,8 @@ class Gate:
         consents = Consents(kernel, people, now)
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
         # The first check that objects to an item answers: checks that end it come before those that make it wait.
-        self._checks: Sequence[GateCheck] = (*self._rechecks, self.lateness, self.providers, self.paused)
+        ends = (ErasedItems(), *self._rechecks, self.lateness)
+        self._checks: Sequence[GateCheck] = (*ends, self.providers, self.paused)
 
     def watch(self, items: Sequence[Item]) -> None:
         """From now on ask only the checks that can object to these items, which are all that the batch will mark."""
@@ -69,6 +71,7 @@ class Gate:
             self._draining.is_set()
             or self.stopped.is_stopped(marked)
             or self.providers.outages.is_out(marked.provider, now)
+            or (marked.channel is Channel.FUNCTION and self.providers.outages.hosts.is_resting(marked, now))
         ):
             return False
         for check in self._rechecks:  # noqa: SIM110 – any() would make a generator for each call

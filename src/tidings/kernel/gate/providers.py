@@ -9,8 +9,9 @@ from datetime import datetime
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.gate.answer import NOW, Answer, Later
 from tidings.kernel.gate.check import Ask, Item
-from tidings.kernel.gate.outages import Outages, unusable_until
+from tidings.kernel.gate.outages import Outages
 from tidings.kernel.gate.rests import blocked_until, refresh_limits
+from tidings.kernel.gate.trials import unusable_until
 from tidings.kernel.kernel import Kernel
 
 
@@ -34,11 +35,15 @@ class ProviderReadiness:
         if has_outages:
             await self.outages.take_on(names, self.is_calling, now)
         waits = {name: wait for name in names if (wait := self._wait(name, now))}
-        if not (waits or has_outages):
+        hosts = self.outages.hosts
+        rest_hosts = await hosts.prepare(items, now)
+        if not (waits or has_outages or rest_hosts):
             return None
 
         def answer(item: Item) -> Answer:
-            return self.outages.given_up(item, now) or waits.get(item.provider) or NOW
+            # A host is asked last: the item it lets through tries it, and nothing else may object.
+            waiting = self.outages.given_up(item, now) or waits.get(item.provider)
+            return waiting or (hosts.answer(item, now) if rest_hosts else None) or NOW
 
         return answer
 

@@ -3,7 +3,7 @@
 Reached from providers.py before anything is marked, and from commit.py when a provider has asked for a rest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,7 +13,7 @@ from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.gate.answer import Later
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.readiness import know_others
+from tidings.kernel.readiness import know_others, refresh_weights
 from tidings.storage import finalize, rests
 
 log = structlog.get_logger()
@@ -26,6 +26,7 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
     """Learn which providers rest, how many calls this process may make, and what others serve, before a mark."""
     await know_others(kernel, providers, now)
     await kernel.shares.refresh(now)
+    await refresh_weights(kernel, now)
     if kernel.rests.is_stale(now):
         await read_rests(kernel, now)
 
@@ -33,6 +34,12 @@ async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]
 async def read_rests(kernel: Kernel, now: datetime) -> None:
     """Read which providers rest."""
     kernel.rests.update(await kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True), now)
+
+
+async def read_host_rests(kernel: Kernel, names: Sequence[str], now: datetime) -> None:
+    """Read which of these hosts of functions rest."""
+    found = await kernel.db.persist(partial(rests.load_host_rests, names=names), alone=True)
+    kernel.host_rests.update_some(names, found, now)
 
 
 def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> Later | None:

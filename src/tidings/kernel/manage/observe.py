@@ -9,7 +9,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from tidings.domain.campaigns.run import JobCounts, JobStatus, run_status
-from tidings.domain.flow.ids import Shard
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.words import ShownStatus
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.double_keys import find_double_keys
@@ -72,6 +72,20 @@ async def totals(kernel: Kernel) -> Totals:
             sums.live, sums.due, sums.leased = sums.live + load.live, sums.due + load.due, sums.leased + load.leased
 
     await _in_every_shard(kernel, read)
+    return sums
+
+
+async def own_totals(kernel: Kernel, workspace: Workspace) -> Totals:
+    """Count what one workspace has; shard after shard, since anybody may ask and connections are everybody's."""
+    sums = Totals()
+
+    async def read(tx: Tx, *, shard: Shard) -> None:
+        for status, in_doubt, count in await observe.count_own_items(tx, shard=shard, workspace=workspace):
+            sums.items["in_doubt" if in_doubt else status] += count
+        sums.executions.update(await observe.count_own_executions(tx, shard=shard, workspace=workspace))
+
+    for shard in kernel.every_shard():
+        await kernel.db.persist(partial(read, shard=shard))
     return sums
 
 

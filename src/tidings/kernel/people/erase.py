@@ -8,6 +8,7 @@ order than facts do. Safe to repeat.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
@@ -19,8 +20,18 @@ from tidings.storage import erase, outbox
 from tidings.storage.database import Tx
 from tidings.views.rules import RuleAudience
 
-ERASED = "erased with the contact"
 PAGE = 200
+
+
+class ErasureReason(NamedTuple):
+    """What is told of erased work: why it was skipped, and what stands in place of errors and reasons."""
+
+    skipped: str
+    errors: str
+
+
+WITH_CONTACT = ErasureReason(DELETED, "erased with the contact")
+BY_ADDRESS = ErasureReason("the address was erased", "erased by address")
 
 Statement = Callable[[Tx], Awaitable[object]]
 Decisions = Sequence[Mapping[str, object]]
@@ -41,18 +52,19 @@ async def erase_work(kernel: Kernel, shard: Shard, contact_ids: Iterable[UUID | 
         await _each_page(
             kernel,
             partial(erase.list_executions_to_erase, shard=shard, contact_id=contact_id),
-            partial(_erase_executions, kernel, shard, now),
+            partial(erase_executions, kernel, shard, now),
         )
         await _each_page(
             kernel,
             partial(erase.list_items_to_erase, shard=shard, contact_id=contact_id),
-            partial(_erase_own_items, kernel, shard, now),
+            partial(erase_items, kernel, shard, now),
         )
+        await _erase_tests(kernel, shard, now, contact_id)
         for audience in RuleAudience:
             await _each_page(
                 kernel,
                 partial(erase.list_events_to_erase, shard=shard, contact_id=contact_id, audience=audience),
-                partial(_erase_events, kernel, shard, now, audience),
+                partial(erase_events, kernel, shard, now, audience),
             )
 
 
@@ -69,34 +81,56 @@ async def _each_page(
         after = page[-1]
 
 
-async def _erase_executions(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
+async def _erase_tests(kernel: Kernel, shard: Shard, now: datetime, contact_id: UUID) -> None:
+    """Erase the test sends that show a contact: they went to somebody else, and say everything about it."""
+    while True:
+        find = partial(erase.list_shown_tests, shard=shard, contact_id=contact_id, limit=PAGE)
+        shown = await kernel.db.persist(find, alone=True)
+        if not shown:
+            return
+        places = [(one.run_id, one.ordinal) for one in shown]
+        await _alone(kernel, partial(erase.erase_audience, shard=shard, places=places))
+        await erase_items(kernel, shard, now, [one.id for one in shown if one.id])
+
+
+async def erase_executions(
+    kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID], why: ErasureReason = WITH_CONTACT
+) -> None:
+    """Stop executions, and empty them, their items and their log."""
     await _alone(kernel, partial(erase.stop_work, shard=shard, ids=ids, now=now))
     find = partial(erase.find_items_of_executions, shard=shard, ids=ids)
-    await _erase_items(kernel, shard, await kernel.db.persist(find, alone=True))
+    await _erase_items(kernel, shard, await kernel.db.persist(find, alone=True), why)
     await _alone(
         kernel,
-        partial(erase.erase_executions, shard=shard, ids=ids, deleted=DELETED, erased=ERASED),
-        partial(erase.erase_log, shard=shard, ids=ids, erased=ERASED),
+        partial(erase.erase_executions, shard=shard, ids=ids, deleted=why.skipped, erased=why.errors),
+        partial(erase.erase_log, shard=shard, ids=ids, erased=why.errors),
         partial(erase.erase_history, shard=shard, ids=ids),
     )
 
 
-async def _erase_own_items(kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID]) -> None:
-    """Skip and erase a contact's own items, in jobs too; an item whose call is under way or in doubt stays so."""
+async def erase_items(
+    kernel: Kernel, shard: Shard, now: datetime, ids: Sequence[UUID], why: ErasureReason = WITH_CONTACT
+) -> None:
+    """Skip and erase a person's own items, in jobs too; an item whose call is under way or in doubt stays so."""
     skip = partial(
         outbox.settle_unmarked_items,
         shard=shard,
         ids=[ItemId(id) for id in ids],
         statuses=[ItemStatus.SKIPPED] * len(ids),
-        errors=[DELETED] * len(ids),
+        errors=[why.skipped] * len(ids),
         now=now,
     )
     await _alone(kernel, skip, partial(erase.wake_owners, shard=shard, ids=ids, now=now))
-    await _erase_items(kernel, shard, ids)
+    await _erase_items(kernel, shard, ids, why)
 
 
-async def _erase_events(
-    kernel: Kernel, shard: Shard, now: datetime, audience: RuleAudience, ids: Sequence[UUID]
+async def erase_events(
+    kernel: Kernel,
+    shard: Shard,
+    now: datetime,
+    audience: RuleAudience,
+    ids: Sequence[UUID],
+    why: ErasureReason = WITH_CONTACT,
 ) -> None:
     """Erase a deleted lead's events as a whole; take anybody else out of them, and let them go on.
 
@@ -110,26 +144,25 @@ async def _erase_events(
     find = partial(erase.find_items_of_events, shard=shard, ids=ids, fallbacks_only=not is_whole)
     items = await kernel.db.persist(find, alone=True)
     if items:
-        await _erase_own_items(kernel, shard, now, items)
-    emptied = [one._replace(decisions=_unexplained(one.decisions, None if is_whole else audience)) for one in found]
-    await _alone(
-        kernel, partial(erase.erase_events, shard=shard, events=emptied, audience=None if is_whole else audience)
-    )
+        await erase_items(kernel, shard, now, items, why)
+    whose = None if is_whole else audience
+    emptied = [one._replace(decisions=_unexplained(one.decisions, whose, why.errors)) for one in found]
+    await _alone(kernel, partial(erase.erase_events, shard=shard, events=emptied, audience=whose))
 
 
-def _unexplained(decisions: Decisions | None, audience: RuleAudience | None) -> Decisions | None:
+def _unexplained(decisions: Decisions | None, audience: RuleAudience | None, reason: str) -> Decisions | None:
     """Return decisions without their reasons, which may quote an address: those about one person, or (None) all."""
     if decisions is None:
         return None
-    return [{**one, "reason": ERASED} if audience in {None, one.get("audience")} else dict(one) for one in decisions]
+    return [{**one, "reason": reason} if audience in {None, one.get("audience")} else dict(one) for one in decisions]
 
 
-async def _erase_items(kernel: Kernel, shard: Shard, ids: Sequence[UUID]) -> None:
+async def _erase_items(kernel: Kernel, shard: Shard, ids: Sequence[UUID], why: ErasureReason) -> None:
     if ids:
         await _alone(
             kernel,
-            partial(erase.erase_items, shard=shard, ids=ids, deleted=DELETED, erased=ERASED),
-            partial(erase.erase_attempts, shard=shard, ids=ids, erased=ERASED),
+            partial(erase.erase_items, shard=shard, ids=ids, deleted=why.skipped, erased=why.errors),
+            partial(erase.erase_attempts, shard=shard, ids=ids, erased=why.errors),
             partial(erase.erase_history, shard=shard, ids=ids),
         )
 

@@ -15,7 +15,9 @@ from datetime import UTC, datetime, timedelta
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
 
-Place = tuple[Shard, Lane]
+Place = tuple[Shard, Lane] | tuple[Shard, Lane, int]
+"""A lane of a shard, or one workspace's part of it."""
+MOST_PLACES = 10_000
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 SLACK = timedelta(seconds=5)
 """How long a row may take from its due time to its commit without having to wait for the look from the beginning."""
@@ -45,6 +47,8 @@ class ClaimFloor:
 
     def took(self, place: Place, until: datetime, now: datetime) -> None:
         """Note that everything due up to then was claimed, or is locked by a claim of it or of a suspect beside it."""
+        if len(self._taken_until) > MOST_PLACES:
+            self.forget()
         if not self._was_lately(self._suspected_at, place, now):
             self._taken_until[place] = until - SLACK
 
@@ -60,7 +64,8 @@ class ClaimFloor:
 
     def forget(self) -> None:
         """Have the next claim look from the beginning: a clock moved by days would step over what appeared late."""
-        self._taken_until.clear()
+        for known in (self._taken_until, self._claimed_all_at, self._looked_at_all_at):
+            known.clear()
 
     def _since(self, done_at: dict[Place, datetime], place: Place, now: datetime) -> datetime:
         if not self._was_lately(done_at, place, now):

@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from tidings.domain.content.template import RenderFailed, forget_parsed, render
+from tidings.domain.content.template import RenderFailed, facts_of, forget_parsed, render
 
 HEADER_BYTES = 4
 EXCEEDS = "exceeds the limit of"
@@ -54,17 +54,30 @@ class ChildJob(msgspec.Struct, array_like=True, frozen=True):
     now: str
 
 
+class Terms(msgspec.Struct, array_like=True, frozen=True):
+    """How jobs are to be answered, and when to stop."""
+
+    cpu_seconds: float
+    """For one job."""
+    strikes: int = 0
+    """How many jobs of the batch have broken a limit before."""
+    turn_seconds: float = 1.0
+    """After which the jobs that are left go unanswered."""
+    flush_each: bool = False
+    """Send every answer at once, so that the first unanswered job is the one that ended the process."""
+    stop_at_strike: bool = False
+    """Leave the other jobs unanswered once one has broken a limit."""
+    examine: bool = False
+    """Answer with the facts of the templates instead of rendering them."""
+
+
 class RenderRequest(msgspec.Struct, array_like=True, frozen=True):
     """Jobs to answer in order; templates that this process has not seen yet come with them.
 
-    `strikes` says how many jobs of the batch have used up their CPU time before. `forget` drops the templates seen so
-    far. `flush_each` sends every answer at once, so that the first unanswered job
-    is the one that ended the process.
+    `forget` drops the templates seen so far.
     """
 
-    cpu_seconds: float
-    strikes: int
-    flush_each: bool
+    how: Terms
     forget: bool
     templates: dict[int, str]
     shapes: list[list[Template]]
@@ -94,6 +107,7 @@ class Child:
         self._memory_bytes = memory_bytes
         self._templates: dict[int, str] = {}
         self._timed = False
+        self._work: Callable[[Sequence[Template], ChildJob], Answer] = self._render
         self._decode_request = msgspec.msgpack.Decoder(RenderRequest).decode
         self._decode_data = msgspec.json.Decoder(dict[str, object]).decode
         self._encode = msgspec.msgpack.Encoder().encode
@@ -111,8 +125,8 @@ class Child:
             return None
         return self._source.read(int.from_bytes(header, "little"))
 
-    def _send(self, answers: Answers) -> None:
-        frame = self._encode(answers)
+    def _send(self, sent: Answers | float) -> None:
+        frame = self._encode(sent)
         self._sink.write(len(frame).to_bytes(HEADER_BYTES, "little") + frame)
         self._sink.flush()
 
@@ -120,16 +134,21 @@ class Child:
         if request.forget:
             self._templates.clear()
         self._templates.update(request.templates)
-        for answers in _batched(self._answers(request), flush_each=request.flush_each):
+        started = time.process_time()
+        for answers in _batched(self._answers(request), flush_each=request.how.flush_each):
             self._send(answers)
+        self._send(time.process_time() - started)
 
     def _answers(self, request: RenderRequest) -> Iterator[Answer]:
-        strikes = request.strikes
+        how, strikes = request.how, request.how.strikes
+        self._work = self._examine if how.examine else self._render
+        until = time.monotonic() + how.turn_seconds
         for job in request.jobs:
-            seconds = patience(request.cpu_seconds, strikes)
-            answer = self._within_limits(request.shapes[job.shape], job, seconds)
+            answer = self._within_limits(request.shapes[job.shape], job, patience(how.cpu_seconds, strikes))
             strikes += is_strike(answer)
             yield answer
+            if time.monotonic() > until or (how.stop_at_strike and is_strike(answer)):
+                return
 
     def _within_limits(self, shape: Sequence[Template], job: ChildJob, cpu_seconds: float) -> Answer:
         self._timed = True
@@ -151,12 +170,16 @@ class Child:
 
     def _render_twice_if_memory_is_short(self, shape: Sequence[Template], job: ChildJob) -> Answer:
         with contextlib.suppress(MemoryError):
-            return self._render(shape, job)
+            return self._work(shape, job)
         forget_parsed()  # this job must not fail because of the templates of other jobs
         try:
-            return self._render(shape, job)
+            return self._work(shape, job)
         except MemoryError:
             return f"{EXCEEDS} {self._memory_bytes} bytes of memory"
+
+    def _examine(self, shape: Sequence[Template], _job: ChildJob) -> Answer:
+        found = {each.field: facts_of(self._templates[each.template]) for each in shape}
+        return {field: msgspec.json.encode(facts).decode() for field, facts in found.items()}
 
     def _render(self, shape: Sequence[Template], job: ChildJob) -> Answer:
         try:

@@ -29,7 +29,9 @@ from tidings.domain.workflows.requirements import Requirements, requirements_of
 from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.references import Found, find_contacts, no_contact
+from tidings.kernel.process.breaks import Breaks
 from tidings.kernel.readiness import find_unrouted
+from tidings.kernel.templates import know_stored_templates
 from tidings.storage import define, start
 from tidings.storage.database import Tx
 from tidings.storage.define import FoundWorkflow, Version
@@ -95,19 +97,26 @@ async def check_triggers(
     is still what starts them only once. Of very many wrong triggers only the first are reported: each may lack
     thousands of names.
     """
-    wrong: dict[int, InputInvalid | Conflict] = {
-        place: error for place, one in enumerate(triggers) if (error := _wrong_in(one))
-    }
+    wrong: dict[int, InputInvalid | Conflict] = {}
     first: dict[str, int] = {}
+    breaks = Breaks()
     for place, one in enumerate(triggers):
-        if place not in wrong:
+        await breaks.take_if_due()
+        if error := _wrong_in(one):
+            wrong[place] = error
+        else:
             first.setdefault(one.idempotency_key, place)
-    needs = _requirements(kernel, workflow.version)
+    needs = await _requirements(kernel, workspace, workflow.version)
     contacts = await find_contacts(kernel, workspace, [triggers[place].contact_id for place in first.values()])
-    lacking = [key for key, place in first.items() if not _is_complete(triggers[place], needs, contacts)]
+    lacking = []
+    for key, place in first.items():
+        await breaks.take_if_due()
+        if not _is_complete(triggers[place], needs, contacts):
+            lacking.append(key)
     refusal = await _refusal(kernel, workspace, workflow)
     known = await _find_known(kernel, workspace, workflow, first if refusal else lacking, correlated)
     for place in islice((first[key] for key in lacking if key not in known), MOST_PROBLEMS):
+        await breaks.take_if_due()
         wrong[place] = _lack_in(triggers[place], needs, contacts)
     if refusal:
         wrong |= {place: refusal for key, place in first.items() if key not in known}
@@ -148,8 +157,9 @@ def _wrong_in(one: Trigger) -> InputInvalid | None:
     return None
 
 
-def _requirements(kernel: Kernel, version: Version) -> Requirements:
+async def _requirements(kernel: Kernel, workspace: Workspace, version: Version) -> Requirements:
     if version.id not in kernel.requirements:
+        await know_stored_templates(kernel, workspace, version.definition)
         kernel.requirements[version.id] = requirements_of(graph_of(kernel, version.id, version.definition))
     return kernel.requirements[version.id]
 

@@ -15,6 +15,7 @@ import msgspec
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Conflict, FieldsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.graph import Delay, Form, Graph
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import channels_needing_routes
 from tidings.domain.names import problem_of_name
@@ -24,6 +25,7 @@ from tidings.domain.workflows.definition import parse_own_workflow, parse_workfl
 from tidings.domain.workflows.requirements import required_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.templates import know_templates
 from tidings.storage import define, workflows
 from tidings.storage.database import Tx
 from tidings.storage.define import LockedWorkflow, Version
@@ -115,6 +117,7 @@ async def draft_of(
     kernel: Kernel, caller: Caller, unique: str, definition: Json, parse: Callable[[object], Graph] = parse_workflow
 ) -> WorkflowDraft:
     """Check a definition, or raise DefinitionInvalid."""
+    await know_templates(kernel, caller.workspace, definition)
     graph = parse(definition)
     try:
         plain = msgspec.json.decode(msgspec.json.encode(definition), type=dict[str, object])
@@ -135,7 +138,7 @@ async def _change(
     name: str | None = None,
     is_new: bool = False,
 ) -> Defined:
-    version, is_fresh = await freeze(tx, locked.id, draft)
+    version, is_fresh = await freeze(tx, caller.workspace, locked.id, draft)
     renamed = name is not None and name != locked.name
     if name is not None and renamed:
         await workflows.rename_workflow(tx, id=locked.id, name=name, now=draft.now)
@@ -154,7 +157,7 @@ async def _change(
     return Defined(locked.id, version, "updated" if changed else "unchanged")
 
 
-async def freeze(tx: Tx, workflow_id: UUID, draft: WorkflowDraft) -> tuple[Version, bool]:
+async def freeze(tx: Tx, workspace: Workspace, workflow_id: UUID, draft: WorkflowDraft) -> tuple[Version, bool]:
     """Make the newest version say what the draft says; return it, and whether it is new."""
     latest = await define.latest_version(tx, workflow_id=workflow_id)
     if latest and latest.definition == draft.definition:
@@ -163,6 +166,7 @@ async def freeze(tx: Tx, workflow_id: UUID, draft: WorkflowDraft) -> tuple[Versi
     await define.insert_version(
         tx,
         id=version.id,
+        workspace=workspace,
         workflow_id=workflow_id,
         number=version.number,
         definition=draft.definition,

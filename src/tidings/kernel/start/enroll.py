@@ -22,6 +22,7 @@ from tidings.domain.workflows.requirements import templates_in
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, pick
 from tidings.kernel.start.enroller import CHUNK, Enroller, Enrolling, OpenSequence
+from tidings.kernel.templates import know_stored_templates
 from tidings.storage import enroll
 from tidings.storage.audience import Picked
 from tidings.storage.enroll import Choice, EnrolledChunk
@@ -61,6 +62,7 @@ async def enroll_audience(
     """Enroll an audience, or only count what that would do; each shard on its own, a chunk at a time."""
     now = await kernel.clock.now()
     enroller = Enroller(kernel, sequence, triggered_by, now, include_cancelled=include_cancelled)
+    await know_stored_templates(kernel, sequence.workspace, templates_in(sequence.graph))
     printed = attributes_in(templates_in(sequence.graph))
     batch = _EnrolledBatch(kernel, sequence.workspace, audience, enroller, dry_run, on_progress, printed)
     await in_every_shard(kernel, batch.enroll_shard)

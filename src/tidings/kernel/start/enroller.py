@@ -262,7 +262,13 @@ class Enroller:
             mine = [id for id in plans if id in new]
             due = [plans[id] for id in mine]
             await enroll.enqueue_enrollments(
-                tx, shard=shard, lane=Lane.SEQUENCES, due_at=times.due_at, ids=mine, plans=due
+                tx,
+                shard=shard,
+                lane=Lane.SEQUENCES,
+                due_at=times.due_at,
+                workspace_hash=sequence.workspace.hash,
+                ids=mine,
+                plans=due,
             )
             crash_points.reach("before_enroll_commit")
             return new

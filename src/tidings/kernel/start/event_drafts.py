@@ -54,10 +54,7 @@ async def draft_all(
     """
     every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
     rendered = await kernel.renderer.render(
-        [
-            RenderJob(templates=intent.step.every_template, data=event.data, html_fields=HTML_FIELDS, now=now)
-            for _, intent in every
-        ]
+        [RenderJob(intent.step.every_template, event.data, HTML_FIELDS, now, workspace) for _, intent in every]
     )
     drafts: dict[RuleKey, list[EventDraft]] = {key: [] for key in intents}
     for (key, intent), result in zip(every, rendered, strict=True):

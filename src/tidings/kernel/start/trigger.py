@@ -6,6 +6,7 @@ The unique index decides, never a check before an insert. Reached from engine.py
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from tidings.domain.errors import Conflict, InputInvalid, Problem, TriggersInvalid
@@ -115,6 +116,7 @@ async def _store_shard(
     frontier = begin(graph := graph_of(kernel, version.id, version.definition), now)
     # Made once: after an unknown commit they tell what this call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
+    enqueue = partial(start.enqueue_executions, shard=shard, lane=lane, workspace_hash=workspace.hash)
 
     async def write(tx: Tx) -> dict[str, Started]:
         new = await start.insert_executions(
@@ -133,8 +135,7 @@ async def _store_shard(
             correlated=checked.correlated,
             now=now,
         )
-        due_at = frontier.ready[0].due_at
-        await start.enqueue_executions(tx, shard=shard, lane=lane, due_at=due_at, ids=list(new.values()))
+        await enqueue(tx, due_at=frontier.ready[0].due_at, ids=list(new.values()))
         taken = [key for key in ids if key not in new]
         found = await existing(tx, shard, workspace, workflow, taken, correlated=checked.correlated)
         crash_points.reach("before_trigger_commit")

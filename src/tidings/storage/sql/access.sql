@@ -1,15 +1,18 @@
 -- name: lock_admin_key
--- Only one process at a time checks whether there is an administrator and makes the first key.
+-- Only one process at a time checks whether there is an operator and makes the first key.
 select pg_advisory_xact_lock(7263641130);
 
--- name: count_admin_keys
--- How many keys of administrators are not revoked.
-select count(*) as keys from api_keys where role = 'systemAdmin' and revoked_at is null;
+-- name: count_live_operators
+-- How many keys of operators still open something.
+select count(*) as keys
+  from api_keys
+ where role = 'operator' and revoked_at is null and (expires_at is null or expires_at > :now);
 
 -- name: insert_key
 -- A new key, of which only the hash is stored.
-insert into api_keys (id, tenant_id, workspace_id, role, name, hash, prefix, created_at, created_by, expires_at)
-values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created_by, :expires_at)
+insert into api_keys (id, tenant_id, workspace_id, role, name, hash, prefix, created_at, created_by, expires_at, workflows,
+                      origins)
+values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created_by, :expires_at, :workflows, :origins)
     on conflict do nothing;
 
 -- name: find_key
@@ -17,6 +20,14 @@ values (:id, :tenant, :workspace, :role, :name, :digest, :prefix, :now, :created
 select {key_columns}
   from api_keys
  where hash = :digest;
+
+-- name: list_live_hashes
+-- The hashes of the keys that open something, those used last first.
+select hash
+  from api_keys
+ where revoked_at is null and (expires_at is null or expires_at > :now)
+ order by last_used_at desc nulls last
+ limit :limit;
 
 -- name: list_keys
 -- A tenant's keys, newest first.
@@ -57,3 +68,9 @@ select {audit_columns}
    and id >= :since and id < :before
  order by id desc
  limit :limit;
+
+-- name: list_origins
+-- The web pages from which some publishable key may be used: a browser asks before it sends one.
+select distinct unnest(origins) as origin
+  from api_keys
+ where role = 'publishable' and revoked_at is null and (expires_at is null or expires_at > :now);

@@ -6,33 +6,16 @@ with due as materialized (
     select id, due_at, leased or crashes > 0 as suspect
       from queue
      where shard = :shard and lane = :lane and due_at between :since and :now
-       -- What another worker serves and this one has released. Nearly always nothing: then no row is compared.
-       and (:passed_ids::uuid[] = '{}'
-            or fence is distinct from (:passed_fences::bigint[])[array_position(:passed_ids::uuid[], id)])
+       and {not_passed}
      order by due_at
      limit :limit
        for update skip locked
 ),
-chosen as materialized (
-    select id from due where not exists (select 1 from due where suspect)
-    union all
-    -- What was being worked on in a crash is claimed alone, so that only the row that kills workers is given up.
-    (select id from due where suspect order by due_at limit 1)
-)
-update queue
-   set due_at = :lease_until, fence = queue.fence + 1, leased = true, wake = false,
-       crashes = queue.crashes + queue.leased::integer,
-       -- A row that is asked to stop does not start. It is written anyway: its execution learns of it at its release.
-       started_at = coalesce(queue.started_at, case when queue.stop is null then :now end)
-    -- An array, not a join (storage/planner.py): made without knowing :limit, a plan would read the whole shard.
- where queue.shard = :shard and queue.id = any(array(select id from chosen))
-returning queue.id, queue.kind, queue.fence, queue.crashes, queue.stop,
-          case when queue.id = (select id from chosen limit 1) then (select max(due_at) from due) end as reached,
-          (select min(due_at) from due where suspect) as suspect_due_at;
+{lease_due};
 
 -- name: reread_claim
 -- What a claim took whose answer was lost: no two claims ask for the same microsecond of expiry.
-select id, kind, fence, crashes, stop
+select id, kind, fence, crashes, stop, workspace_hash
   from queue
  where shard = :shard and lane = :lane and due_at = :lease_until and leased;
 

@@ -21,11 +21,11 @@ select id, number, definition from workflow_versions
 -- name: insert_version
 -- Freezes a definition under the next number, with what starting an execution needs to know of it.
 insert into workflow_versions (
-    id, workflow_id, number, definition, form, required, entry, entry_wait, total_steps, lane, channels,
-    created_at
+    id, tenant_id, workspace_id, workflow_id, number, definition, form, required, entry, entry_wait, total_steps, lane,
+    channels, created_at
 )
 values (
-    :id, :workflow_id, :number, :definition::jsonb, :form, :required::jsonb, :entry, :entry_wait, :total_steps, :lane,
+    :id, :tenant, :workspace, :workflow_id, :number, :definition::jsonb, :form, :required::jsonb, :entry, :entry_wait, :total_steps, :lane,
     :channels::text[], :now
 );
 

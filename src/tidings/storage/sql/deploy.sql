@@ -121,22 +121,23 @@ select job_id, count(*) as planned, count(*) filter (where status = 'skipped') a
 
 -- name: copy_audience
 -- The data of people who are tried again, under the new run.
-insert into audience (shard, run_id, ordinal, recipient, data)
-select p.shard, p.run_id, t.ordinal, t.recipient, t.data
+insert into audience (shard, run_id, ordinal, recipient, data, contact_id)
+select p.shard, p.run_id, t.ordinal, t.recipient, t.data, t.contact_id
   from run_parts p
- cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[]) as t(ordinal, recipient, data)
+ cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[], :contact_ids::uuid[])
+       as t(ordinal, recipient, data, contact_id)
  where p.shard = :shard and p.run_id = :run_id
     on conflict do nothing;
 
 -- name: read_people
 -- What is known of some people of a run that was deployed to a plain list.
-select ordinal, recipient, data from audience
+select ordinal, recipient, data, contact_id from audience
  where shard = :shard and run_id = :run_id and ordinal = any(:ordinals::bigint[]);
 
 -- name: enqueue_jobs
 -- Inserts the queue rows of new jobs.
-insert into queue (shard, id, kind, lane, due_at, stop)
-select j.shard, j.id, 'job', :lane, t.due_at, :stop
+insert into queue (shard, id, kind, lane, due_at, workspace_hash, stop)
+select j.shard, j.id, 'job', :lane, t.due_at, workspace_hash(j.tenant_id, j.workspace_id), :stop
   from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
   join jobs j on j.shard = :shard and j.id = t.id
  where j.shard = :shard;

@@ -24,9 +24,9 @@ enrolled as (
     returning id, frontier
 ),
 queued as (
-    insert into queue (shard, id, kind, lane, due_at)
+    insert into queue (shard, id, kind, lane, due_at, workspace_hash)
     select s.shard, e.id, 'execution', :lane,
-           case when :by_zone then (e.frontier #>> '{ready,0,1}')::timestamptz else :due_at end
+           case when :by_zone then (e.frontier #>> '{ready,0,1}')::timestamptz else :due_at end, :workspace_hash
       from enrolled e
       join shards s on s.shard = :shard
      where s.shard = :shard
@@ -52,8 +52,8 @@ returning id;
 
 -- name: enqueue_enrollments
 -- Inserts the queue rows of new enrollments, each at its contact's first time.
-insert into queue (shard, id, kind, lane, due_at)
-select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan]
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan], :workspace_hash
   from unnest(:ids::uuid[], :plans::integer[]) as t(id, plan)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard

@@ -14,6 +14,24 @@ select id
  order by id
  limit :limit;
 
+-- name: list_shown_tests
+-- A page of one shard's tests that show a contact, and the items they became; not of those that are erased.
+select a.run_id, a.ordinal, o.id
+  from audience a
+  left join outbox o on o.shard = :shard and o.run_id = a.run_id and o.ordinal = a.ordinal
+ where a.shard = :shard and a.contact_id = :contact_id and (a.run_id, a.ordinal) > (:after_run, :after_ordinal)
+   and (a.recipient <> '' or o.recipient <> '')
+ order by a.run_id, a.ordinal
+ limit :limit;
+
+-- name: erase_audience
+-- Takes people out of the plain lists of runs; whoever plans them skips one without a recipient.
+update audience a
+   set recipient = '', data = '{}'
+  from unnest(:run_ids::uuid[], :ordinals::bigint[]) as t(run_id, ordinal)
+ where a.shard = :shard and a.run_id = t.run_id and a.ordinal = t.ordinal
+returning a.ordinal;
+
 -- name: find_items_of_executions
 -- Every item of executions: what was written to others on behalf of a contact tells of it, too.
 select id from outbox where shard = :shard and execution_id = any(:ids::uuid[]);
@@ -75,11 +93,12 @@ returning e.id;
 -- erased, and no fact that comes later says more of it than its outcome.
 update outbox
    set recipient = '', payload = case when payload is null then payload else '{}' end, result = null,
+       provider_message_id = null, -- a provider may make it of the address, and knows the person by it
        -- Why an item was skipped is said by us, without naming anybody; but an event may have given what is no address.
        error = case when error is null or error = :deleted or (status = 'skipped' and event_id is null) then error
                     else :erased end
  where shard = :shard and id = any(:ids::uuid[])
-   and (recipient <> '' or payload <> '{}' or result is not null
+   and (recipient <> '' or payload <> '{}' or result is not null or provider_message_id is not null
         or ((status <> 'skipped' or event_id is not null) and error is not null and error not in (:deleted, :erased)))
 returning id;
 

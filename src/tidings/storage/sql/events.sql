@@ -104,7 +104,7 @@ select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.
 -- One event as a person sees it.
 select {event_columns}
   from events
- where shard = :shard and id = :id;
+ where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: list_events
 -- One shard's events, newest first.

@@ -15,7 +15,8 @@ finalized as (
            marked_at = case when f.status <> 'queued' then o.marked_at end,
            attempts = greatest(o.attempts - (not f.uses_attempt)::integer, 0), retry_at = f.retry_at,
            -- What was erased with its contact learns its outcome and nothing else: what a provider says may name it.
-           provider_message_id = f.message_id, error = case when o.recipient <> '' then f.error end,
+           provider_message_id = case when o.recipient <> '' then f.message_id end,
+           error = case when o.recipient <> '' then f.error end,
            finalized_at = case when f.status <> 'queued' then :now::timestamptz end
       from fact f
      where o.shard = :shard and o.id = f.id and o.status = 'queued'
@@ -51,8 +52,7 @@ woken as (
 select count(*) as recorded from finalized;
 
 -- name: keep_results
--- Results of functions, in the transaction of the facts that end their items and under the same guard. A statement of
--- its own, because messages have no result and are many.
+-- Results of functions, with the facts that end their items and under the same guard; messages are many, and have none.
 update outbox o
    set result = t.result
   from unnest(:ids::uuid[], :attempt_numbers::smallint[], :results::jsonb[]) as t(id, attempt, result)
@@ -61,15 +61,15 @@ returning o.id;
 
 -- name: insert_attempts
 -- Keeps the short row of each attempt that did not succeed.
-insert into attempts (shard, item_id, attempt, outcome, error, started_at, ended_at)
-select o.shard, o.id, t.attempt, t.outcome, case when o.recipient <> '' then t.error else '' end, t.started_at, t.ended_at
+insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at, ended_at)
+select o.shard, o.id, o.tenant_id, o.workspace_id, t.attempt, t.outcome,
+       case when o.recipient <> '' then t.error else '' end, t.started_at, t.ended_at
   from unnest(
            :ids::uuid[], :attempt_numbers::smallint[], :outcomes::text[], :errors::text[], :started_at::timestamptz[],
            :ended_at::timestamptz[]
        ) as t(id, attempt, outcome, error, started_at, ended_at)
   join outbox o on o.shard = :shard and o.id = t.id
- where o.shard = :shard and o.id = any(:ids::uuid[])
-    on conflict do nothing;
+ where o.shard = :shard and o.id = any(:ids::uuid[]) on conflict do nothing;
 
 -- name: doubt_items
 -- A mark found without an answer after a crash: the call may have happened. Not a fact, so the lease must hold. The
@@ -97,8 +97,7 @@ update outbox o
    set in_doubt = false, marked_at = null, retry_at = null
   from unnest(:ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[]) as t(id, owner, fence, attempt)
   join queue q on q.shard = :shard and q.id = t.owner and q.fence = t.fence
- where o.shard = :shard and o.id = t.id and o.in_doubt
-   and o.marked_attempt = t.attempt
+ where o.shard = :shard and o.id = t.id and o.in_doubt and o.marked_attempt = t.attempt
 returning o.id;
 
 -- name: pause_provider

@@ -33,6 +33,12 @@ returning name;
 (select tenant_id, workspace_id, name, secret
    from functions where secret is not null
   order by updated_at desc, tenant_id, workspace_id, name limit :most)
+ union
+(select tenant_id, workspace_id, '.', secret
+   from signing_secrets order by created_at, tenant_id, workspace_id limit :most)
+ union
+(select tenant_id, workspace_id, '.', secret
+   from signing_secrets order by created_at desc, tenant_id, workspace_id limit :most)
  order by tenant, workspace, function;
 
 -- name: forget_secret
@@ -43,9 +49,35 @@ update functions
 returning name;
 
 -- name: find_function
--- The row of a function, or else of the workspace's base ('*').
-select name, url, secret as sealed
-  from functions
- where tenant_id = :tenant and workspace_id = :workspace and name in (:name, '*')
- order by name = '*'
- limit 1;
+-- The row of a function, or else of the workspace's base ('*'), if there is one; and what holds for all its calls.
+select f.name, f.url, f.secret as sealed, coalesce(w.private_addresses, '{}') as private_addresses,
+       s.secret as signing, case when s.before_until > :now then s.before end as signing_before
+  from (select 1) as one
+  left join (select name, url, secret
+               from functions
+              where tenant_id = :tenant and workspace_id = :workspace and name in (:name, '*')
+              order by name = '*'
+              limit 1) as f on true
+  left join workspaces w on w.tenant_id = :tenant and w.workspace_id = :workspace
+  left join signing_secrets s on s.tenant_id = :tenant and s.workspace_id = :workspace;
+
+-- name: read_signing_secret
+-- When a workspace's signing secret was made, and until when the one before is valid.
+select created_at, case when before_until > :now then before_until end as previous_until
+  from signing_secrets
+ where tenant_id = :tenant and workspace_id = :workspace;
+
+-- name: put_signing_secret
+-- A new signing secret; the one before stays valid for a while. The same again, after a lost answer, changes nothing.
+insert into signing_secrets (tenant_id, workspace_id, secret, created_at)
+values (:tenant, :workspace, :sealed, :now)
+    on conflict (tenant_id, workspace_id) do update
+   set secret = excluded.secret, created_at = excluded.created_at, before_until = :before_until,
+       before = case when :before_until::timestamptz is null then null else signing_secrets.secret end
+ where signing_secrets.secret <> excluded.secret;
+
+-- name: forget_signing_secret
+-- Removes a workspace's signing secrets, unless they have been replaced since they were read.
+delete from signing_secrets
+ where tenant_id = :tenant and workspace_id = :workspace and :secret in (secret, before)
+returning workspace_id;

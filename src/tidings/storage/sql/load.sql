@@ -44,7 +44,8 @@ select id, run_id, tenant_id, workspace_id, event_id, planned from taken;
 -- The open items of jobs; those not yet rendered come with their person's data.
 select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
-       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id, a.data
+       o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id, a.data,
+       a.contact_id as about
   from unnest(:ids::uuid[], :run_ids::uuid[]) as t(id, run_id)
   join outbox o on o.shard = :shard and o.run_id = t.run_id and o.job_id = t.id and o.status = 'queued'
   left join audience a

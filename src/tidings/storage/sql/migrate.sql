@@ -59,10 +59,6 @@ insert into migrations (number, name, checksum, applied_at) values (:number, :na
 -- How many shards this database has.
 select shard_count() as shards;
 
--- name: require_every_row
--- Whether row-level security holds for us, too.
-select row_security_active('tidings.queue') as hidden;
-
 -- name: read_safety
 -- The settings without which an acknowledged commit may be lost, and the server's version.
 select current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,

@@ -21,6 +21,13 @@ select lane, count(*) as live, count(*) filter (where due_at <= :now) as due, co
 -- One shard's items by status.
 select status, in_doubt, count(*) as items from outbox where shard = :shard group by status, in_doubt;
 
+-- name: count_own_items
+-- One shard's items of a workspace by status; the rows of others are not read.
+select status, in_doubt, count(*) as items
+  from outbox
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+ group by status, in_doubt;
+
 -- name: count_executions
 -- One shard's executions by the state that people see. Those in their very first step, which no release has told of yet,
 -- are found by their leases: joining every row of the queue would take minutes where millions sleep.
@@ -38,3 +45,15 @@ union all
 select 'processing', executions from starting
 union all
 select 'enqueued', -executions from starting;
+
+-- name: count_own_executions
+-- One shard's executions of a workspace by the state that people see. Those that no release has told of yet are looked up
+-- in the queue one by one, by their key: a join could read the queue of all others.
+select shown_status(e.status, case when e.status = 'paused' then 'pause' end,
+                    case when e.status = 'enqueued' and e.started_at is null
+                         then (select q.started_at from queue q where q.shard = :shard and q.id = e.id and q.leased)
+                         else e.started_at end) as status,
+       count(*) as executions
+  from executions e
+ where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
+ group by 1;

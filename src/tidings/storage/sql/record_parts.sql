@@ -16,10 +16,19 @@ name, url, secret is not null as has_secret, created_at, updated_at
 
 -- part: key_columns
 id, tenant_id as tenant, workspace_id as workspace, role, name, prefix, created_at, created_by, expires_at, last_used_at,
-revoked_at
+revoked_at, workflows, origins
 
 -- part: audit_columns
 id, workspace_id as workspace, subject_kind, subject_id, event, actor, detail, at
 
 -- part: rest_columns
 provider, paused_until as until, reason, since, times, refused as is_refused, rested_at, tried_at
+
+-- part: sealed_table
+functions
+
+-- part: sealed_column
+secret
+
+-- part: sealed_name
+name

@@ -47,8 +47,11 @@ select t.id
 
 -- name: insert_execution_log
 -- What nodes other than sends saw and did.
-insert into execution_log (shard, execution_id, node, visit, status, output, at, saw, started_at, error, seen)
-select e.shard, e.id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error, t.seen
+insert into execution_log (
+    shard, execution_id, tenant_id, workspace_id, node, visit, status, output, at, saw, started_at, error, seen
+)
+select e.shard, e.id, e.tenant_id, e.workspace_id, t.node, 1, t.status, t.output, t.at, t.saw, t.started_at, t.error,
+       t.seen
   from unnest(
            :ids::uuid[], :nodes::text[], :statuses::text[], :outputs::jsonb[], :at::timestamptz[], :saw::jsonb[],
            :started_at::timestamptz[], :errors::text[], :seen::jsonb[]
@@ -130,7 +133,9 @@ with moved as materialized (
 rolled as (
     update runs r
        set status = m.status, planned = m.planned, ended_at = m.ended_at,
-           started_at = case when m.status = 'queued' then r.started_at else coalesce(r.started_at, :now) end
+           started_at = case when m.status = 'queued' then r.started_at else coalesce(r.started_at, :now) end,
+           -- Only planning reads which failures a retry is for; a part of an error may quote an address.
+           retry_where = case when m.planned is null then r.retry_where end
       from moved m
      where r.shard = :shard and r.id = m.id
     returning r.id

@@ -29,8 +29,8 @@ select id, job_id, execution_id from resolved;
 -- name: reopen_execution
 -- An ended execution has no queue row; an item of it that is to be sent again needs one. Its fence must be above every
 -- earlier one, or a worker from before would take the new lease for its own.
-insert into queue (shard, id, kind, lane, due_at, fence)
-select e.shard, e.id, 'execution', :lane, :now, :fence
+insert into queue (shard, id, kind, lane, due_at, workspace_hash, fence)
+select e.shard, e.id, 'execution', :lane, :now, workspace_hash(e.tenant_id, e.workspace_id), :fence
   from executions e
  where e.shard = :shard and e.id = :id
     on conflict do nothing;

@@ -1,9 +1,33 @@
 -- name: load_rests
--- The providers that rest just now, and those that were out of use when they were last called.
+-- The providers that rest just now, and those that were out of use when they were last called; no hosts of functions.
 select provider as name, {rest_columns}
   from provider_pauses
- where paused_until > :now or since is not null
+ where (paused_until > :now or since is not null) and not starts_with(provider, 'function:')
  order by provider;
+
+-- name: load_host_rests
+-- Those of some hosts of functions that rest, or did not answer when they were last called.
+select provider as name, {rest_columns}
+  from provider_pauses
+ where provider = any(:names::text[]) and since is not null;
+
+-- name: list_host_rests
+-- The hosts of one workspace that rest, or did not answer when they were last called.
+select {rest_columns}
+  from provider_pauses
+ where starts_with(provider, :prefix)
+ order by provider;
+
+-- name: forget_rest
+-- Lets a host be called again because a person says so.
+delete from provider_pauses
+ where provider = :provider
+returning paused_until;
+
+-- name: forget_old_host_rests
+-- Forgets hosts that nobody has called for long.
+delete from provider_pauses
+ where starts_with(provider, 'function:') and rested_at < :before;
 
 -- name: lock_rest
 -- One provider's rest, locked until its next is written: workers meet the same trouble at once.

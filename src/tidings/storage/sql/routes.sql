@@ -4,6 +4,13 @@ select tenant_id, workspace_id, channel, provider, source, since
   from routes
  order by tenant_id, workspace_id, channel;
 
+-- name: list_own_routes
+-- The routes of one workspace alone; without names, those for every workspace.
+select tenant_id, workspace_id, channel, provider, source, since
+  from routes
+ where tenant_id = :tenant and workspace_id = :workspace
+ order by channel;
+
 -- name: put_routes
 -- Stores a process's routes for every workspace. A printing provider does not replace one that sends.
 insert into routes (tenant_id, workspace_id, channel, provider, source, since)

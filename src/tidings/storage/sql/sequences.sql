@@ -1,6 +1,6 @@
 -- name: insert_sequence
 -- The settings of a new sequence; its name and workspace are its workflow's.
-insert into sequences (id, settings) values (:id, :settings::jsonb)
+insert into sequences (id, tenant_id, workspace_id, settings) values (:id, :tenant, :workspace, :settings::jsonb)
     on conflict (id) do nothing;
 
 -- name: lock_sequence
@@ -54,10 +54,12 @@ select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, 
 -- name: put_step
 -- Writes one step of a draft.
 insert into sequence_steps (
-    sequence_id, id, day_offset, step_order, send_hour, channel, subject, content, max_lateness, created_at
+    sequence_id, id, tenant_id, workspace_id, day_offset, step_order, send_hour, channel, subject, content, max_lateness,
+    created_at
 )
 values (
-    :sequence_id, :id, :day_offset, :step_order, :send_hour, :channel, :subject, :content, :max_lateness, :now
+    :sequence_id, :id, :tenant, :workspace, :day_offset, :step_order, :send_hour, :channel, :subject, :content,
+    :max_lateness, :now
 )
     on conflict (sequence_id, id) do update
    set day_offset = excluded.day_offset, step_order = excluded.step_order, send_hour = excluded.send_hour,

@@ -30,8 +30,8 @@ select idempotency_key, id
 
 -- name: enqueue_executions
 -- Inserts the queue rows of new executions.
-insert into queue (shard, id, kind, lane, due_at)
-select e.shard, e.id, 'execution', :lane, :due_at
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select e.shard, e.id, 'execution', :lane, :due_at, :workspace_hash
   from executions e
  where e.shard = :shard and e.id = any(:ids::uuid[])
     on conflict do nothing;
@@ -70,10 +70,11 @@ returning id;
 
 -- name: insert_audience
 -- Adds one shard's share of a run's people.
-insert into audience (shard, run_id, ordinal, recipient, data)
-select s.shard, :run_id, t.ordinal, t.recipient, t.data
+insert into audience (shard, run_id, ordinal, recipient, data, contact_id)
+select s.shard, :run_id, t.ordinal, t.recipient, t.data, t.contact_id
   from shards s
- cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[]) as t(ordinal, recipient, data)
+ cross join unnest(:ordinals::bigint[], :recipients::text[], :data::jsonb[], :contact_ids::uuid[])
+       as t(ordinal, recipient, data, contact_id)
  where s.shard = :shard
     on conflict do nothing;
 
@@ -92,8 +93,8 @@ select s.shard, :run_id from shards s where s.shard = :shard
 
 -- name: enqueue_run
 -- Inserts the queue row of a new run.
-insert into queue (shard, id, kind, lane, due_at)
-select r.shard, r.id, 'run', :lane, :due_at
+insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+select r.shard, r.id, 'run', :lane, :due_at, workspace_hash(r.tenant_id, r.workspace_id)
   from runs r
  where r.shard = :shard and r.id = :id
     on conflict do nothing;

@@ -13,5 +13,5 @@ select count(*) as due
          order by due_at limit :most) as few;
 
 -- name: analyze_queue
--- Analyzes the queue, unless another process does that now.
-analyze (skip_locked) tidings.queue;
+-- Analyzes the queue, unless another process does that now; with its owner's rights, as our role may not.
+select analyze_queue();

@@ -24,7 +24,7 @@ select {workflow_columns}
 -- name: list_versions
 -- Every version of a workflow, newest first.
 select id, number, definition, created_at from workflow_versions
- where workflow_id = :workflow_id
+ where workflow_id = :workflow_id and tenant_id = :tenant and workspace_id = :workspace
  order by number desc;
 
 -- name: activate_workflow

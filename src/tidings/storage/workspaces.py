@@ -1,0 +1,49 @@
+"""What the operator set for tenants and workspaces. Reached from resources/, and from directory.py for a call."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from tidings.domain.flow.ids import Workspace
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+from tidings.views.workspaces import TenantSettings, WorkspaceSettings
+
+_SQL = load("workspaces")
+
+
+class StoredSettings(Struct, frozen=True):
+    """The settings of one workspace, or their defaults."""
+
+    weight: int
+    tenant_weight: int
+    private_addresses: list[str]
+    updated_at: datetime | None
+
+
+@_SQL.statement
+async def list_workspaces(tx: Tx, *, tenant: str | None) -> list[WorkspaceSettings]:
+    """Every workspace that is known, of one tenant or of all, by name."""
+
+
+@_SQL.statement
+async def read_workspace_settings(tx: Tx, *, workspace: Workspace) -> StoredSettings:
+    """The settings of one workspace; the defaults where nothing is set."""
+
+
+@_SQL.statement
+async def put_workspace_settings(
+    tx: Tx, *, workspace: Workspace, weight: int | None, private_addresses: Sequence[str] | None, now: datetime
+) -> None:
+    """Set what is not None, and leave the rest."""
+
+
+@_SQL.statement
+async def list_tenants(tx: Tx) -> list[TenantSettings]:
+    """Every tenant that is known, by name."""
+
+
+@_SQL.statement
+async def put_tenant_weight(tx: Tx, *, tenant: str, weight: int, now: datetime) -> TenantSettings:
+    """Set a tenant's weight."""
