@@ -8,6 +8,8 @@ import asyncio
 import os
 import secrets
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -87,12 +89,19 @@ def with_database(dsn: str, name: str) -> str:
     return urlunsplit(urlsplit(dsn)._replace(path=f"/{name}"))
 
 
-async def execute(dsn: str, statement: str) -> None:
+@asynccontextmanager
+async def connected(dsn: str) -> AsyncIterator[Connection]:
+    """A connection that sees every row, with row security forced, too."""
     connection = await asyncpg.connect(dsn, server_settings={"tidings.acts_for": "everyone"})
     try:
-        await connection.execute(statement)
+        yield connection
     finally:
         await connection.close()
+
+
+async def execute(dsn: str, statement: str) -> None:
+    async with connected(dsn) as connection:
+        await connection.execute(statement)
 
 
 async def create(server: str, template: str = TEMPLATE) -> str:

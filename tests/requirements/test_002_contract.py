@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from tests.conftest import ManualClock
+from tests.databases import connected
 from tests.http.conftest import Person
 from tests.kernel.scenes import assert_kept, plan_runs, until
 from tests.requirements.conftest import Json, MakeEngine, Sql
@@ -89,12 +90,8 @@ async def test_002_invariant_1_an_outbox_row_is_queued_before_the_provider_is_ca
     seen: list[str | None] = []
 
     async def look(item: Marked) -> Outcome:
-        connection = await asyncpg.connect(dsn)
-        try:
-            found = await connection.fetchval("select status from tidings.channel_outbox where id = $1", item.id)
-        finally:
-            await connection.close()
-        seen.append(found)
+        async with connected(dsn) as another:
+            seen.append(await another.fetchval("select status from tidings.channel_outbox where id = $1", item.id))
         return Accepted("m")
 
     provider.answer = look

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from urllib.parse import quote
 
-import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
+from tests.databases import connected
 from tests.providers.function_server import FunctionServer, answer, function_server
 from tests.stored import stored_execution
 from tidings import Config, open_engine
@@ -128,16 +128,13 @@ def says(secret: str) -> list[bytes]:
 
 async def everything_stored(dsn: str) -> str:
     """Every row of every table and view as one string; what is sealed is bytes that open nowhere."""
-    connection = await asyncpg.connect(dsn)
-    try:
+    async with connected(dsn) as connection:
         tables = await connection.fetch("select tablename from pg_tables where schemaname = 'tidings'")
         rows = [
             str(row[0])
             for (table,) in tables
             for row in await connection.fetch(f'select one::text from tidings."{table}" as one')
         ]
-    finally:
-        await connection.close()
     return "\n".join(rows)
 
 

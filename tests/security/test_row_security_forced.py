@@ -142,6 +142,13 @@ async def test_nobody_sees_anything_and_the_kernel_sees_all(few: Engine, dsn: st
     assert {table: found for table, found in counts.items() if not 0 < found[1] < found[2]} == {}
 
 
+async def test_an_operator_makes_a_key_of_another_tenant(few: Engine) -> None:
+    made = await few.access.create_key(Caller(HOME, "host"), "more", Role.SYSTEM_ADMIN, tenant=RIVAL.tenant)
+
+    listed = await few.access.list_keys(Caller(RIVAL, "ann"))
+    assert made.id in {key.id for key in listed.items}
+
+
 async def test_a_request_acts_for_nobody_until_a_resource_acts_for_its_caller(few: Engine) -> None:
     with for_nobody():
         assert acting_for() == NOBODY

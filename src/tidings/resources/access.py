@@ -31,7 +31,7 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.resources.names import name_subjects
 from tidings.resources.pages import newest, newest_in_shards
 from tidings.storage import access
-from tidings.storage.acting import for_caller, for_everyone, for_tenant
+from tidings.storage.acting import act_for, for_caller, for_everyone, for_tenant, own_tenant
 from tidings.storage.database import Tx
 from tidings.views.keys import ApiKey, AuditLine, CreatedKey
 from tidings.views.pages import Page
@@ -110,7 +110,8 @@ class Access:
         key = self._new_key(home, role, name, secret, now, caller.actor, expires_at)
         named = [_lowered_origin(one) for one in origins]
         key = replace(key, workflows=list(dict.fromkeys(workflows)), origins=list(dict.fromkeys(named)))
-        await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
+        with act_for(own_tenant(home)):  # an operator's caller may be of another tenant
+            await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
         self._listed_at = -math.inf  # whoever comes with it is let in at once
         return CreatedKey(**asdict(key), secret=secret)
 
