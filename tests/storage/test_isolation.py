@@ -214,15 +214,14 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         | {name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consent", "no_suppressions")}
         | {"external_id": [NAMES], "name": [["New"] * len(NAMES)], "separator": [","]},
         "remove_contact_tags": {"tags": [["vip"] * count]},
+        "find_next_contacts": {"status": ["active"]},
         "enroll_contacts": {
             **entering,
-            "status": ["active"],
+            "contact_ids": [contacts],
             "milliseconds": [0],
             "salt": ["s"],
             "zones": [["UTC"]],
             "by_zone": [False],
-            "lane": [1],
-            "workspace_hash": [1],
         },
         "insert_enrollments": {
             **entering,

@@ -15,6 +15,7 @@ from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.contact_parts import address_fields
 from tidings.storage.database import Tx
+from tidings.storage.job_history import BY_ENGINE, insert_job_history
 from tidings.storage.statements import load
 
 _SQL = load("deploy")
@@ -168,8 +169,16 @@ async def insert_jobs(
         ids=[job.id for job in jobs],
         planned=[job.planned for job in jobs],
         skipped=[job.skipped for job in jobs],
+        now=now,
+    )
+    await insert_job_history(
+        tx,
+        shard=shard,
+        ids=[job.id for job in jobs],
         entries=entries,
+        events=[JobStatus.QUEUED] * len(jobs),
         details=[{"planned": job.planned, "stop": stop} for job in jobs],
+        actor=BY_ENGINE,
         now=now,
     )
 
@@ -235,7 +244,7 @@ async def insert_contact_items(
     """Write the items of contacts; return the jobs they make, which take as many of the ids as are needed."""
     given = {each.name: getattr(items, each.name) for each in fields(items)}
     id_head, item_tail = counted_from(first_item)
-    rows = await tx.fetch(
+    await tx.fetch(
         _SQL["insert_contact_items"],
         shard=shard,
         second=SECOND,
@@ -246,6 +255,12 @@ async def insert_contact_items(
         now=now,
         **given,
     )
+    return await sum_items(tx, shard=shard, run_id=items.run_id, job_ids=job_ids, now=now)
+
+
+async def sum_items(tx: Tx, *, shard: Shard, run_id: UUID, job_ids: Sequence[UUID], now: datetime) -> list[NewJob]:
+    """The jobs that new items make, each due with its first item."""
+    rows = await tx.fetch(_SQL["sum_items"], shard=shard, run_id=run_id, job_ids=job_ids)
     return [NewJob(row["job_id"], row["planned"], row["skipped"], row["due_at"] or now) for row in rows]
 
 

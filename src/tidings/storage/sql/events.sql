@@ -4,14 +4,14 @@ created_at, routed_at
 
 -- name: insert_event
 -- Stores an event with what was decided about it, unless its key is taken.
-insert into events (
+insert into events as new (
     shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
 )
 select s.shard, :id, :tenant, :workspace, :trigger, :key, :data::jsonb, :decisions::jsonb, :job_id, :source, :now, :now
   from shards s
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing
-returning id;
+returning new.id;
 
 -- name: find_event_by_key
 -- The event that took the key first.

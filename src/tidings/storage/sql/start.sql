@@ -1,7 +1,7 @@
 -- name: insert_executions
 -- Starts executions of one version in one shard; those whose key is taken, by one of their workflow or, where they are
 -- :correlated, by another such one, are left as they are. :contact_ids is empty where none is for a contact.
-insert into executions (
+insert into executions as new (
     shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
     triggered_by, created_at, contact_id, correlated
 )
@@ -12,7 +12,7 @@ select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempote
        as t(id, idempotency_key, input, contact_id)
  where s.shard = :shard
     on conflict do nothing
-returning idempotency_key, id;
+returning new.idempotency_key, new.id;
 
 -- name: find_executions_by_key
 -- The second half of get-or-create: what the insert did not return.
@@ -38,7 +38,7 @@ select e.shard, e.id, 'execution', :lane, :due_at, :workspace_hash
 
 -- name: insert_run
 -- Starts a run unless its key is taken; only the roll-up changes its status after this.
-insert into runs (
+insert into runs as new (
     shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider, content_id, content,
     scheduled_for, rate_per_minute, status, retry_of, source, audience, retry_where, data, send_hour, time_zone,
     max_lateness, is_test, created_at
@@ -49,7 +49,7 @@ select s.shard, :id, :tenant, :workspace, :campaign_id, :key, :channel, :provide
   from shards s
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, idempotency_key) do nothing
-returning id;
+returning new.id;
 
 -- name: find_run_by_key
 -- The run that took the key first.
