@@ -207,6 +207,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "version_id": [UUID(int=2)],
         "cursor": ["step"],
         "triggered_by": ["test"],
+        "key_scope": [b""],
         "frontiers": [[f'{{"ready": [["step", "{NOW.isoformat()}"]]}}']],
     }
     return {
@@ -250,11 +251,19 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
-        "find_retried": {"keys": [await every(sql, "select idempotency_key from outbox")]},
-        "find_item_of_key": {"key": await every(sql, "select idempotency_key from outbox")},
-        "read_keys": {"after": [b""]},
-        "find_executions_by_key": {"keys": [["k1", "k2"]]},
-        "find_correlated_executions": {"keys": [["k1", "k2"]]},
+        "find_retried": {
+            "keys": [await every(sql, "select idempotency_key from outbox")],
+            "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
+        },
+        "count_own_items": {"run_ids": [await every(sql, ID.format("runs"))]},
+        "find_executions_by_key": {
+            "keys": [["k1", "k2"]],
+            "hashes": [await every(sql, "select key_hash from executions")],
+        },
+        "find_correlated_executions": {
+            "keys": [["k1", "k2"]],
+            "hashes": [await every(sql, "select workspace_key_hash from executions")],
+        },
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(

@@ -262,6 +262,7 @@ WHOLE_SHARD = {
     "executions": {"list_live_executions"},
     "contacts": {"list_contacts"},
     "suppressions": {"has_suppressions"},
+    "workflows": {"has_executions"},
     "events": {"list_events"},
     "audience": {"pick_contacts"},
     "runs": {"list_runs", "sum_doubt_of_runs"},
@@ -293,10 +294,10 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
     at = f"'{NOW.isoformat()}'::timestamptz"
     for statement in (
         # One in ten is for a contact.
-        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,"
-        " frontier, input, created_at, contact_id)"
-        f" select 1, id, 't', 'w', id, id, g::text, 'enqueued', '{{}}', '{{}}', {at},"
-        f" case when g % 10 = 0 then id end {rows}",
+        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,"
+        " key_hash, status, frontier, input, created_at, contact_id)"
+        " select 1, id, 't', 'w', id, id, g::text, substr(sha256(g::text::bytea), 1, 16), 'enqueued', '{}', '{}',"
+        f" {at}, case when g % 10 = 0 then id end {rows}",
         "insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, created_at)"
         f" select 1, id, run, 't', 'w', 'email', 'queued', 100, {at} {rows}",
         "insert into runs (shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider,"
@@ -307,7 +308,8 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         "insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,"
         " recipient, payload, status, in_doubt, idempotency_key, marked_attempt, marked_at, created_at, contact_id)"
         " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
-        f" sha256(g::text::bytea), 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
+        " place_of(id) || substr(sha256(g::text::bytea), 1, 24),"
+        f" 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
         f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at,"
         f" ended_at) select 1, id, 't', 'w', 1, 'rejected', 'e', {at}, {at} {rows}",
         "insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)"
@@ -330,7 +332,7 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"
         " recipient, payload, status, idempotency_key, created_at)"
         " select 1, ('00000001' || substr(id::text, 9))::uuid, 't', 'w', id, id, 0, 'email', 'p', 'r', '{}', 'queued',"
-        f" sha256(('event' || g)::bytea), {at} {rows} where g % 10 = 0",
+        f" place_of(id) || substr(sha256(('event' || g)::bytea), 1, 24), {at} {rows} where g % 10 = 0",
     ):
         await session.execute(statement)
     if analyze:
@@ -480,7 +482,8 @@ async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None
     await session.execute(
         "insert into outbox (shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient,"
         " status, idempotency_key, created_at) select 1, t.id, 't', 'w', $2, $2, t.number, 'email', 'p', 'r', 'queued',"
-        " sha256(t.number::text::bytea), $3 from unnest($1::uuid[]) with ordinality t(id, number)",
+        " place_of(t.id) || substr(sha256(t.number::text::bytea), 1, 24), $3"
+        " from unnest($1::uuid[]) with ordinality t(id, number)",
         ids,
         owner,
         NOW,
@@ -654,7 +657,13 @@ async def test_the_claim_the_end_and_the_history_of_jobs_read_their_own_rows_alo
             assert buffers(plan) < 60 * BATCH, mode
 
 
-FOR_EVERY_ROW = ["shard_of(id)", "shard_of_hash(idempotency_key)", "campaign_key(idempotency_key, recipient, '')"]
+FOR_EVERY_ROW = [
+    "shard_of(id)",
+    "shard_of_hash(idempotency_key)",
+    "key_hash(idempotency_key, recipient)",
+    "place_of(id)",
+    "campaign_key(idempotency_key, '', recipient, '')",
+]
 
 
 @pytest.mark.parametrize("call", FOR_EVERY_ROW)

@@ -12,6 +12,7 @@ from tidings.domain.campaigns.run import JobCounts, JobStatus
 from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, Workspace, counted_from
 from tidings.domain.flow.item import Fence
+from tidings.domain.flow.keys import PLACE_BYTES
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.contact_parts import address_fields
 from tidings.storage.database import Tx
@@ -105,9 +106,12 @@ async def read_failed_items(
     """The next failed items in one shard, in the order of their ids."""
 
 
-@_SQL.statement
 async def find_retried(tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[bytes]) -> list[bytes]:
     """Those of the retry keys that are taken."""
+    places = [key[:PLACE_BYTES] for key in keys]
+    whose = {"tenant": workspace.tenant, "workspace": workspace.name}
+    rows = await tx.fetch(_SQL["find_retried"], shard=shard, places=places, keys=keys, **whose)
+    return [row["idempotency_key"] for row in rows]
 
 
 async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_id: UUID | None) -> bool:
@@ -226,6 +230,7 @@ class ContactItems:
     workspace: str
     channel: Channel
     provider: str
+    key_place: bytes
     key_head: bytes
     key_tail: bytes
     no_address: str

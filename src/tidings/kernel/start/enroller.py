@@ -18,6 +18,7 @@ from tidings.domain.content.lacks import lacks_of
 from tidings.domain.flow.execution import begin
 from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
+from tidings.domain.flow.keys import key_scope
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.kernel import crash_points
@@ -151,6 +152,8 @@ class Enroller:
         self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
         self._include_cancelled = include_cancelled
         self._times = FirstTimes(sequence.graph, now)
+        home = sequence.workspace
+        self._key_scope = key_scope(home.tenant, home.name, str(sequence.workflow_id))
         # Makes an id the same at each try: after an unknown commit the ids tell what this call enrolled.
         self._salt = str(kernel.new_id(Bucket(0), now))
 
@@ -180,6 +183,7 @@ class Enroller:
             workspace=sequence.workspace,
             contact_ids=contact_ids,
             workflow_id=sequence.workflow_id,
+            key_scope=self._key_scope,
             version_id=sequence.version_id,
             milliseconds=milliseconds_of(self._now),
             salt=self._salt,
@@ -258,6 +262,7 @@ class Enroller:
                 shard=shard,
                 workspace=sequence.workspace,
                 workflow_id=sequence.workflow_id,
+                key_scope=self._key_scope,
                 version_id=sequence.version_id,
                 frontiers=times.frontiers,
                 cursor=sequence.graph.entry,

@@ -22,7 +22,8 @@ select id, ordinal, recipient, contact_id, error
 -- name: find_retried
 -- Which keys of retries are taken: their items were tried again by an earlier one.
 select idempotency_key from outbox
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = any(:keys::bytea[]);
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(:places::bytea[]) and idempotency_key = any(:keys::bytea[])
+   and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: lock_part
 -- Locks a share at the cursor that was read: of two workers on one chunk, one gets no row and writes nothing.
@@ -81,7 +82,7 @@ select p.shard, (:id_head || to_hex(:item_tail::bigint + i.number))::uuid, :tena
        :channel, :provider, coalesce(i.recipient, ''), i.contact_id,
        case when i.recipient is null then 'skipped' else 'queued' end, i.recipient is null,
        case when i.recipient is null then :no_address::text end,
-       campaign_key(:key_head, i.recipient_key, :key_tail),
+       campaign_key(:key_place, :key_head, i.recipient_key, :key_tail),
        -- Places of the run's rate go round the shards, in whole seconds.
        coalesce(i.due_at, :begins_at::timestamptz)
            + floor((:before + i.number) * :place_seconds::float8 + :first_place_seconds::float8) * :second::interval,

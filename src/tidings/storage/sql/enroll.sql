@@ -10,33 +10,35 @@ select c.id
 -- Enrolls contacts in one version of a sequence for the first time, each at the first time of its zone, in the order of
 -- their ids. A contact enrolled before is left out, and so is one with a zone that is not among :zones.
 insert into executions as new (
-    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at, contact_id
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier, cursor,
+    input, triggered_by, created_at, contact_id
 )
 select c.shard, enrollment_id(:milliseconds, c.id, '1', :salt), c.tenant_id, c.workspace_id, :workflow_id, :version_id,
-       c.id::text || ':1', 'enqueued', (:frontiers::jsonb[])[coalesce(array_position(:zones::text[], c.time_zone), 1)],
+       c.id::text || ':1', key_hash(:key_scope, c.id::text || ':1'), 'enqueued',
+       (:frontiers::jsonb[])[coalesce(array_position(:zones::text[], c.time_zone), 1)],
        :cursor, '{}', :triggered_by, :now, c.id
   from contacts c
  where c.shard = :shard and c.id = any(:contact_ids::uuid[]) and c.tenant_id = :tenant and c.workspace_id = :workspace
    and c.deleted_at is null and (not :by_zone or c.time_zone is null or c.time_zone = any(:zones::text[]))
  order by c.id
-    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+    on conflict (shard, key_hash) do nothing
 returning new.id;
 
 -- name: insert_enrollments
 -- Enrolls contacts in one version of a sequence, each under the key of the contact and of how often it has been in it by
 -- then; one whose key is taken, or who was deleted since it was picked, is left out. :frontiers are numbered by :plans.
 insert into executions as new (
-    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at, contact_id
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier, cursor,
+    input, triggered_by, created_at, contact_id
 )
-select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.id::text || ':' || t.number, 'enqueued',
-       (:frontiers::jsonb[])[t.plan], :cursor, '{}', :triggered_by, :now, c.id
+select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.id::text || ':' || t.number,
+       key_hash(:key_scope, c.id::text || ':' || t.number), 'enqueued', (:frontiers::jsonb[])[t.plan], :cursor, '{}',
+       :triggered_by, :now, c.id
   from unnest(:ids::uuid[], :contact_ids::uuid[], :numbers::text[], :plans::integer[])
        as t(id, contact_id, number, plan)
   join contacts c on c.shard = :shard and c.id = t.contact_id
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
-    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
+    on conflict (shard, key_hash) do nothing
 returning new.id;
 
 -- name: enqueue_enrollments

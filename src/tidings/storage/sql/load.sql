@@ -11,7 +11,9 @@ select o.id, o.execution_id as owner, o.node, o.ordinal, o.channel, o.provider, 
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id
   from outbox o
- where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]));
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]))
+ order by o.ordinal;
 
 -- name: take_jobs
 -- Marks the jobs just claimed as locked and says what they are.

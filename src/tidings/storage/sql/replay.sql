@@ -24,7 +24,8 @@ select o.execution_id, o.id, o.node, o.status, o.in_doubt, o.marked_attempt as m
                   order by a.attempt desc
                   limit 1), false) as is_uncertain
   from outbox o
- where o.shard = :shard and o.execution_id = any(:ids::uuid[]);
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.execution_id = any(:ids::uuid[]);
 
 -- name: enqueue_reopened
 -- Inserts the rows of reopened executions. A fence must be above every earlier one, or a worker from before would
