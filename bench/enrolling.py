@@ -93,7 +93,7 @@ async def enroll_all(fresh: Fresh, sequence: UUID, new: int, tell: Tell) -> None
 async def _plain(fresh: Fresh, sequence: UUID, shares: list[list[int]]) -> None:
     published = await fresh.engine.sequences.published(BY.workspace, sequence)
     entry = published.graph.entry
-    frontier = f'{{"ready": [["{entry}", "2026-01-01T00:00:00+00:00"]], "arrived": [], "dead": []}}'
+    frontier = f'{{"ready": [["{entry}", "2026-01-01T00:00:00+00:00"]]}}'
 
     async def insert(share: list[int]) -> None:
         connection = await connect(fresh.dsn)

@@ -69,13 +69,13 @@ with moved as (
            cursor = case e.cursor when 'first' then 'second' when 'second' then 'third' end,
            frontier = case e.cursor
                when 'first' then jsonb_build_object(
-                   'dead', '[]'::jsonb, 'arrived', '[0]'::jsonb,
+                   'arrived', '[0]'::jsonb,
                    'ready', jsonb_build_array(jsonb_build_array('second', $4::timestamptz)))
                when 'second' then jsonb_build_object(
-                   'dead', '[]'::jsonb, 'arrived', '[0, 1]'::jsonb,
+                   'arrived', '[0, 1]'::jsonb,
                    'ready', jsonb_build_array(jsonb_build_array('third', $4::timestamptz)))
-               when 'third' then '{"dead": [], "ready": [], "arrived": [0, 1]}'
-               else '{"dead": [], "ready": [], "arrived": []}' end,
+               when 'third' then '{"arrived": [0, 1]}'
+               else '{}' end,
            vars = e.vars || jsonb_build_object(e.cursor, jsonb_build_object(
                       'at', $4::timestamptz, 'status', 'sent', 'messageId', encode(t.key, 'hex'))),
            attempts = 1, started_at = coalesce(e.started_at, $4),

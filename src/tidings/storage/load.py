@@ -158,12 +158,17 @@ async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
 
 
 def frontier_to_json(frontier: Frontier) -> Json:
-    """A frontier as it is stored; the planned time is kept beside once the items' own times have replaced it."""
-    stored: dict[str, object] = {
-        "ready": [[one.node, one.due_at.isoformat()] for one in frontier.ready],
-        "arrived": sorted(frontier.arrived),
-        "dead": sorted(frontier.dead),
-    }
+    """A frontier as it is stored, without what is empty: of most that have ended, nothing.
+
+    The planned time is kept beside once the items' own times have replaced it.
+    """
+    stored: dict[str, object] = {}
+    if frontier.ready:
+        stored["ready"] = [[one.node, one.due_at.isoformat()] for one in frontier.ready]
+    if frontier.arrived:
+        stored["arrived"] = sorted(frontier.arrived)
+    if frontier.dead:
+        stored["dead"] = sorted(frontier.dead)
     if planned := {one.node: one.planned_at.isoformat() for one in frontier.ready if one.planned_at}:
         stored["planned"] = planned
     if frontier.retries:
@@ -175,9 +180,9 @@ def frontier_from_json(stored: Any) -> Frontier:
     """Read a stored frontier."""
     planned = stored.get("planned")
     return Frontier(
-        tuple([_ready(node, at, planned) for node, at in stored["ready"]]),
-        frozenset(stored["arrived"]),
-        frozenset(stored["dead"]),
+        tuple([_ready(node, at, planned) for node, at in stored.get("ready", ())]),
+        frozenset(stored.get("arrived", ())),
+        frozenset(stored.get("dead", ())),
         stored.get("retries", 0),
     )
 

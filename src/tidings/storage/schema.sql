@@ -358,6 +358,7 @@ create index idx_queue_workspace_hash on queue (shard, lane, workspace_hash, due
 
 -- One walk through a version. An enrollment is an execution with a contact, in the contact's bucket.
 create table executions (
+    created_at      timestamptz not null,
     shard           smallint    not null,
     id              uuid        not null,
     tenant_id       text        not null,
@@ -367,20 +368,19 @@ create table executions (
     idempotency_key text        not null,
     key_hash        bytea       not null,                      -- of the key in its workflow
     workspace_key_hash bytea,                                  -- and in its workspace, where it is unique in all of that
-    status          text        not null,
-    frontier        jsonb       not null,
-    cursor          text,
-    input           jsonb       not null,
-    vars            jsonb       not null default '{}',
-    attempts        smallint    not null default 0,
-    error           text,
-    error_node      text,
-    triggered_by    text,
     contact_id      uuid,                                      -- whom it walks for, if for anybody
-    created_at      timestamptz not null,
+    triggered_by    text,
+    input           jsonb       not null,
+    reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
     started_at      timestamptz,
     ended_at        timestamptz,
-    reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
+    attempts        smallint    not null default 0,
+    status          text        not null,
+    cursor          text,
+    frontier        jsonb       not null,
+    vars            jsonb       not null default '{}',
+    error           text,
+    error_node      text,
     constraint executions_pkey primary key (shard, id),
     constraint executions_idempotency_key unique (shard, key_hash),
     constraint executions_key_hash_check check (octet_length(key_hash) = 16),
@@ -616,8 +616,11 @@ create table fallbacks (
 -- § The outbox and its attempts
 
 -- One row for each intended provider action; the only door out. It belongs to an execution's node, or to the job of a run
--- or of an event.
+-- or of an event. What a fact changes stands last and together: PostgreSQL logs an update from the first byte that differs to
+-- the last. So it does in executions.
 create table outbox (
+    created_at          timestamptz not null,
+    ordinal             bigint      not null,
     shard               smallint    not null,
     id                  uuid        not null,
     tenant_id           text        not null,
@@ -628,30 +631,28 @@ create table outbox (
     run_id              uuid,
     event_id            uuid,
     job_id              uuid,
-    ordinal             bigint      not null,
     channel             text        not null,
     provider            text        not null,
     recipient           text        not null,
     contact_id          uuid,                                  -- whom it is meant for, if that is a contact
-    payload             jsonb,                                 -- frozen by the first mark
-    status              text        not null,
-    skipped             boolean     not null default false,
-    in_doubt            boolean     not null default false,
-    idempotency_key     bytea       not null,
-    attempts            smallint    not null default 0,        -- calls that used an attempt
     max_attempts        smallint,                              -- of a rule's item, where it is not the usual five
-    retry_at            timestamptz,
-    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
-    marked_attempt      smallint    not null default 0,        -- marks ever made; a fact names its own
+    idempotency_key     bytea       not null,
+    payload             jsonb,                                 -- frozen by the first mark
+    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
+    first_marked_at     timestamptz,
     marked_fence        bigint,
     marked_at           timestamptz,
-    first_marked_at     timestamptz,
+    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
+    retry_at            timestamptz,
+    finalized_at        timestamptz,
+    attempts            smallint    not null default 0,        -- calls that used an attempt
+    marked_attempt      smallint    not null default 0,        -- marks ever made; a fact names its own
+    skipped             boolean     not null default false,
+    in_doubt            boolean     not null default false,
+    status              text        not null,
     provider_message_id text,
     error               text,
     result              jsonb,                                 -- what a function answered
-    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
-    created_at          timestamptz not null,
-    finalized_at        timestamptz,
     constraint channel_outbox_pkey primary key (shard, id),
     constraint channel_outbox_shard_check check (shard = shard_of(id)),
     -- Its bucket is the id's: what has the same key is in the same shard, whose index refuses it.
@@ -670,7 +671,7 @@ create table outbox (
         or (event_id is not null and job_id is not null and execution_id is null and node is null and visit is null
             and run_id is null)
     )
-) with (fillfactor = 45); -- a row is written twice, reserved with its mark and then with its fact; as of executions
+) with (fillfactor = 48); -- a row is written twice, reserved with its mark and then with its fact; as of executions
 -- In two parts, of which the first finds the items of an execution or an event: place_of(its id).
 create unique index channel_outbox_idempotency_key
     on outbox (shard, substr(idempotency_key, 1, 8), substr(idempotency_key, 9));
@@ -1108,10 +1109,7 @@ begin
         ) values (
             its_shard, its_id, trigger.tenant, trigger.workspace, version.workflow_id, version.id,
             trigger.idempotency_key, its_hash, 'enqueued',
-            jsonb_build_object(
-                'ready', jsonb_build_array(jsonb_build_array(version.entry, iso_format(due))),
-                'arrived', '[]'::jsonb, 'dead', '[]'::jsonb
-            ),
+            jsonb_build_object('ready', jsonb_build_array(jsonb_build_array(version.entry, iso_format(due)))),
             version.entry, trigger.data, 'sql', moment, trigger.contact_id
         )
         on conflict (shard, key_hash) do nothing;
