@@ -256,6 +256,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
         },
         "count_own_items": {"run_ids": [await every(sql, ID.format("runs"))]},
+        "find_event_by_key": {"hash": await every(sql, "select key_hash from events")},
         "find_executions_by_key": {
             "keys": [["k1", "k2"]],
             "hashes": [await every(sql, "select key_hash from executions")],

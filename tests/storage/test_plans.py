@@ -325,8 +325,9 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         "insert into suppressed_addresses (shard, hash, reason, since) select 1, hash, 'manual', "
         f"{at} from (select sha256(g::text::bytea) as hash from generate_series(1, {count}) g) h"
         " where shard_of_hash(hash) = 1",
-        "insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source,"
-        f" created_at, routed_at) select 1, id, 't', 'w', 'trigger', g::text, '{{}}', '[]', 'api', {at}, {at} {rows}",
+        "insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions,"
+        " source, created_at, routed_at) select 1, id, 't', 'w', 'trigger', g::text,"
+        f" substr(sha256(g::text::bytea), 1, 16), '{{}}', '[]', 'api', {at}, {at} {rows}",
         f"insert into event_contacts (shard, contact_id, audience, event_id) select 1, id, 'lead', id {rows}",
         # Beside the others, with ids of their own: every tenth row an event's.
         "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"

@@ -576,6 +576,7 @@ create table events (
     workspace_id    text        not null,
     trigger         text        not null,
     idempotency_key text        not null,
+    key_hash        bytea       not null,                      -- of the key for its trigger
     data            jsonb       not null,                      -- lead, partner, agent and variables
     decisions       jsonb,                                     -- null until a worker has routed what SQL stored
     job_id          uuid,                                      -- null where there is nothing to send
@@ -583,7 +584,8 @@ create table events (
     created_at      timestamptz not null,
     routed_at       timestamptz,
     constraint events_pkey primary key (shard, id),
-    constraint events_idempotency_key unique (shard, tenant_id, workspace_id, trigger, idempotency_key),
+    constraint events_idempotency_key unique (shard, key_hash),
+    constraint events_key_hash_check check (octet_length(key_hash) = 16),
     constraint events_shard_check check (shard = shard_of(id)),
     constraint events_routed_check check ((routed_at is null) = (decisions is null)),
     constraint events_unrouted_check check (routed_at is not null or job_id is not null)
@@ -1224,6 +1226,7 @@ declare
     acted text[] := act_for(event.tenant, event.workspace);
     moment timestamptz := clock_timestamp();
     its_key text := coalesce(event.idempotency_key, gen_random_uuid()::text);
+    its_hash bytea := key_hash(length_prefixed(array[event.tenant, event.workspace, event.trigger]), its_key);
     its_bucket integer := bucket_of(event.tenant, event.workspace, its_key);
     its_shard smallint := its_bucket % shard_count();
     its_id uuid := new_id(its_bucket, moment);
@@ -1337,9 +1340,11 @@ begin
 
     if missing is null and strangers is null then
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
-        insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, job_id, source, created_at)
-        values (its_shard, its_id, event.tenant, event.workspace, event.trigger, its_key, given, its_job, 'sql', moment)
-        on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing;
+        insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, job_id, source,
+                            created_at)
+        values (its_shard, its_id, event.tenant, event.workspace, event.trigger, its_key, its_hash, given, its_job, 'sql',
+                moment)
+        on conflict (shard, key_hash) do nothing;
         if found then
             insert into jobs (shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, created_at)
             values (its_shard, its_job, its_id, event.tenant, event.workspace, 'event', 'queued', 0, moment);
@@ -1359,11 +1364,15 @@ begin
     select e.id
       into existing
       from events e
-     where e.shard = its_shard and e.tenant_id = event.tenant and e.workspace_id = event.workspace
-       and e.trigger = event.trigger and e.idempotency_key = its_key;
+     where e.shard = its_shard and e.key_hash = its_hash and e.tenant_id = event.tenant
+       and e.workspace_id = event.workspace and e.trigger = event.trigger and e.idempotency_key = its_key;
     if found then
         perform act_as_before(acted);
         return existing;
+    end if;
+    if exists (select 1 from events e where e.shard = its_shard and e.key_hash = its_hash) then
+        raise exception using errcode = 'TD409',
+            message = format('idempotency_key %L cannot be told from another one', its_key), hint = 'Use another key.';
     end if;
     if strangers is not null then
         raise exception using errcode = 'TD422', message = format('%s: there is no such contact', strangers),
@@ -1707,9 +1716,9 @@ select shard, id, id, 'default', 'default', 'email_send_batch', 'queued', 1, at 
 insert into audience (shard, run_id, ordinal, recipient)
 select shard, id, number, number || '@example.com' from sample where few;
 
-insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source, created_at,
-                    routed_at)
-select shard, id, 'default', workspace, 'trigger ' || number % 20, number::text, '{}', '[]', 'api', at, at
+insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, source,
+                    created_at, routed_at)
+select shard, id, 'default', workspace, 'trigger ' || number % 20, number::text, key_hash('', number::text), '{}', '[]', 'api', at, at
   from sample where few;
 
 insert into event_contacts (shard, contact_id, audience, event_id)

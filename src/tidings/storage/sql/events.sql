@@ -5,20 +5,22 @@ created_at, routed_at
 -- name: insert_event
 -- Stores an event with what was decided about it, unless its key is taken.
 insert into events as new (
-    shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+    shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, job_id, source, created_at,
+    routed_at
 )
-select s.shard, :id, :tenant, :workspace, :trigger, :key, :data::jsonb, :decisions::jsonb, :job_id, :source, :now, :now
+select s.shard, :id, :tenant, :workspace, :trigger, :key, :hash, :data::jsonb, :decisions::jsonb, :job_id, :source, :now,
+       :now
   from shards s
  where s.shard = :shard
-    on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing
+    on conflict (shard, key_hash) do nothing
 returning new.id;
 
 -- name: find_event_by_key
 -- The event that took the key first.
 select {event_columns}
   from events
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
-   and idempotency_key = :key;
+ where shard = :shard and key_hash = :hash and tenant_id = :tenant and workspace_id = :workspace
+   and trigger = :trigger and idempotency_key = :key;
 
 -- name: insert_event_contacts
 -- Which of an event's people are contacts.
