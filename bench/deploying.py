@@ -24,7 +24,7 @@ insert into outbox (
     idempotency_key, created_at
 )
 select shard, id, tenant_id, workspace_id, $2, $2, row_number() over (order by id), 'email', 'null', email, id,
-       'queued', sha256(id::text::bytea), now()
+       'queued', place_of(id) || substr(sha256(id::text::bytea), 1, 24), now()
   from contacts
  where shard = $1 and tenant_id = 'default' and workspace_id = 'default' and deleted_at is null
 """

@@ -23,9 +23,10 @@ STORED = "select count(*) from executions e join queue q on q.shard = e.shard an
 # The key, the frontier and the time are those of an enrollment; ids are made as tidings.trigger() makes them.
 PLAIN = """
 with enrolled as (
-    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,
-                            frontier, cursor, input, triggered_by, created_at, contact_id)
+    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,
+                            key_hash, status, frontier, cursor, input, triggered_by, created_at, contact_id)
     select c.shard, new_id(bucket_of_id(c.id), now()), c.tenant_id, c.workspace_id, $1, $2, c.id::text || ':1',
+           key_hash(length_prefixed(array['default', 'default', $1::uuid::text]), c.id::text || ':1'),
            'enqueued', $3::text::jsonb, $4, '{}', 'api', now(), c.id
       from contacts c
      where c.shard = any($5::smallint[]) and c.deleted_at is null
@@ -92,7 +93,7 @@ async def enroll_all(fresh: Fresh, sequence: UUID, new: int, tell: Tell) -> None
 async def _plain(fresh: Fresh, sequence: UUID, shares: list[list[int]]) -> None:
     published = await fresh.engine.sequences.published(BY.workspace, sequence)
     entry = published.graph.entry
-    frontier = f'{{"ready": [["{entry}", "2026-01-01T00:00:00+00:00"]], "arrived": [], "dead": []}}'
+    frontier = f'{{"ready": [["{entry}", "2026-01-01T00:00:00+00:00"]]}}'
 
     async def insert(share: list[int]) -> None:
         connection = await connect(fresh.dsn)

@@ -69,13 +69,13 @@ with moved as (
            cursor = case e.cursor when 'first' then 'second' when 'second' then 'third' end,
            frontier = case e.cursor
                when 'first' then jsonb_build_object(
-                   'dead', '[]'::jsonb, 'arrived', '[0]'::jsonb,
+                   'arrived', '[0]'::jsonb,
                    'ready', jsonb_build_array(jsonb_build_array('second', $4::timestamptz)))
                when 'second' then jsonb_build_object(
-                   'dead', '[]'::jsonb, 'arrived', '[0, 1]'::jsonb,
+                   'arrived', '[0, 1]'::jsonb,
                    'ready', jsonb_build_array(jsonb_build_array('third', $4::timestamptz)))
-               when 'third' then '{"dead": [], "ready": [], "arrived": [0, 1]}'
-               else '{"dead": [], "ready": [], "arrived": []}' end,
+               when 'third' then '{"arrived": [0, 1]}'
+               else '{}' end,
            vars = e.vars || jsonb_build_object(e.cursor, jsonb_build_object(
                       'at', $4::timestamptz, 'status', 'sent', 'messageId', encode(t.key, 'hex'))),
            attempts = 1, started_at = coalesce(e.started_at, $4),
@@ -103,6 +103,11 @@ SESSION = {
 def now() -> datetime:
     """The time to store: PostgreSQL's, which runs on the same machine."""
     return datetime.now(UTC)
+
+
+def key_of(id: UUID) -> bytes:
+    """A key as an item of this id may have it: of its place, and unique."""
+    return id.bytes[:8] + sha256(id.bytes).digest()[:24]
 
 
 def new_id(shard: int) -> UUID:
@@ -151,7 +156,7 @@ async def _round(connection: Connection, shard: int, by: Round) -> bool:
     if not owners:
         return False
     ids = [sibling(owner) for owner in owners]
-    keys = [sha256(id.bytes).digest() for id in ids]
+    keys = [key_of(id) for id in ids]
     await connection.execute(by.reserve, shard, ids, owners, keys, now())
     await connection.execute(FINALIZE, shard, ids, now())
     await connection.execute(by.move, shard, owners, keys, now())

@@ -19,10 +19,9 @@ one connection for each shard, and every connection works on jobs from the begin
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from uuid import UUID
 
-from bench.raw import CONNECTIONS, Connection, claim, new_id, now, sibling
+from bench.raw import CONNECTIONS, Connection, claim, key_of, new_id, now, sibling
 from bench.settings import JOB, SHARDS
 
 CAMPAIGNS = 2
@@ -136,7 +135,7 @@ async def _deploy(connection: Connection, shard: int, run: Run) -> None:
             *(DEPLOY, shard, run.id, cursor, len(people), len(people) < JOB, job, now(), ids),
             [person["ordinal"] for person in people],
             [person["recipient"] for person in people],
-            [sha256(id.bytes).digest() for id in ids],
+            [key_of(id) for id in ids],
         )
         people = await connection.fetch(READ_AUDIENCE, shard, run.id, cursor, JOB)
     await connection.execute(FINISH_PART, shard, run.id)

@@ -30,7 +30,7 @@ items as (
                         contact_id, status, idempotency_key, created_at)
     select $1, ($7 || lpad(to_hex($8::bigint + number), 12, '0'))::uuid, 'default', 'default', $2,
            ($5::uuid[])[1 + number / $6], $9::bigint + number + 1, 'email', 'null', email, id, 'queued',
-           sha256($2::uuid::text::bytea || id::text::bytea), $10
+           decode(left($7, 16), 'hex') || substr(sha256($2::uuid::text::bytea || id::text::bytea), 1, 24), $10
       from picked
 ),
 jobs as (

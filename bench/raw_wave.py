@@ -26,7 +26,7 @@ with standing as materialized (
 ),
 moved as (
     update executions e
-       set status = 'completed', cursor = null, frontier = '{"dead": [], "ready": [], "arrived": [0]}',
+       set status = 'completed', cursor = null, frontier = '{"arrived": [0]}',
            vars = jsonb_build_object(
                s.cursor, '{"status": "completed"}'::jsonb,
                substr(s.cursor, 6), jsonb_build_object(

@@ -36,10 +36,11 @@ copy as materialized (
       from generate_series($3::bigint, $4::bigint) g
 ),
 slept as (
-    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,
-                            frontier, cursor, input, vars, created_at)
+    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,
+                            key_hash, status, frontier, cursor, input, vars, created_at)
     select (c.g % 4096 % shard_count())::smallint, c.id, m.tenant_id, m.workspace_id, m.workflow_id, m.version_id,
-           'sleeper-' || lpad(c.g::text, 12, '0'), m.status, m.frontier, m.cursor, m.input, m.vars, m.created_at
+           'sleeper-' || lpad(c.g::text, 12, '0'), key_hash('', c.g::text), m.status,
+           m.frontier, m.cursor, m.input, m.vars, m.created_at
       from copy c cross join model m
 )
 insert into queue (shard, id, kind, lane, due_at, workspace_hash)

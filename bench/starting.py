@@ -34,11 +34,11 @@ ONE_BY_ONE = 5
 
 INSERT = """
 with started as (
-    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status,
-                            frontier, cursor, input, created_at)
-    select $1, t.id, 'default', 'default', $2, $3, t.key, 'enqueued',
-           jsonb_build_object('dead', '[]'::jsonb, 'arrived', '[]'::jsonb,
-                              'ready', jsonb_build_array(jsonb_build_array('hello', $4::timestamptz))),
+    insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key,
+                            key_hash, status, frontier, cursor, input, created_at)
+    select $1, t.id, 'default', 'default', $2, $3, t.key,
+           key_hash(length_prefixed(array['default', 'default', $2::uuid::text]), t.key), 'enqueued',
+           jsonb_build_object('ready', jsonb_build_array(jsonb_build_array('hello', $4::timestamptz))),
            'hello', t.input::jsonb, $4
       from unnest($5::uuid[], $6::text[], $7::text[]) as t(id, key, input)
 )

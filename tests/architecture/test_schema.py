@@ -170,7 +170,7 @@ def is_regular_index(name: str, row: asyncpg.Record) -> bool:
     prefix, definition = PREFIX.get(row["table"], row["table"]), row["definition"].partition(" USING ")[2]
     shape = rf"{prefix}_(\w+)_key" if row["is_unique"] else rf"idx_{prefix}_(\w+)"
     named = re.fullmatch(shape, name)
-    return named is not None and (named[1] == "listed" or re.search(rf"\b{named[1]}\b", definition) is not None)
+    return named is not None and (named[1] == "listed" or re.search(rf"\b{named[1]}(_key)?\b", definition) is not None)
 
 
 async def test_every_constraint_and_index_has_a_regular_name(sql: Sql) -> None:

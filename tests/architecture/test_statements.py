@@ -1,6 +1,7 @@
 """Every statement keeps the rules that let the same SQL run on one PostgreSQL and on a cluster (citus.md, R1–R19)."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -353,6 +354,83 @@ def sets_shard(one: Statement) -> bool:
 def test_an_update_of_the_shard_is_found() -> None:
     assert sets_shard(statement("update queue set lane = 1, shard = :to where shard = :shard"))
     assert not sets_shard(statement("update queue set lane = 1 where shard = :shard"))
+
+
+# Shapes that a cluster takes apart wrongly, or not at all (seen on Citus 13.2)
+
+
+def writes_under_with(one: Statement) -> bool:
+    """An INSERT inside a WITH or after one: names in it are not turned into those of the shard."""
+    words = tokens(one)
+    return "insert" in words and "with" in words[: words.index("insert")] and "ordinality" not in words
+
+
+def returns_without_alias(one: Statement) -> bool:
+    """INSERT ... SELECT ... RETURNING where the table has no name of its own to return from."""
+    return any(
+        query.verb == "insert"
+        and {"select", "returning"} <= {item for item in query.items if isinstance(item, str)}
+        and query.word(query.items.index("into") + 2) != "as"
+        for query in queries(one)
+    )
+
+
+def compares_parameter_in_case(one: Statement) -> bool:
+    """CASE over a parameter: it is folded, and written back wrongly."""
+    return any(last == "case" and word.startswith(":") for last, word in pairwise(tokens(one)))
+
+
+REFUSED: dict[str, Callable[[Statement], bool]] = {
+    "insert under with": writes_under_with,
+    "returning without an alias": returns_without_alias,
+    "case over a parameter": compares_parameter_in_case,
+}
+
+
+def refused_shapes(one: Statement) -> set[str]:
+    return {shape for shape, is_there in REFUSED.items() if is_there(one)}
+
+
+def test_no_statement_has_a_shape_that_a_cluster_refuses() -> None:
+    assert {name: shapes for name, one in EVERY.items() if (shapes := refused_shapes(one))} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("with a as (update queue set x = 1 returning id) insert into jobs (id) select id from a", "insert under with"),
+        ("with a as (insert into jobs (id) select 1) select 1", "insert under with"),
+        ("insert into jobs (id) select 1 returning id", "returning without an alias"),
+        ("insert into jobs (id) select 1 on conflict do nothing returning jobs.id", "returning without an alias"),
+        ("select case :channel when 'email' then 1 else 2 end", "case over a parameter"),
+    ],
+)
+def test_a_shape_that_a_cluster_refuses_is_found(text: str, shape: str) -> None:
+    assert refused_shapes(statement(text)) == {shape}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert into jobs as new (id) select 1 returning new.id",
+        "insert into jobs (id) values (:id) returning id",
+        "insert into jobs (id) select t.id from unnest(:ids) with ordinality as t(id, number)",
+        "with a as (delete from queue where id = 1 returning id) select case when :x = 1 then id end from a",
+    ],
+)
+def test_other_shapes_are_left_alone(text: str) -> None:
+    assert refused_shapes(statement(text)) == set()
+
+
+async def test_no_policy_asks_another_table(sql: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """A cluster refuses a policy with a subquery."""
+    asks = "select polname from pg_policy where strpos(concat(polqual, polwithcheck), '{SUBLINK') > 0"
+    policies = await sql.fetchval("select count(*) from pg_policy")
+
+    assert policies > 0
+    assert await sql.fetch(asks) == []
+    await sql.execute("create policy asking on jobs using (exists (select 1 from runs r where r.id = run_id))")
+    assert [row["polname"] for row in await sql.fetch(asks)] == ["asking"]
 
 
 def notifies_beside_a_table(one: Statement) -> bool:

@@ -29,7 +29,7 @@ from tests.kernel.event_scenes import (
 from tests.kernel.people import make
 from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, row, with_lossy_database, work
 from tidings.domain.caller import Caller
-from tidings.domain.errors import EventInvalid, RendererUnavailable
+from tidings.domain.errors import Conflict, EventInvalid, RendererUnavailable
 from tidings.domain.flow.ids import Workspace, shard_of
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
@@ -110,6 +110,20 @@ async def test_the_same_key_of_another_trigger_is_another_event(engine: Engine, 
 
     assert not accepted.duplicate
     assert len(provider.calls) == 2
+
+
+async def test_a_key_with_the_hash_of_another_is_refused_and_sends_nothing(
+    engine: Engine, provider: FakeProvider, sql: Sql
+) -> None:
+    await make_rule(engine)
+    await send(engine, "mine")
+    await sql.execute("update events set idempotency_key = 'with the same hash'")
+
+    with pytest.raises(Conflict, match="'mine' cannot be told from another one: use another key"):
+        await send(engine, "mine")
+    await work(engine)
+
+    assert len(provider.calls) == 1
 
 
 async def test_a_duplicate_gives_the_first_event_whatever_its_data_and_the_rules_say_now(

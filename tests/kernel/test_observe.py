@@ -49,12 +49,14 @@ DOUBLE = """
 insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,
                     recipient, status, idempotency_key, created_at, finalized_at, payload, marked_attempt)
 select shard, (left(id::text, 24) || '000000000001')::uuid, tenant_id, workspace_id, execution_id, node, visit, ordinal,
-       channel, provider, recipient, status, sha256('other'), created_at, finalized_at, payload, marked_attempt
+       channel, provider, recipient, status, place_of(id) || substr(sha256('other'), 1, 24), created_at, finalized_at,
+       payload, marked_attempt
   from outbox
 """
 
 
 ELSEWHERE = """
+alter table outbox drop constraint channel_outbox_idempotency_key_check;
 insert into outbox (shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, status,
                     idempotency_key, created_at)
 select o.shard, (left(o.id::text, 24) || '000000000001')::uuid, o.tenant_id, o.workspace_id, o.run_id, o.job_id, 1000,
@@ -106,7 +108,7 @@ async def test_verify_names_the_rows_that_break_a_promise(
 @pytest.mark.parametrize("name", CONTRACT)
 async def test_verify_misses_every_constraint_of_the_contract(engine: Engine, sql: Sql, name: str) -> None:
     table = await sql.fetchval("select conrelid::regclass::text from pg_constraint where conname = $1", name)
-    await sql.execute(f"alter table {table} drop constraint {name}")
+    await sql.execute(f"alter table {table} drop constraint {name}" if table else f"drop index {name}")
 
     [contract] = [check for check in await engine.verify() if check.name == "contract"]
 

@@ -338,7 +338,8 @@ async def test_000_an_unsupported_kind_fails_fast_with_an_explicit_reason(manage
         await sql.execute(
             "insert into outbox (shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider,"
             " recipient, status, idempotency_key, created_at) values (0, new_id(0, '2026-01-01'), 't', 'w',"
-            " new_id(0, '2026-01-01'), new_id(0, '2026-01-01'), 0, 'pigeon', 'p', 'r', 'queued', sha256('x'),"
+            " new_id(0, '2026-01-01'), new_id(0, '2026-01-01'), 0, 'pigeon', 'p', 'r', 'queued',"
+            " decode(rpad('0000000000007000', 64, '0'), 'hex'),"
             " '2026-01-01')"
         )
 

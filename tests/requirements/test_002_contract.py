@@ -19,7 +19,7 @@ from tests.requirements.conftest import Json, MakeEngine, Sql
 from tests.resources.campaign_scenes import letter
 from tidings import Engine
 from tidings.domain.caller import Caller
-from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel, Marked, Reserved
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
@@ -122,9 +122,10 @@ async def test_002_invariant_2_every_row_has_a_deterministic_key_that_is_unique(
     await work_on(engine, clock, admin, run)
 
     content = await sql.fetchval("select content_id from runs")
-    rows = await sql.fetch("select contact_id, idempotency_key from outbox")
+    rows = await sql.fetch("select id, contact_id, idempotency_key from outbox")
     assert {row["idempotency_key"] for row in rows} == {
-        campaign_key(Channel.EMAIL, UUID(run["id"]), str(row["contact_id"]), content, None) for row in rows
+        campaign_key(Channel.EMAIL, UUID(run["id"]), bucket_of_id(row["id"]), str(row["contact_id"]), content, None)
+        for row in rows
     }
     assert len(rows) == 6
 

@@ -235,8 +235,10 @@ async def test_004_1_3_a_correlation_id_from_before_still_finds_its_own_executio
     started = {}
     for name in ("flow", "other"):
         started[name] = (await front_end.enqueue(name, GUEST, correlation_id="c-1"))["execution_id"]
-        await sql.execute("update executions set correlated = null")  # as it was before
-    await sql.execute("update executions set correlated = true where id = $1", started["flow"])  # as a migration does
+        of_all = await sql.fetchval("select max(workspace_key_hash) from executions")
+        await sql.execute("update executions set workspace_key_hash = null")  # as it was before
+    stands = "update executions set workspace_key_hash = $2 where id = $1"  # as a migration does
+    await sql.execute(stands, started["flow"], of_all)
 
     found = {
         name: (await front_end.enqueue(name, GUEST, correlation_id="c-1"))["execution_id"]

@@ -23,9 +23,9 @@ async def enroll(engine: Engine, sql: Sql, caller: Caller, drip: ShownSequence, 
     id = engine.kernel.new_id(bucket_of_id(contact.id), now)
     shard = engine.kernel.shard_of(id)
     await sql.execute(
-        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, "
-        "frontier, cursor, input, created_at, contact_id) "
-        "values ($1, $2, $3, $4, $5, $6, $7, 'enqueued', $8, $9, '{}', $10, $11)",
+        "insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, "
+        "key_hash, status, frontier, cursor, input, created_at, contact_id) values ($1, $2, $3, $4, $5, $6, $7, "
+        "key_hash(length_prefixed(array[$3, $4, $5::uuid::text]), $7), 'enqueued', $8, $9, '{}', $10, $11)",
         *(shard, id, caller.workspace.tenant, caller.workspace.name, drip.id, found.version_id, f"{contact.id}:1"),
         *(json.dumps(frontier_to_json(frontier)), found.graph.entry, now, contact.id),
     )

@@ -47,7 +47,7 @@ ATTRIBUTES: dict[str, list[object]] = {
     "seats": [1, 2.0, True, None],
     "address": ["Paris", {"city": "Paris", "street": "x"}, {"street": "x"}],
 }
-STATEMENTS = [("contacts", "list_contacts"), ("audience", "pick_contacts"), ("enroll", "enroll_contacts")]
+STATEMENTS = [("contacts", "list_contacts"), ("audience", "pick_contacts"), ("enroll", "find_next_contacts")]
 STATEMENTS += [("simulation", "count_audience"), ("simulation", "sample_audience")]
 
 

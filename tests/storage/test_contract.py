@@ -12,6 +12,8 @@ Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 ITEM, OWNER = UUID("01900000-0000-7000-8000-000000000001"), UUID("01900000-0000-7000-8000-000000000002")
 ELSEWHERE = UUID("01900000-0000-7001-8000-000000000003")
 
+KEY = ITEM.bytes[:8] + bytes(24)
+
 INSERT_ITEM = """
 insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider,
                     recipient, payload, status, skipped, in_doubt, idempotency_key, created_at, finalized_at)
@@ -28,7 +30,7 @@ async def insert_item(
     status: str = "queued",
     skipped: bool = False,
     in_doubt: bool = False,
-    key: bytes | None = bytes(32),
+    key: bytes | None = KEY,
 ) -> None:
     finalized_at = None if status == "queued" else await sql.fetchval("select now()")
     await sql.execute(INSERT_ITEM, shard, id, OWNER, status, skipped, in_doubt, key, finalized_at)
@@ -91,13 +93,32 @@ async def test_c2_the_database_rejects_a_duplicate_idempotency_key_of_a_workspac
         await insert_item(sql, id=OWNER)
 
 
-async def test_c2_another_workspace_may_have_the_same_key(sql: Sql) -> None:
+@pytest.mark.parametrize("elsewhere", ["another workspace", "another tenant", "another owner", "another time"])
+async def test_c2_the_database_rejects_a_duplicate_key_from_anywhere(sql: Sql, elsewhere: str) -> None:
+    """A key names its owner by an id, so nobody else can mean the same by it."""
     await insert_item(sql)
-    await sql.execute("update outbox set workspace_id = 'other'")
+    changed = {
+        "another workspace": "workspace_id = 'other'",
+        "another tenant": "tenant_id = 'other'",
+        "another owner": f"execution_id = '{ITEM}'",
+        "another time": "created_at = created_at - interval '1 year', status = 'sent', finalized_at = now()",
+    }
+    await sql.execute(f"update outbox set {changed[elsewhere]}")
 
-    await insert_item(sql, id=OWNER)
+    with pytest.raises(asyncpg.UniqueViolationError, match="channel_outbox_idempotency_key"):
+        await insert_item(sql, id=OWNER)
 
-    assert await sql.fetchval("select count(*) from outbox") == 2
+
+async def test_c2_the_database_rejects_a_key_outside_its_shard(sql: Sql) -> None:
+    """So the same key cannot be there twice, however it is written."""
+    await insert_item(sql)
+
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_idempotency_key_check"):
+        await insert_item(sql, id=ELSEWHERE, shard=1)
+    with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_shard_check"):
+        await insert_item(sql, id=OWNER, shard=1)
+    with pytest.raises(asyncpg.CheckViolationError, match=r"channel_outbox_(shard|idempotency_key)_check"):
+        await sql.execute("update outbox set shard = 1, id = $1", ELSEWHERE)
 
 
 @pytest.mark.parametrize("status", ["sent", "called", "posted", "failed"])
@@ -151,7 +172,7 @@ async def test_a_check_ties_the_shard_of_an_item_to_its_id(sql: Sql) -> None:
     with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_shard_check"):
         await insert_item(sql, shard=1)
     with pytest.raises(asyncpg.CheckViolationError, match="channel_outbox_shard_check"):
-        await insert_item(sql, id=ELSEWHERE)
+        await insert_item(sql, id=ELSEWHERE, key=ELSEWHERE.bytes[:8] + bytes(24))
 
 
 @pytest.mark.parametrize("table", ["queue", "executions", "runs", "jobs", "outbox", "audit_log"])

@@ -207,6 +207,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "version_id": [UUID(int=2)],
         "cursor": ["step"],
         "triggered_by": ["test"],
+        "key_scope": [b""],
         "frontiers": [[f'{{"ready": [["step", "{NOW.isoformat()}"]]}}']],
     }
     return {
@@ -214,15 +215,14 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         | {name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consent", "no_suppressions")}
         | {"external_id": [NAMES], "name": [["New"] * len(NAMES)], "separator": [","]},
         "remove_contact_tags": {"tags": [["vip"] * count]},
+        "find_next_contacts": {"status": ["active"]},
         "enroll_contacts": {
             **entering,
-            "status": ["active"],
+            "contact_ids": [contacts],
             "milliseconds": [0],
             "salt": ["s"],
             "zones": [["UTC"]],
             "by_zone": [False],
-            "lane": [1],
-            "workspace_hash": [1],
         },
         "insert_enrollments": {
             **entering,
@@ -251,11 +251,20 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
-        "find_retried": {"keys": [await every(sql, "select idempotency_key from outbox")]},
-        "find_item_of_key": {"key": await every(sql, "select idempotency_key from outbox")},
-        "read_keys": {"after": [b""]},
-        "find_executions_by_key": {"keys": [["k1", "k2"]]},
-        "find_correlated_executions": {"keys": [["k1", "k2"]]},
+        "find_retried": {
+            "keys": [await every(sql, "select idempotency_key from outbox")],
+            "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
+        },
+        "count_own_items": {"run_ids": [await every(sql, ID.format("runs"))]},
+        "find_event_by_key": {"hash": await every(sql, "select key_hash from events")},
+        "find_executions_by_key": {
+            "keys": [["k1", "k2"]],
+            "hashes": [await every(sql, "select key_hash from executions")],
+        },
+        "find_correlated_executions": {
+            "keys": [["k1", "k2"]],
+            "hashes": [await every(sql, "select workspace_key_hash from executions")],
+        },
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(

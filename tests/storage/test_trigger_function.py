@@ -16,8 +16,10 @@ from tests.kernel.scenes import delay, email, graph, work
 from tests.stored import stored_execution
 from tidings.domain.caller import Caller
 from tidings.domain.content.template import missing_variables
+from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import bucket_of, bucket_of_id, shard_of
 from tidings.domain.flow.item import Channel
+from tidings.domain.flow.keys import key_hash, key_scope
 from tidings.engine import Engine, Trigger, Workspace
 from tidings.kernel.wake import from_payload
 from tidings.providers.fake import FakeProvider
@@ -64,6 +66,7 @@ def without_what_differs(row: "asyncpg.Record") -> dict[str, Any]:
     assert shown["id"] == shown["queue_id"]
     assert shown["shard"] == shown["queue_shard"] == shard_of(row["id"], 4)
     assert bucket_of_id(row["id"]) == bucket_of("default", "default", row["idempotency_key"])
+    assert row["key_hash"] == key_hash(key_scope("default", "default", str(row["workflow_id"])), row["idempotency_key"])
     assert (row["id"].version, row["id"].variant) == (7, "specified in RFC 4122")
     assert abs((row["id"].int >> 80) - made.timestamp() * 1000) < 2
     frontier = json.loads(shown["frontier"])
@@ -72,7 +75,7 @@ def without_what_differs(row: "asyncpg.Record") -> dict[str, Any]:
     assert due == row["due_at"].isoformat()
     shown["frontier"] = frontier | {"ready": [[node, "due_at"]]}
     shown["due_at"] -= made
-    for name in ("id", "queue_id", "shard", "queue_shard", "created_at", "idempotency_key"):
+    for name in ("id", "queue_id", "shard", "queue_shard", "created_at", "idempotency_key", "key_hash"):
         del shown[name]
     return shown
 
@@ -549,3 +552,18 @@ async def test_a_channel_without_a_provider_is_refused_with_a_hint_and_a_repeat_
     assert await count(sql) == (1, 1)
     await sql.execute("insert into routes values ('default', 'default', 'email', 'own', 'test', now())")
     assert await trigger(app, key="k2") != first
+
+
+async def test_a_key_with_the_hash_of_another_is_refused_and_never_taken_for_a_repeat(
+    engine: Engine, app: Sql, sql: Sql
+) -> None:
+    await engine.define("flow", NEEDY)
+    await engine.trigger("flow", GIVEN, "mine")
+    await sql.execute("update executions set idempotency_key = 'with the same hash'")
+
+    with pytest.raises(Conflict, match="'mine' cannot be told from another one: use another key"):
+        await engine.trigger("flow", GIVEN, "mine")
+    with pytest.raises(asyncpg.PostgresError, match="'mine' cannot be told from another one") as refused:
+        await trigger(app, key="mine")
+    assert refused.value.sqlstate == "TD409"
+    assert await sql.fetchval("select count(*) from executions") == 1

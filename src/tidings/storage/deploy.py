@@ -12,9 +12,11 @@ from tidings.domain.campaigns.run import JobCounts, JobStatus
 from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Shard, Workspace, counted_from
 from tidings.domain.flow.item import Fence
+from tidings.domain.flow.keys import PLACE_BYTES
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.contact_parts import address_fields
 from tidings.storage.database import Tx
+from tidings.storage.job_history import BY_ENGINE, insert_job_history
 from tidings.storage.statements import load
 
 _SQL = load("deploy")
@@ -104,9 +106,12 @@ async def read_failed_items(
     """The next failed items in one shard, in the order of their ids."""
 
 
-@_SQL.statement
 async def find_retried(tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[bytes]) -> list[bytes]:
     """Those of the retry keys that are taken."""
+    places = [key[:PLACE_BYTES] for key in keys]
+    whose = {"tenant": workspace.tenant, "workspace": workspace.name}
+    rows = await tx.fetch(_SQL["find_retried"], shard=shard, places=places, keys=keys, **whose)
+    return [row["idempotency_key"] for row in rows]
 
 
 async def lock_part(tx: Tx, *, shard: Shard, run_id: UUID, cursor: int, cursor_id: UUID | None) -> bool:
@@ -168,8 +173,16 @@ async def insert_jobs(
         ids=[job.id for job in jobs],
         planned=[job.planned for job in jobs],
         skipped=[job.skipped for job in jobs],
+        now=now,
+    )
+    await insert_job_history(
+        tx,
+        shard=shard,
+        ids=[job.id for job in jobs],
         entries=entries,
+        events=[JobStatus.QUEUED] * len(jobs),
         details=[{"planned": job.planned, "stop": stop} for job in jobs],
+        actor=BY_ENGINE,
         now=now,
     )
 
@@ -217,6 +230,7 @@ class ContactItems:
     workspace: str
     channel: Channel
     provider: str
+    key_place: bytes
     key_head: bytes
     key_tail: bytes
     no_address: str
@@ -235,7 +249,7 @@ async def insert_contact_items(
     """Write the items of contacts; return the jobs they make, which take as many of the ids as are needed."""
     given = {each.name: getattr(items, each.name) for each in fields(items)}
     id_head, item_tail = counted_from(first_item)
-    rows = await tx.fetch(
+    await tx.fetch(
         _SQL["insert_contact_items"],
         shard=shard,
         second=SECOND,
@@ -246,6 +260,12 @@ async def insert_contact_items(
         now=now,
         **given,
     )
+    return await sum_items(tx, shard=shard, run_id=items.run_id, job_ids=job_ids, now=now)
+
+
+async def sum_items(tx: Tx, *, shard: Shard, run_id: UUID, job_ids: Sequence[UUID], now: datetime) -> list[NewJob]:
+    """The jobs that new items make, each due with its first item."""
+    rows = await tx.fetch(_SQL["sum_items"], shard=shard, run_id=run_id, job_ids=job_ids)
     return [NewJob(row["job_id"], row["planned"], row["skipped"], row["due_at"] or now) for row in rows]
 
 

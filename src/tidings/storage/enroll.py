@@ -50,42 +50,37 @@ class EnrolledChunk(msgspec.Struct, frozen=True):
     enrolled: int
 
 
-class Entrance(msgspec.Struct, frozen=True):
-    """What every enrollment of one call has: the version, the moment, and the first time of each zone.
-
-    The first of `zones` and `frontiers` is for those without a zone, and so is `due_at`.
-    """
-
-    workflow_id: UUID
-    version_id: UUID
-    milliseconds: int
-    salt: str
-    by_zone: bool
-    zones: Sequence[str | None]
-    frontiers: Sequence[Json]
-    due_at: datetime
-    cursor: str
-    lane: Lane
-    triggered_by: str
-    now: datetime
+async def find_next_contacts(
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, after: UUID, limit: int
+) -> list[UUID]:
+    """The next contacts of a filter."""
+    statement, values = for_filter(_SQL["find_next_contacts"], wanted, workspace, everything_after(after))
+    return [row["id"] for row in await tx.fetch(statement, shard=shard, limit=limit, **values)]
 
 
+@_SQL.statement
 async def enroll_contacts(
-    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, after: UUID, limit: int, entrance: Entrance
-) -> EnrolledChunk:
-    """Enroll the next contacts of a filter."""
-    statement, values = for_filter(_SQL["enroll_contacts"], wanted, workspace, everything_after(after))
-    row = await tx.fetch_one(
-        statement,
-        shard=shard,
-        workspace_hash=workspace.hash,
-        limit=limit,
-        **values,
-        **msgspec.structs.asdict(entrance),
-    )
-    if row is None:
-        raise AssertionError("it always tells how many there were")
-    return EnrolledChunk(row["picked"], row["last"], row["enrolled"])
+    tx: Tx,
+    *,
+    shard: Shard,
+    workspace: Workspace,
+    contact_ids: Sequence[UUID],
+    workflow_id: UUID,
+    key_scope: bytes,
+    version_id: UUID,
+    milliseconds: int,
+    salt: str,
+    by_zone: bool,
+    zones: Sequence[str | None],
+    frontiers: Sequence[Json],
+    cursor: str,
+    triggered_by: str,
+    now: datetime,
+) -> set[UUID]:
+    """Insert the first enrollments of contacts; return their ids.
+
+    The first of `zones` and `frontiers` is for those without a zone.
+    """
 
 
 @_SQL.statement
@@ -95,6 +90,7 @@ async def insert_enrollments(
     shard: Shard,
     workspace: Workspace,
     workflow_id: UUID,
+    key_scope: bytes,
     version_id: UUID,
     frontiers: Sequence[Json],
     cursor: str,
@@ -114,12 +110,11 @@ async def enqueue_enrollments(
     *,
     shard: Shard,
     lane: Lane,
-    due_at: Sequence[datetime],
+    due_at: datetime | None,
     workspace_hash: int,
     ids: Sequence[UUID],
-    plans: Sequence[int],
 ) -> None:
-    """Make new enrollments of one workspace due; `plans` numbers the time of each, from 1 on."""
+    """Make new enrollments of one workspace due; without a moment, each when its frontier says."""
 
 
 @_SQL.statement

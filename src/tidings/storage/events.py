@@ -15,9 +15,11 @@ from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Payload
+from tidings.domain.flow.keys import key_hash, key_scope
 from tidings.domain.paging import Span
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, loaded_item
+from tidings.storage.rows import reader_of
 from tidings.storage.statements import load
 from tidings.views.rules import RuleAudience
 
@@ -74,6 +76,9 @@ class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     routed_at: datetime | None
 
 
+_FOUND = reader_of(StoredEvent | None)
+
+
 class FoundEventItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item of an event as it is now."""
 
@@ -120,6 +125,7 @@ async def insert_event(
         workspace=workspace.name,
         trigger=trigger,
         key=key,
+        hash=_hash(workspace, trigger, key),
         data=data,
         decisions=decisions,
         job_id=job_id,
@@ -129,11 +135,18 @@ async def insert_event(
     return row is not None
 
 
-@_SQL.statement
 async def find_event_by_key(
     tx: Tx, *, shard: Shard, workspace: Workspace, trigger: str, key: str
 ) -> StoredEvent | None:
     """The event that has the key, if any."""
+    given = {"tenant": workspace.tenant, "workspace": workspace.name, "trigger": trigger, "key": key}
+    digest = _hash(workspace, trigger, key)
+    found: StoredEvent | None = _FOUND(await tx.fetch(_SQL["find_event_by_key"], shard=shard, hash=digest, **given))
+    return found
+
+
+def _hash(workspace: Workspace, trigger: str, key: str) -> bytes:
+    return key_hash(key_scope(workspace.tenant, workspace.name, trigger), key)
 
 
 async def insert_event_contacts(

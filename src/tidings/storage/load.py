@@ -12,6 +12,7 @@ from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Front
 from tidings.domain.flow.ids import Shard, Workspace, workspace_of
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Reserved
 from tidings.storage.database import Row, Tx
+from tidings.storage.job_history import BY_ENGINE, insert_job_history
 from tidings.storage.statements import load
 
 _SQL = load("load")
@@ -111,10 +112,21 @@ async def take_jobs(
         shard=shard,
         ids=ids,
         fences=fences,
-        entries=entries,
-        detail={"from": JobStatus.QUEUED},
         now=now,
     )
+    # That it has begun, and not how often it was claimed since: a run with a rate claims its jobs for each item.
+    if begun := [row["id"] for row in rows if row["is_first"] and row["run_id"]]:
+        entry_of = dict(zip(ids, entries, strict=True))
+        await insert_job_history(
+            tx,
+            shard=shard,
+            ids=begun,
+            entries=[entry_of[id] for id in begun],
+            events=[JobStatus.LOCKED] * len(begun),
+            details=[{"from": JobStatus.QUEUED}] * len(begun),
+            actor=BY_ENGINE,
+            now=now,
+        )
     return [
         LoadedJob(row["id"], row["run_id"], row["tenant_id"], row["workspace_id"], row["event_id"], row["planned"] == 0)
         for row in rows
@@ -146,12 +158,17 @@ async def load_versions(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, Json]:
 
 
 def frontier_to_json(frontier: Frontier) -> Json:
-    """A frontier as it is stored; the planned time is kept beside once the items' own times have replaced it."""
-    stored: dict[str, object] = {
-        "ready": [[one.node, one.due_at.isoformat()] for one in frontier.ready],
-        "arrived": sorted(frontier.arrived),
-        "dead": sorted(frontier.dead),
-    }
+    """A frontier as it is stored, without what is empty: of most that have ended, nothing.
+
+    The planned time is kept beside once the items' own times have replaced it.
+    """
+    stored: dict[str, object] = {}
+    if frontier.ready:
+        stored["ready"] = [[one.node, one.due_at.isoformat()] for one in frontier.ready]
+    if frontier.arrived:
+        stored["arrived"] = sorted(frontier.arrived)
+    if frontier.dead:
+        stored["dead"] = sorted(frontier.dead)
     if planned := {one.node: one.planned_at.isoformat() for one in frontier.ready if one.planned_at}:
         stored["planned"] = planned
     if frontier.retries:
@@ -163,9 +180,9 @@ def frontier_from_json(stored: Any) -> Frontier:
     """Read a stored frontier."""
     planned = stored.get("planned")
     return Frontier(
-        tuple([_ready(node, at, planned) for node, at in stored["ready"]]),
-        frozenset(stored["arrived"]),
-        frozenset(stored["dead"]),
+        tuple([_ready(node, at, planned) for node, at in stored.get("ready", ())]),
+        frozenset(stored.get("arrived", ())),
+        frozenset(stored.get("dead", ())),
         stored.get("retries", 0),
     )
 

@@ -49,10 +49,17 @@ async def count_items(tx: Tx, *, shard: Shard) -> Sequence[tuple[ItemStatus, boo
     return _items(await tx.fetch(_SQL["count_items"], shard=shard))
 
 
-async def count_own_items(tx: Tx, *, shard: Shard, workspace: Workspace) -> Sequence[tuple[ItemStatus, bool, int]]:
-    """One shard's items of a workspace by status and doubt."""
+async def count_own_items(
+    tx: Tx, *, shard: Shard, workspace: Workspace, run_ids: Sequence[UUID]
+) -> Sequence[tuple[ItemStatus, bool, int]]:
+    """One shard's items of a workspace by status and doubt; `run_ids` are its runs in all shards."""
     own = {"tenant": workspace.tenant, "workspace": workspace.name}
-    return _items(await tx.fetch(_SQL["count_own_items"], shard=shard, **own))
+    return _items(await tx.fetch(_SQL["count_own_items"], shard=shard, run_ids=run_ids, **own))
+
+
+@_SQL.statement
+async def list_own_runs(tx: Tx, *, shard: Shard, workspace: Workspace) -> list[UUID]:
+    """The runs of a workspace in one shard."""
 
 
 async def count_executions(tx: Tx, *, shard: Shard) -> Mapping[ShownStatus, int]:

@@ -11,6 +11,7 @@ from tidings.domain.flow.execution import ExecutionState
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed
 from tidings.storage.database import Tx
+from tidings.storage.job_history import BY_ENGINE, insert_job_history
 from tidings.storage.load import frontier_to_json
 from tidings.storage.statements import load
 
@@ -116,11 +117,21 @@ async def release_jobs(tx: Tx, *, shard: Shard, moves: Sequence[MovedJob], now: 
         due_at=[move.due_at for move in moves],
         dead=[move.dead for move in moves],
         errors=[move.error for move in moves],
-        entries=[move.entry for move in moves],
-        detail={"from": JobStatus.LOCKED},
         now=now,
     )
-    return [ReleasedJob(row["id"], row["run_id"], row["done"]) for row in rows]
+    if ended := {row["id"]: row["status"] for row in rows if row["status"] != JobStatus.QUEUED and row["run_id"]}:
+        entry_of = {move.lease.id: move.entry for move in moves}
+        await insert_job_history(
+            tx,
+            shard=shard,
+            ids=list(ended),
+            entries=[entry_of[id] for id in ended],
+            events=list(ended.values()),
+            details=[{"from": JobStatus.LOCKED}] * len(ended),
+            actor=BY_ENGINE,
+            now=now,
+        )
+    return [ReleasedJob(row["id"], row["run_id"], row["status"] != JobStatus.QUEUED) for row in rows]
 
 
 async def release_runs(tx: Tx, *, shard: Shard, moves: Sequence[MovedRun], now: datetime) -> set[UUID]:

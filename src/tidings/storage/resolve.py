@@ -9,10 +9,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tidings.domain.flow.ids import Shard, Workspace, counted_from
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.storage.database import Tx
+from tidings.storage.job_history import insert_job_history
 from tidings.storage.statements import load
 
 _SQL = load("resolve")
@@ -105,19 +106,20 @@ async def stop_jobs_of_run(
     tx: Tx, *, shard: Shard, run_id: UUID, stop: Stop | None, actor: str, first_entry: UUID, now: datetime
 ) -> Asked:
     """Ask every open job of a run in one shard to pause, stop or go on; return those for which that is new."""
-    id_head, id_tail = counted_from(first_entry)
-    rows = await tx.fetch(
-        _SQL["stop_jobs_of_run"],
-        shard=shard,
-        run_id=run_id,
-        stop=stop,
-        event=stop or "resume",
-        actor=actor,
-        id_head=id_head,
-        id_tail=id_tail,
-        now=now,
-    )
-    return {row["id"]: row["leased"] for row in rows}
+    rows = await tx.fetch(_SQL["stop_jobs_of_run"], shard=shard, run_id=run_id, stop=stop, now=now)
+    asked = {row["id"]: row["leased"] for row in rows}
+    if asked:
+        await insert_job_history(
+            tx,
+            shard=shard,
+            ids=sorted(asked),
+            entries=[UUID(int=first_entry.int + number) for number in range(len(asked))],
+            events=[stop or "resume"] * len(asked),
+            details=[{}] * len(asked),
+            actor=actor,
+            now=now,
+        )
+    return asked
 
 
 @_SQL.statement

@@ -3,8 +3,7 @@
 --
 -- Narrow and hot (queue) apart from wide and cold; every hot table's keys begin with `shard`, and a CHECK ties `shard` to the
 -- bucket inside the id: a row is where its id says, and nowhere else. Within a shard the database refuses the same idempotency
--- key twice. Nothing in it ties a key to its shard: what has the same key has an owner of the same bucket because the code
--- makes it so, and `tidings verify` looks for a key in two shards.
+-- key twice, and a CHECK ties an item's key to the bucket of its id: the same key cannot be anywhere else.
 --
 -- Names: <table>_pkey, <table>_<what>_key for all that is unique, <table>_<what>_fkey, <table>_<what>_check and
 -- idx_<table>_<what>, where a column says what as far as one does. Those of the outbox carry the name that the execution
@@ -23,20 +22,45 @@ create function shard_of(id uuid) returns smallint
     language sql immutable strict parallel safe
     return (bucket_of_id(id) % shard_count())::smallint;
 
--- The bucket of what must be unique in a workspace: the first 12 bits of sha256 over length-prefixed parts.
-create function bucket_of(tenant text, workspace text, unique_name text) returns integer
+-- The place of an id: its time and its bucket. The idempotency keys of items begin with that of their owner, or, in a run,
+-- with the run's time and the bucket of its part: domain/flow/keys.py.
+create function place_of(id uuid) returns bytea
+    language sql immutable strict parallel safe
+    return substr(uuid_send(id), 1, 8);
+
+create function places_of(ids uuid[]) returns bytea[]
+    language sql immutable strict parallel safe
+    return array(select substr(uuid_send(t.id), 1, 8) from unnest(ids) as t(id));
+
+-- Parts as bytes that no other list of parts has; as length_prefixed in domain/flow/ids.py.
+create function length_prefixed(parts text[]) returns bytea
     language plpgsql immutable parallel safe as
 $$
 declare
     part text;
     encoded bytea := '';
-    digest bytea;
 begin
-    foreach part in array array[tenant, workspace, unique_name] loop
+    foreach part in array parts loop
         part := coalesce(part, '');
         encoded := encoded || int4send(octet_length(convert_to(part, 'UTF8'))) || convert_to(part, 'UTF8');
     end loop;
-    digest := sha256(encoded);
+    return encoded;
+end
+$$;
+
+-- What an index holds of a caller's own key, which may be long and is in no order: 16 bytes of sha256 over the parts of its
+-- scope (key_scope in domain/flow/keys.py) and the key. The key itself is stored, and compared wherever a hash is found.
+create function key_hash(scope bytea, key text) returns bytea
+    language sql stable strict parallel safe
+    return substr(sha256(scope || int4send(octet_length(convert_to(key, 'UTF8'))) || convert_to(key, 'UTF8')), 1, 16);
+
+-- The bucket of what must be unique in a workspace: the first 12 bits of sha256 over length-prefixed parts.
+create function bucket_of(tenant text, workspace text, unique_name text) returns integer
+    language plpgsql immutable parallel safe as
+$$
+declare
+    digest bytea := sha256(length_prefixed(array[tenant, workspace, unique_name]));
+begin
     return (get_byte(digest, 0) << 4) | (get_byte(digest, 1) >> 4);
 end
 $$;
@@ -334,6 +358,7 @@ create index idx_queue_workspace_hash on queue (shard, lane, workspace_hash, due
 
 -- One walk through a version. An enrollment is an execution with a contact, in the contact's bucket.
 create table executions (
+    created_at      timestamptz not null,
     shard           smallint    not null,
     id              uuid        not null,
     tenant_id       text        not null,
@@ -341,23 +366,24 @@ create table executions (
     workflow_id     uuid        not null,
     version_id      uuid        not null,
     idempotency_key text        not null,
-    status          text        not null,
-    frontier        jsonb       not null,
-    cursor          text,
-    input           jsonb       not null,
-    vars            jsonb       not null default '{}',
-    attempts        smallint    not null default 0,
-    error           text,
-    error_node      text,
-    triggered_by    text,
-    correlated      boolean,                                   -- its key is the whole workspace's, not its workflow's
+    key_hash        bytea       not null,                      -- of the key in its workflow
+    workspace_key_hash bytea,                                  -- and in its workspace, where it is unique in all of that
     contact_id      uuid,                                      -- whom it walks for, if for anybody
-    created_at      timestamptz not null,
+    triggered_by    text,
+    input           jsonb       not null,
+    reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
     started_at      timestamptz,
     ended_at        timestamptz,
-    reopened_at     timestamptz,                               -- by a replay, which gives it its whole time again
+    attempts        smallint    not null default 0,
+    status          text        not null,
+    cursor          text,
+    frontier        jsonb       not null,
+    vars            jsonb       not null default '{}',
+    error           text,
+    error_node      text,
     constraint executions_pkey primary key (shard, id),
-    constraint executions_idempotency_key unique (shard, tenant_id, workspace_id, workflow_id, idempotency_key),
+    constraint executions_idempotency_key unique (shard, key_hash),
+    constraint executions_key_hash_check check (octet_length(key_hash) = 16),
     constraint executions_shard_check check (shard = shard_of(id)),
     constraint executions_status_check
         check (status in ('enqueued', 'paused', 'completed', 'failed', 'cancelled')),
@@ -371,8 +397,8 @@ create index idx_executions_error_node on executions (shard, tenant_id, workspac
 create index idx_executions_contact_id on executions (shard, contact_id, id) where contact_id is not null;
 create index idx_executions_workflow_id on executions (shard, workflow_id, id) where contact_id is not null;
 -- A correlation id is unique in its workspace. The bucket of a key is made without its workflow, so one shard can tell.
-create unique index executions_correlated_key on executions (shard, tenant_id, workspace_id, idempotency_key)
-    where correlated;
+create unique index executions_workspace_key_hash_key on executions (shard, workspace_key_hash)
+    where workspace_key_hash is not null;
 
 -- What a node other than a send did; what a send did, the outbox says.
 create table execution_log (
@@ -550,6 +576,7 @@ create table events (
     workspace_id    text        not null,
     trigger         text        not null,
     idempotency_key text        not null,
+    key_hash        bytea       not null,                      -- of the key for its trigger
     data            jsonb       not null,                      -- lead, partner, agent and variables
     decisions       jsonb,                                     -- null until a worker has routed what SQL stored
     job_id          uuid,                                      -- null where there is nothing to send
@@ -557,7 +584,8 @@ create table events (
     created_at      timestamptz not null,
     routed_at       timestamptz,
     constraint events_pkey primary key (shard, id),
-    constraint events_idempotency_key unique (shard, tenant_id, workspace_id, trigger, idempotency_key),
+    constraint events_idempotency_key unique (shard, key_hash),
+    constraint events_key_hash_check check (octet_length(key_hash) = 16),
     constraint events_shard_check check (shard = shard_of(id)),
     constraint events_routed_check check ((routed_at is null) = (decisions is null)),
     constraint events_unrouted_check check (routed_at is not null or job_id is not null)
@@ -590,8 +618,11 @@ create table fallbacks (
 -- § The outbox and its attempts
 
 -- One row for each intended provider action; the only door out. It belongs to an execution's node, or to the job of a run
--- or of an event.
+-- or of an event. What a fact changes stands last and together: PostgreSQL logs an update from the first byte that differs to
+-- the last. So it does in executions.
 create table outbox (
+    created_at          timestamptz not null,
+    ordinal             bigint      not null,
     shard               smallint    not null,
     id                  uuid        not null,
     tenant_id           text        not null,
@@ -602,34 +633,33 @@ create table outbox (
     run_id              uuid,
     event_id            uuid,
     job_id              uuid,
-    ordinal             bigint      not null,
     channel             text        not null,
     provider            text        not null,
     recipient           text        not null,
     contact_id          uuid,                                  -- whom it is meant for, if that is a contact
-    payload             jsonb,                                 -- frozen by the first mark
-    status              text        not null,
-    skipped             boolean     not null default false,
-    in_doubt            boolean     not null default false,
-    idempotency_key     bytea       not null,
-    attempts            smallint    not null default 0,        -- calls that used an attempt
     max_attempts        smallint,                              -- of a rule's item, where it is not the usual five
-    retry_at            timestamptz,
-    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
-    marked_attempt      smallint    not null default 0,        -- marks ever made; a fact names its own
+    idempotency_key     bytea       not null,
+    payload             jsonb,                                 -- frozen by the first mark
+    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
+    first_marked_at     timestamptz,
     marked_fence        bigint,
     marked_at           timestamptz,
-    first_marked_at     timestamptz,
+    planned_at          timestamptz,                           -- when its last call was to be made, if not at once
+    retry_at            timestamptz,
+    finalized_at        timestamptz,
+    attempts            smallint    not null default 0,        -- calls that used an attempt
+    marked_attempt      smallint    not null default 0,        -- marks ever made; a fact names its own
+    skipped             boolean     not null default false,
+    in_doubt            boolean     not null default false,
+    status              text        not null,
     provider_message_id text,
     error               text,
     result              jsonb,                                 -- what a function answered
-    seen                jsonb,                                 -- what its node saw of nodes that do not lead to it
-    created_at          timestamptz not null,
-    finalized_at        timestamptz,
     constraint channel_outbox_pkey primary key (shard, id),
-    constraint channel_outbox_idempotency_key unique (shard, tenant_id, workspace_id, idempotency_key),
     constraint channel_outbox_shard_check check (shard = shard_of(id)),
-    constraint channel_outbox_idempotency_key_check check (octet_length(idempotency_key) = 32),
+    -- Its bucket is the id's: what has the same key is in the same shard, whose index refuses it.
+    constraint channel_outbox_idempotency_key_check
+        check (octet_length(idempotency_key) = 32 and substr(idempotency_key, 7, 2) = substr(uuid_send(id), 7, 2)),
     constraint channel_outbox_status_check check (status in ('queued', 'sent', 'called', 'posted', 'failed', 'skipped')),
     constraint channel_outbox_skipped_status_check check (skipped = (status = 'skipped')),
     constraint channel_outbox_in_doubt_check check (not in_doubt or status = 'queued'),
@@ -643,10 +673,11 @@ create table outbox (
         or (event_id is not null and job_id is not null and execution_id is null and node is null and visit is null
             and run_id is null)
     )
-) with (fillfactor = 45); -- a row is written twice, reserved with its mark and then with its fact; as of executions
-create index idx_channel_outbox_execution_id on outbox (shard, execution_id) where execution_id is not null;
+) with (fillfactor = 48); -- a row is written twice, reserved with its mark and then with its fact; as of executions
+-- In two parts, of which the first finds the items of an execution or an event: place_of(its id).
+create unique index channel_outbox_idempotency_key
+    on outbox (shard, substr(idempotency_key, 1, 8), substr(idempotency_key, 9));
 create index idx_channel_outbox_run_id on outbox (shard, run_id, job_id) where run_id is not null;
-create index idx_channel_outbox_event_id on outbox (shard, event_id) where event_id is not null;
 create index idx_channel_outbox_contact_id on outbox (shard, contact_id, id) where contact_id is not null;
 create index idx_channel_outbox_node on outbox (shard, node, id) where contact_id is not null and node is not null;
 create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
@@ -788,11 +819,11 @@ create function enrollment_id(milliseconds bigint, contact_id uuid, number text,
     return (lpad(to_hex(milliseconds), 12, '0') || '7' || substr(contact_id::text, 16, 3) || '8'
             || left(md5(contact_id::text || ':' || number || ':' || salt), 15))::uuid;
 
--- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes what stands before and after the recipient
--- once for all items of a run.
-create function campaign_key(head bytea, recipient text, tail bytea) returns bytea
+-- The key of a campaign's item: as campaign_key in domain/flow/keys.py, which makes its place, and what stands before and after
+-- the recipient, once for all items of a run's part.
+create function campaign_key(place bytea, head bytea, recipient text, tail bytea) returns bytea
     language sql stable strict parallel safe
-    return sha256(head || int4send(octet_length(recipient)) || convert_to(recipient, 'UTF8') || tail);
+    return place || substr(sha256(head || int4send(octet_length(recipient)) || convert_to(recipient, 'UTF8') || tail), 1, 24);
 
 -- A time as Python writes it into JSON.
 create function iso_format(moment timestamptz) returns text
@@ -1025,6 +1056,7 @@ declare
     its_bucket integer := bucket_of(trigger.tenant, trigger.workspace, trigger.idempotency_key);
     its_shard smallint := its_bucket % shard_count();
     its_id uuid := new_id(its_bucket, moment);
+    its_hash bytea;
     version record;
     missing text;
     not_ready text;
@@ -1047,6 +1079,9 @@ begin
             message = format('there is no workflow %L in workspace %L', trigger.workflow, trigger.workspace),
             hint = 'Define it first, or name its workspace and tenant.';
     end if;
+
+    its_hash := key_hash(length_prefixed(array[trigger.tenant, trigger.workspace, version.workflow_id::text]),
+                         trigger.idempotency_key);
 
     select string_agg(t.path, ', ' order by t.path collate "C")
       into missing
@@ -1071,18 +1106,15 @@ begin
         due := (moment at time zone 'UTC' + coalesce(version.entry_wait, interval '0')) at time zone 'UTC';
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
         insert into executions (
-            shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor,
-            input, triggered_by, created_at, contact_id
+            shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier,
+            cursor, input, triggered_by, created_at, contact_id
         ) values (
             its_shard, its_id, trigger.tenant, trigger.workspace, version.workflow_id, version.id,
-            trigger.idempotency_key, 'enqueued',
-            jsonb_build_object(
-                'ready', jsonb_build_array(jsonb_build_array(version.entry, iso_format(due))),
-                'arrived', '[]'::jsonb, 'dead', '[]'::jsonb
-            ),
+            trigger.idempotency_key, its_hash, 'enqueued',
+            jsonb_build_object('ready', jsonb_build_array(jsonb_build_array(version.entry, iso_format(due)))),
             version.entry, trigger.data, 'sql', moment, trigger.contact_id
         )
-        on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing;
+        on conflict (shard, key_hash) do nothing;
         if found then
             insert into queue (shard, id, kind, lane, due_at, workspace_hash)
             values (its_shard, its_id, 'execution', version.lane, due, workspace_hash(trigger.tenant, trigger.workspace));
@@ -1098,11 +1130,17 @@ begin
     select e.id
       into existing
       from executions e
-     where e.shard = its_shard and e.tenant_id = trigger.tenant and e.workspace_id = trigger.workspace
-       and e.workflow_id = version.workflow_id and e.idempotency_key = trigger.idempotency_key;
+     where e.shard = its_shard and e.key_hash = its_hash and e.tenant_id = trigger.tenant
+       and e.workspace_id = trigger.workspace and e.workflow_id = version.workflow_id
+       and e.idempotency_key = trigger.idempotency_key;
     if found then
         perform act_as_before(acted);
         return existing;
+    end if;
+    if exists (select 1 from executions e where e.shard = its_shard and e.key_hash = its_hash) then
+        raise exception using errcode = 'TD409',
+            message = format('idempotency_key %L cannot be told from another one', trigger.idempotency_key),
+            hint = 'Use another key.';
     end if;
     if not version.active then
         raise exception using errcode = 'TD409',
@@ -1188,6 +1226,7 @@ declare
     acted text[] := act_for(event.tenant, event.workspace);
     moment timestamptz := clock_timestamp();
     its_key text := coalesce(event.idempotency_key, gen_random_uuid()::text);
+    its_hash bytea := key_hash(length_prefixed(array[event.tenant, event.workspace, event.trigger]), its_key);
     its_bucket integer := bucket_of(event.tenant, event.workspace, its_key);
     its_shard smallint := its_bucket % shard_count();
     its_id uuid := new_id(its_bucket, moment);
@@ -1301,9 +1340,11 @@ begin
 
     if missing is null and strangers is null then
         -- The unique index decides who was first. A transaction that holds the key and has not ended is waited for.
-        insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, job_id, source, created_at)
-        values (its_shard, its_id, event.tenant, event.workspace, event.trigger, its_key, given, its_job, 'sql', moment)
-        on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing;
+        insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, job_id, source,
+                            created_at)
+        values (its_shard, its_id, event.tenant, event.workspace, event.trigger, its_key, its_hash, given, its_job, 'sql',
+                moment)
+        on conflict (shard, key_hash) do nothing;
         if found then
             insert into jobs (shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, created_at)
             values (its_shard, its_job, its_id, event.tenant, event.workspace, 'event', 'queued', 0, moment);
@@ -1323,11 +1364,15 @@ begin
     select e.id
       into existing
       from events e
-     where e.shard = its_shard and e.tenant_id = event.tenant and e.workspace_id = event.workspace
-       and e.trigger = event.trigger and e.idempotency_key = its_key;
+     where e.shard = its_shard and e.key_hash = its_hash and e.tenant_id = event.tenant
+       and e.workspace_id = event.workspace and e.trigger = event.trigger and e.idempotency_key = its_key;
     if found then
         perform act_as_before(acted);
         return existing;
+    end if;
+    if exists (select 1 from events e where e.shard = its_shard and e.key_hash = its_hash) then
+        raise exception using errcode = 'TD409',
+            message = format('idempotency_key %L cannot be told from another one', its_key), hint = 'Use another key.';
     end if;
     if strangers is not null then
         raise exception using errcode = 'TD422', message = format('%s: there is no such contact', strangers),
@@ -1431,7 +1476,8 @@ select e.id, w.name as workflow_name, v.number as workflow_version,
   -- What is tried again says what went wrong the last time.
   left join lateral (
       select o.error, o.node from outbox o
-       where o.shard = e.shard and o.execution_id = e.id and o.status = 'queued' and o.error is not null
+       where o.shard = e.shard and substr(o.idempotency_key, 1, 8) = place_of(e.id) and o.execution_id = e.id
+         and o.status = 'queued' and o.error is not null
        order by o.retry_at, o.id
        limit 1
   ) f on e.ended_at is null and e.attempts > 0;
@@ -1654,10 +1700,11 @@ select shard, id, 'execution', number % 3, at + number * interval '1 minute', wo
   from sample where few;
 
 -- Every other execution is an enrollment: many in one sequence, each of another contact.
-insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier,
-                        input, created_at, contact_id)
+insert into executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status,
+                        frontier, input, created_at, contact_id)
 select shard, id, 'default', 'default', case when odd then sequence_id else id end,
-       case when odd then sequence_id else id end, id::text, 'enqueued', '{}', '{}', at, case when odd then id end
+       case when odd then sequence_id else id end, id::text, key_hash('', id::text), 'enqueued', '{}', '{}', at,
+       case when odd then id end
   from sample;
 
 insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)
@@ -1669,9 +1716,9 @@ select shard, id, id, 'default', 'default', 'email_send_batch', 'queued', 1, at 
 insert into audience (shard, run_id, ordinal, recipient)
 select shard, id, number, number || '@example.com' from sample where few;
 
-insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, source, created_at,
-                    routed_at)
-select shard, id, 'default', workspace, 'trigger ' || number % 20, number::text, '{}', '[]', 'api', at, at
+insert into events (shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, source,
+                    created_at, routed_at)
+select shard, id, 'default', workspace, 'trigger ' || number % 20, number::text, key_hash('', number::text), '{}', '[]', 'api', at, at
   from sample where few;
 
 insert into event_contacts (shard, contact_id, audience, event_id)
@@ -1682,7 +1729,7 @@ insert into outbox (shard, id, tenant_id, workspace_id, execution_id, node, visi
                     provider, recipient, status, idempotency_key, created_at, contact_id)
 select shard, id, 'default', 'default', case when odd then id end, case when odd then sequence_id::text end,
        case when odd then 1 end, case when not odd then id end, case when not odd then id end, number, 'email', 'provider',
-       number || '@example.com', 'queued', sha256(id::text::bytea), at, case when odd then id end
+       number || '@example.com', 'queued', place_of(id) || substr(sha256(id::text::bytea), 1, 24), at, case when odd then id end
   from sample;
 
 analyze contacts;
@@ -1692,16 +1739,13 @@ analyze execution_log;
 analyze audience;
 analyze events;
 analyze event_contacts;
--- Without the columns that are null in the whole sample and looked for (correlated, event_id): it would believe that no row
+-- Without the columns that are null in the whole sample and looked for (workspace_key_hash, event_id of jobs): it would believe that no row
 -- ever has them.
-analyze executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor,
+analyze executions (shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier, cursor,
                     input, vars, attempts, error, error_node, triggered_by, contact_id, created_at, started_at, ended_at,
                     reopened_at);
 analyze jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, attempts, planned, sent, called, posted, failed,
               skipped, error, created_at, started_at, ended_at);
-analyze outbox (shard, id, tenant_id, workspace_id, execution_id, node, visit, run_id, job_id, ordinal, channel, provider,
-                recipient, contact_id, payload, status, skipped, in_doubt, idempotency_key, attempts, retry_at,
-                marked_attempt, marked_fence, marked_at, first_marked_at, provider_message_id, error, result, created_at,
-                finalized_at);
+analyze outbox;
 
 truncate contacts, contact_tags, queue, executions, execution_log, jobs, audience, events, event_contacts, outbox;

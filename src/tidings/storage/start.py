@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.keys import key_hash, key_scope
 from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -44,26 +45,38 @@ async def insert_executions(
         triggered_by=triggered_by,
         ids=ids,
         keys=keys,
+        hashes=_hashes(workspace, str(workflow_id), keys),
+        workspace_hashes=_hashes(workspace, "", keys) if correlated else [],
         inputs=inputs,
         contact_ids=contact_ids if any(contact_ids) else [],
-        correlated=correlated,
         now=now,
     )
     return {row["idempotency_key"]: row["id"] for row in rows}
 
 
-@_SQL.statement
 async def find_executions_by_key(
     tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
     """The ids of executions that took these keys, by key."""
+    hashes = _hashes(workspace, str(workflow_id), keys)
+    given = {"shard": shard, "tenant": workspace.tenant, "workspace": workspace.name, "keys": keys, "hashes": hashes}
+    rows = await tx.fetch(_SQL["find_executions_by_key"], workflow_id=workflow_id, **given)
+    return {row["idempotency_key"]: row["id"] for row in rows}
 
 
-@_SQL.statement
 async def find_correlated_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
     """The ids of executions that took these keys for the whole workspace, by key."""
+    hashes = _hashes(workspace, "", keys)
+    given = {"shard": shard, "tenant": workspace.tenant, "workspace": workspace.name, "keys": keys, "hashes": hashes}
+    rows = await tx.fetch(_SQL["find_correlated_executions"], **given)
+    return {row["idempotency_key"]: row["id"] for row in rows}
+
+
+def _hashes(workspace: Workspace, within: str, keys: Sequence[str]) -> list[bytes]:
+    scope = key_scope(workspace.tenant, workspace.name, within)
+    return [key_hash(scope, key) for key in keys]
 
 
 @_SQL.statement

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from tidings.domain.campaigns.run import JobCounts, JobStatus, RunStatus
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Shard
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 
@@ -39,25 +39,9 @@ async def double_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
     return _offences(await tx.fetch(_SQL["double_items"], shard=shard, limit=limit))
 
 
-async def workspaces_with_items(tx: Tx, *, shard: Shard) -> set[Workspace]:
-    """The workspaces that have items in one shard."""
-    rows = await tx.fetch(_SQL["workspaces_with_items"], shard=shard)
-    return {Workspace(row["tenant_id"], row["workspace_id"]) for row in rows}
-
-
-async def read_keys(tx: Tx, *, shard: Shard, tenant: str, workspace: str, after: bytes, limit: int) -> list[bytes]:
-    """The next keys of a workspace's items in one shard, in order."""
-    rows = await tx.fetch(_SQL["read_keys"], shard=shard, tenant=tenant, workspace=workspace, after=after, limit=limit)
-    return [row["idempotency_key"] for row in rows]
-
-
-async def find_item_of_key(tx: Tx, *, shard: Shard, tenant: str, workspace: str, key: bytes) -> UUID:
-    """The item that has a key in one shard."""
-    row = await tx.fetch_one(_SQL["find_item_of_key"], shard=shard, tenant=tenant, workspace=workspace, key=key)
-    if row is None:
-        raise LookupError(f"no item of shard {shard} has the key {key.hex()}")
-    found: UUID = row["id"]
-    return found
+async def misplaced_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:
+    """Items whose key does not say their place."""
+    return _offences(await tx.fetch(_SQL["misplaced_items"], shard=shard, limit=limit))
 
 
 async def lost_items(tx: Tx, *, shard: Shard, limit: int) -> list[Offence]:

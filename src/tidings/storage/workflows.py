@@ -1,13 +1,13 @@
 """Workflows as people list, show and change them. Reached from resources/workflows.py."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import asyncpg
 
 from tidings.domain.errors import Conflict
-from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.flow.ids import Shard, Workspace, first_id_at, made_at
 from tidings.domain.flow.item import Channel
 from tidings.domain.paging import Span
 from tidings.storage.database import Tx
@@ -15,6 +15,8 @@ from tidings.storage.statements import load
 from tidings.views.workflows import Workflow, WorkflowVersion
 
 _SQL = load("workflows")
+CLOCKS_DIFFER = timedelta(days=1)
+"""By far more than the clocks of two servers, of which one made a workflow and one executions of it."""
 
 
 class StoredWorkflow(Workflow, frozen=True, kw_only=True):
@@ -47,9 +49,12 @@ async def activate_workflow(tx: Tx, *, workspace: Workspace, id: UUID, active: b
     """Switch a workflow on or off; None when it is so already, or does not exist."""
 
 
-@_SQL.statement
 async def has_executions(tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID) -> bool:
     """Whether one shard holds an execution of a workflow."""
+    since = first_id_at(made_at(workflow_id) - CLOCKS_DIFFER)
+    own = {"tenant": workspace.tenant, "workspace": workspace.name, "workflow_id": workflow_id}
+    row = await tx.fetch_one(_SQL["has_executions"], shard=shard, since=since, **own)
+    return row is not None and bool(row["found"])
 
 
 @_SQL.statement

@@ -1,12 +1,21 @@
-"""Idempotency keys: deterministic, 32 bytes, never made from an address, which may be edited."""
+"""Idempotency keys: deterministic, 32 bytes, never made from an address, which may be edited.
+
+The first 8 bytes say where a key stands, laid out like those of an id: the time of its owner (of the execution, the
+event or the run, never of a job) and the bucket that its item's id has. So keys that are made together stand together
+in their index, and the database can refuse a key outside its shard. The other 24 are the first of sha256 over the parts
+that make an item one of a kind, and decide alone whether two keys of one place are the same.
+"""
 
 from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
-from tidings.domain.flow.ids import length_prefixed
+from tidings.domain.flow.ids import Bucket, length_prefixed
 from tidings.domain.flow.item import Channel
 
+PLACE_BYTES, HASH_BYTES = 8, 24
+CALLER_HASH_BYTES = 16
+_TIME_BYTES, _VERSION = 6, 7
 _UUID_CHARS = 36
 _WORKFLOW = length_prefixed(("workflow",)) + _UUID_CHARS.to_bytes(4, "big")
 """The prefix of every execution's keys: the id that follows always has the same length."""
@@ -14,17 +23,26 @@ _WORKFLOW = length_prefixed(("workflow",)) + _UUID_CHARS.to_bytes(4, "big")
 
 def workflow_key(execution: UUID, node: str, visit: int, ordinal: int) -> bytes:
     """The key of a workflow's item: execution · node · visit · recipient ordinal."""
-    return sha256(_WORKFLOW + str(execution).encode() + _place(node, visit, ordinal)).digest()
+    digest = sha256(_WORKFLOW + str(execution).encode() + _node(node, visit, ordinal)).digest()
+    return execution.bytes[:PLACE_BYTES] + digest[:HASH_BYTES]
 
 
-def campaign_key(channel: Channel, run: UUID, recipient: str, content: str, scheduled_for: str | None) -> bytes:
+def campaign_key(
+    channel: Channel, run: UUID, bucket: Bucket, recipient: str, content: str, scheduled_for: str | None
+) -> bytes:
     """The key of a campaign's item, of the parts that the execution contract names.
 
     `recipient` is the contact's id (for a plain list its ordinal; for social the post's id); `content` is the asset's
-    id, for a script its version, for social the channel posted to.
+    id, for a script its version, for social the channel posted to. `bucket` is that of the run's part in the shard.
     """
     head, tail = campaign_key_parts(channel, run, content, scheduled_for)
-    return sha256(head + length_prefixed((recipient,)) + tail).digest()
+    digest = sha256(head + length_prefixed((recipient,)) + tail).digest()
+    return campaign_key_place(run, bucket) + digest[:HASH_BYTES]
+
+
+def campaign_key_place(run: UUID, bucket: Bucket) -> bytes:
+    """Where the keys of a run's part stand."""
+    return run.bytes[:_TIME_BYTES] + (_VERSION << 12 | bucket).to_bytes(PLACE_BYTES - _TIME_BYTES, "big")
 
 
 def campaign_key_parts(channel: Channel, run: UUID, content: str, scheduled_for: str | None) -> tuple[bytes, bytes]:
@@ -34,24 +52,38 @@ def campaign_key_parts(channel: Channel, run: UUID, content: str, scheduled_for:
 
 def retry_key(item: UUID) -> bytes:
     """The key of an item that tries a failed one again: the failed item and nothing else, so it is retried once."""
-    return _digest("retry", str(item))
+    return _key(item, "retry", str(item))
 
 
 def rule_key(event: UUID, rule: UUID, step: UUID, ordinal: int) -> bytes:
     """The key of a rule's item: event · rule · step · recipient ordinal."""
-    return _digest("rule", str(event), str(rule), str(step), str(ordinal))
+    return _key(event, "rule", str(event), str(rule), str(step), str(ordinal))
 
 
 def fallback_key(event: UUID, channel: Channel, audience: str) -> bytes:
     """The key of what stands in for a rule: event · channel · audience, so that it runs once for each event."""
-    return _digest("fallback", str(event), channel, audience)
+    return _key(event, "fallback", str(event), channel, audience)
 
 
 @lru_cache(maxsize=4096)
-def _place(node: str, visit: int, ordinal: int) -> bytes:
+def key_scope(tenant: str, workspace: str, within: str) -> bytes:
+    """Where a caller's own key is unique: within a workflow's id or, with none, in the whole workspace."""
+    return length_prefixed((tenant, workspace, within))
+
+
+def key_hash(scope: bytes, key: str) -> bytes:
+    """What an index holds of a caller's own key; key_hash() in SQL makes the same.
+
+    Whoever finds a hash compares the key: two keys with one hash are told apart, and the second is refused.
+    """
+    return sha256(scope + length_prefixed((key,))).digest()[:CALLER_HASH_BYTES]
+
+
+@lru_cache(maxsize=4096)
+def _node(node: str, visit: int, ordinal: int) -> bytes:
     """The part that the executions of a graph share."""
     return length_prefixed((node, str(visit), str(ordinal)))
 
 
-def _digest(*parts: str | None) -> bytes:
-    return sha256(length_prefixed(parts)).digest()
+def _key(owner: UUID, *parts: str | None) -> bytes:
+    return owner.bytes[:PLACE_BYTES] + sha256(length_prefixed(parts)).digest()[:HASH_BYTES]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tidings.domain.campaigns.campaign import CONTACT_ZONE, at_hour
 from tidings.domain.flow.ids import Shard, Workspace, first_of_many, part_bucket
-from tidings.domain.flow.keys import campaign_key_parts
+from tidings.domain.flow.keys import campaign_key_parts, campaign_key_place
 from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.contact import lack_of, most_addresses
@@ -82,6 +82,7 @@ def _items(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart, people: 
         workspace=run.workspace,
         channel=run.channel,
         provider=run.provider,
+        key_place=campaign_key_place(run.id, part_bucket(run.id, shard, kernel.shards)),
         key_head=head,
         key_tail=tail,
         no_address=lack_of(run.channel),

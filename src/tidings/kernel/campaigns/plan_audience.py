@@ -14,7 +14,7 @@ from uuid import UUID
 from tidings.domain.campaigns.campaign import spread
 from tidings.domain.campaigns.run import Source
 from tidings.domain.channels import Channel
-from tidings.domain.flow.ids import Shard, part_bucket
+from tidings.domain.flow.ids import Bucket, Shard, part_bucket
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.people.contact import ERASED
@@ -55,7 +55,7 @@ class _ListChunk:
                 recipient=person.recipient,
                 contact_id=None,
                 error=None if person.recipient else ERASED,
-                key=_key(run, person),
+                key=_key(run, bucket, person),
                 retry_at=time_of(kernel, run, shard, part.planned + place),
             )
             for place, person in enumerate(self.people)
@@ -199,9 +199,9 @@ def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datet
     return run.begins_at + spread(ordinal, shard, kernel.shards, run.rate_per_minute)
 
 
-def _key(run: LoadedRun, person: ListedRecipient) -> bytes:
+def _key(run: LoadedRun, bucket: Bucket, person: ListedRecipient) -> bytes:
     """The parts of an item's key; a person on a plain list has no id except their place in it."""
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
     if run.channel is Channel.SOCIAL and person.post:
-        return campaign_key(run.channel, run.id, person.post, person.recipient, scheduled_for)
-    return campaign_key(run.channel, run.id, str(person.ordinal), run.content_id, scheduled_for)
+        return campaign_key(run.channel, run.id, bucket, person.post, person.recipient, scheduled_for)
+    return campaign_key(run.channel, run.id, bucket, str(person.ordinal), run.content_id, scheduled_for)

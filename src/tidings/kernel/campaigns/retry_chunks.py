@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tidings.domain.campaigns.campaign import spread
 from tidings.domain.channels import Channel
-from tidings.domain.flow.ids import Shard, part_bucket
+from tidings.domain.flow.ids import Shard, bucket_of_id
 from tidings.domain.flow.keys import retry_key
 from tidings.domain.people.contact import ERASED, LoadedContact, addresses_of, lack_of, most_addresses
 from tidings.kernel.kernel import Kernel
@@ -38,8 +38,8 @@ class RetryChunk:
         """Write an item for each that no retry has tried again yet; return their job."""
         if not self.items or run.retry_of is None:
             return []
-        bucket = part_bucket(run.id, shard, kernel.shards)
-        job_id = kernel.new_id(bucket, now)
+        # Of the failed items, not of this run: their keys say it, and every retry of one has the same key.
+        job_id = kernel.new_id(bucket_of_id(self.items[0].id), now)
         wanted = [self._again(kernel, shard, run, part, place, job_id, now) for place in range(len(self.items))]
         written = await deploy.insert_job_items(
             tx,
@@ -67,7 +67,7 @@ class RetryChunk:
         address, error = self._address(run.channel, failed)
         rate = run.rate_per_minute
         return NewItem(
-            id=kernel.new_id(part_bucket(run.id, shard, kernel.shards), now),
+            id=kernel.new_id(bucket_of_id(failed.id), now),
             job_id=job_id,
             ordinal=failed.ordinal,
             recipient=address,

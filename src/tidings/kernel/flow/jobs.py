@@ -292,7 +292,7 @@ async def _release(
         crash_points.reach("before_release_commit")
         return released
 
-    released = await kernel.db.persist(write, alone=not crash_points.is_armed("before_release_commit"))
+    released = await kernel.db.persist(write)
     crash_points.reach("after_release")
     lost = owners.keys() - {job.id for job in released}
     for id in lost:

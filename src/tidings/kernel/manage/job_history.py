@@ -1,7 +1,7 @@
-"""The history of a job: each change of its state, written by the statement that makes it.
+"""The history of a job: each change of its state, written in the transaction that makes it.
 
 Reached from plan_audience.py (queued), jobs.py (locked, and how it ended) and resolve.py (pause, resume, cancel). An
-entry costs one row in a statement that runs anyway: three rows for some hundred items.
+entry is one row of a statement for the whole batch: three rows for some hundred items.
 """
 
 from datetime import datetime

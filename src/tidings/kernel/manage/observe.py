@@ -12,7 +12,6 @@ from tidings.domain.campaigns.run import JobCounts, JobStatus, run_status
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.words import ShownStatus
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage.double_keys import find_double_keys
 from tidings.storage import observe, verify
 from tidings.storage.database import Tx
 from tidings.storage.verify import Offence
@@ -78,9 +77,13 @@ async def totals(kernel: Kernel) -> Totals:
 async def own_totals(kernel: Kernel, workspace: Workspace) -> Totals:
     """Count what one workspace has; shard after shard, since anybody may ask and connections are everybody's."""
     sums = Totals()
+    runs: list[UUID] = []
+    for shard in kernel.every_shard():
+        runs += await kernel.db.persist(partial(observe.list_own_runs, shard=shard, workspace=workspace), alone=True)
 
     async def read(tx: Tx, *, shard: Shard) -> None:
-        for status, in_doubt, count in await observe.count_own_items(tx, shard=shard, workspace=workspace):
+        own = await observe.count_own_items(tx, shard=shard, workspace=workspace, run_ids=runs)
+        for status, in_doubt, count in own:
             sums.items["in_doubt" if in_doubt else status] += count
         sums.executions.update(await observe.count_own_executions(tx, shard=shard, workspace=workspace))
 
@@ -100,8 +103,6 @@ async def verify_promises(kernel: Kernel) -> list[Check]:
             for shard in kernel.every_shard():
                 found += await rows(tx, shard=shard, limit=MOST_OFFENCES)
             checks.append(Check(name, promise, found))
-        doubled = await find_double_keys(kernel, tx, MOST_OFFENCES)
-        checks.append(Check("keys", "1 an idempotency key is in one shard, so it is there once", doubled))
         return [*checks, Check("runs", "4 a run's status follows from its jobs", await _wrong_runs(kernel, tx))]
 
     return await _in_one_moment(kernel, read)
@@ -110,6 +111,7 @@ async def verify_promises(kernel: Kernel) -> list[Check]:
 _RowCheck = Callable[..., Awaitable[list[Offence]]]
 _ROW_CHECKS: Sequence[tuple[str, str, _RowCheck]] = (
     ("marks", "1 nothing goes out without a committed mark", verify.unkeyed_sends),
+    ("keys", "1 an idempotency key is in one shard, so it is there once", verify.misplaced_items),
     ("doubles", "2 one intention is one item", verify.double_items),
     ("lost items", "3 every open item will be looked at", verify.lost_items),
     ("lost executions", "3 every open execution is in the queue", verify.lost_executions),

@@ -95,7 +95,7 @@ class _EnrolledBatch:
             await self._enroll_matching(shard, excluded | set(named))
 
     async def _enroll_matching(self, shard: Shard, without: Collection[UUID]) -> None:
-        """Enroll the contacts that match, each chunk by one statement; look one by one at those it leaves out."""
+        """Enroll the contacts that match, a chunk at a time; look one by one at those it leaves out."""
         wanted, after = self.audience.filter, FIRST
         while True:
             chunk = EnrolledChunk(CHUNK, None, 0)

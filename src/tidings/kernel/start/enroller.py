@@ -1,12 +1,12 @@
 """Enroll contacts in one sequence, a chunk of a shard at a time.
 
-Reached from enroll.py. Most chunks go in by one statement; contacts that it leaves out, because they are or were in the
+Reached from enroll.py. Most chunks go in at once; contacts that are left out, because they are or were in the
 sequence or have a new time zone, are looked at one by one. An id is made from the contact and the call, so that after
 an unknown commit, or at a second try, each call recognises its own enrollments.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
@@ -18,6 +18,7 @@ from tidings.domain.content.lacks import lacks_of
 from tidings.domain.flow.execution import begin
 from tidings.domain.flow.graph import CONTACT_ZONE, Delay, Graph
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, enrollment_id, milliseconds_of
+from tidings.domain.flow.keys import key_scope
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.kernel import crash_points
@@ -25,7 +26,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.storage import enroll
 from tidings.storage.audience import Picked
 from tidings.storage.database import Tx
-from tidings.storage.enroll import EnrolledChunk, Entrance, FoundEnrollment
+from tidings.storage.enroll import EnrolledChunk, FoundEnrollment
 from tidings.storage.load import frontier_to_json
 from tidings.views.lacks import Lack
 
@@ -151,45 +152,57 @@ class Enroller:
         self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
         self._include_cancelled = include_cancelled
         self._times = FirstTimes(sequence.graph, now)
+        home = sequence.workspace
+        self._key_scope = key_scope(home.tenant, home.name, str(sequence.workflow_id))
         # Makes an id the same at each try: after an unknown commit the ids tell what this call enrolled.
         self._salt = str(kernel.new_id(Bucket(0), now))
 
     async def enroll_next(self, shard: Shard, wanted: AudienceFilter, after: UUID) -> EnrolledChunk:
-        """Enroll the next contacts of a shard in one statement, which leaves out those that need a second look."""
-        entrance = self._entrance()
+        """Enroll the next contacts of a shard, and leave out those that need a second look."""
 
         async def write(tx: Tx) -> EnrolledChunk:
-            chunk = await enroll.enroll_contacts(
-                tx,
-                shard=shard,
-                workspace=self._sequence.workspace,
-                wanted=wanted,
-                after=after,
-                limit=CHUNK,
-                entrance=entrance,
+            workspace = self._sequence.workspace
+            picked = await enroll.find_next_contacts(
+                tx, shard=shard, workspace=workspace, wanted=wanted, after=after, limit=CHUNK
             )
+            new = await self._enroll_first(tx, shard, picked)
+            due_at = None if self._times.by_zone else self._times.due_at[0]
+            await self._enqueue(tx, shard, new, due_at)
             crash_points.reach("before_enroll_commit")
-            return chunk
+            return EnrolledChunk(len(picked), picked[-1] if picked else None, len(new))
 
-        chunk = await self._kernel.db.persist(write, alone=not crash_points.is_armed("before_enroll_commit"))
+        chunk = await self._kernel.db.persist(write)
         crash_points.reach("after_enroll_chunk")
         return chunk
 
-    def _entrance(self) -> Entrance:
+    async def _enroll_first(self, tx: Tx, shard: Shard, contact_ids: Sequence[UUID]) -> Collection[UUID]:
         sequence, times = self._sequence, self._times
-        return Entrance(
+        return await enroll.enroll_contacts(
+            tx,
+            shard=shard,
+            workspace=sequence.workspace,
+            contact_ids=contact_ids,
             workflow_id=sequence.workflow_id,
+            key_scope=self._key_scope,
             version_id=sequence.version_id,
             milliseconds=milliseconds_of(self._now),
             salt=self._salt,
             by_zone=times.by_zone,
             zones=times.zones,
             frontiers=times.frontiers,
-            due_at=times.due_at[0],
             cursor=sequence.graph.entry,
-            lane=Lane.SEQUENCES,
             triggered_by=self._triggered_by,
             now=self._now,
+        )
+
+    async def _enqueue(self, tx: Tx, shard: Shard, ids: Collection[UUID], due_at: datetime | None) -> None:
+        await enroll.enqueue_enrollments(
+            tx,
+            shard=shard,
+            lane=Lane.SEQUENCES,
+            due_at=due_at,
+            workspace_hash=self._sequence.workspace.hash,
+            ids=list(ids),
         )
 
     async def enroll(self, shard: Shard, people: Sequence[Picked], *, dry_run: bool = False) -> EnrolledShare:
@@ -249,6 +262,7 @@ class Enroller:
                 shard=shard,
                 workspace=sequence.workspace,
                 workflow_id=sequence.workflow_id,
+                key_scope=self._key_scope,
                 version_id=sequence.version_id,
                 frontiers=times.frontiers,
                 cursor=sequence.graph.entry,
@@ -259,17 +273,7 @@ class Enroller:
                 plans=list(plans.values()),
                 now=self._now,
             )
-            mine = [id for id in plans if id in new]
-            due = [plans[id] for id in mine]
-            await enroll.enqueue_enrollments(
-                tx,
-                shard=shard,
-                lane=Lane.SEQUENCES,
-                due_at=times.due_at,
-                workspace_hash=sequence.workspace.hash,
-                ids=mine,
-                plans=due,
-            )
+            await self._enqueue(tx, shard, new, due_at=None)
             crash_points.reach("before_enroll_commit")
             return new
 

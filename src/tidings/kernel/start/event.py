@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from tidings.domain.campaigns.run import JobStatus
-from tidings.domain.errors import RendererUnavailable
+from tidings.domain.errors import Conflict, RendererUnavailable
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, bucket_of_id
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.keys import fallback_key, rule_key
@@ -251,8 +251,8 @@ async def _store(
         return await events.find_event_by_key(tx, shard=shard, workspace=workspace, trigger=event.trigger, key=key)
 
     stored = await kernel.db.persist(write)
-    if stored is None:
-        raise AssertionError("the event was inserted or there in this very transaction")
+    if stored is None:  # what holds the hash of its key has another key
+        raise Conflict(f"idempotencyKey {key[:50]!r} cannot be told from another one: use another key")
     await forget_deleted(kernel, shard, event)
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
     _tell_failures(event.trigger, event_id, decided if stored.id == event_id else ())

@@ -137,8 +137,19 @@ async def _store_shard(
         )
         await enqueue(tx, due_at=frontier.ready[0].due_at, ids=list(new.values()))
         taken = [key for key in ids if key not in new]
-        found = await existing(tx, shard, workspace, workflow, taken, correlated=checked.correlated)
+        found = await _holders(tx, shard, workspace, checked, taken)
         crash_points.reach("before_trigger_commit")
         return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 
     return await kernel.db.persist(write)
+
+
+async def _holders(
+    tx: Tx, shard: Shard, workspace: Workspace, checked: Checked, taken: Sequence[str]
+) -> Mapping[str, UUID]:
+    """The executions that hold keys which were not free; what holds the hash of a key may have another key."""
+    found = await existing(tx, shard, workspace, checked.workflow, taken, correlated=checked.correlated)
+    for key in taken:
+        if key not in found:
+            raise Conflict(f"idempotencyKey {key[:50]!r} cannot be told from another one: use another key")
+    return found

@@ -1,6 +1,6 @@
 -- name: insert_contacts
 -- New contacts of one shard; those whose external id is taken are left to change_contacts. An empty string is none.
-insert into contacts (shard, id, tenant_id, workspace_id, {given_columns}, created_at, updated_at)
+insert into contacts as new (shard, id, tenant_id, workspace_id, {given_columns}, created_at, updated_at)
 select s.shard, t.id, :tenant, :workspace, t.external_id, nullif(t.name, ''), nullif(t.email, ''), nullif(t.phone, ''),
        nullif(t.whatsapp, ''), coalesce(string_to_array(t.push_tokens, :separator), '{}'), nullif(t.company, ''),
        coalesce(nullif(t.status, ''), 'active'), nullif(t.time_zone, ''), nullif(t.locale, ''),
@@ -10,7 +10,7 @@ select s.shard, t.id, :tenant, :workspace, t.external_id, nullif(t.name, ''), nu
  cross join unnest(:ids::uuid[], {given_arrays}) as t(id, {given_columns})
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, external_id) do nothing
-returning id, external_id;
+returning new.id, new.external_id;
 
 -- name: change_contacts
 -- Changes contacts by their external ids: null leaves a field as it is, an empty string clears it, and what is given of

@@ -22,7 +22,8 @@ select id, ordinal, recipient, contact_id, error
 -- name: find_retried
 -- Which keys of retries are taken: their items were tried again by an earlier one.
 select idempotency_key from outbox
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = any(:keys::bytea[]);
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(:places::bytea[]) and idempotency_key = any(:keys::bytea[])
+   and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: lock_part
 -- Locks a share at the cursor that was read: of two workers on one chunk, one gets no row and writes nothing.
@@ -43,24 +44,17 @@ update run_parts
  where shard = :shard and run_id = :run_id;
 
 -- name: insert_jobs
--- Writes the jobs of one chunk, and the first history entry of each.
-with written as (
-    insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
-    select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
-      from run_parts p
-     cross join unnest(:ids::uuid[], :planned::integer[], :skipped::integer[]) as t(id, planned, skipped)
-     where p.shard = :shard and p.run_id = :run_id
-)
-insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
-select p.shard, t.entry, :tenant, :workspace, 'job', t.id, 'queued', 'engine', t.detail, :now
+-- Writes the jobs of one chunk.
+insert into jobs (shard, id, run_id, tenant_id, workspace_id, job_type, status, planned, skipped, created_at)
+select p.shard, t.id, p.run_id, :tenant, :workspace, :job_type, 'queued', t.planned, t.skipped, :now
   from run_parts p
- cross join unnest(:ids::uuid[], :entries::uuid[], :details::jsonb[]) as t(id, entry, detail)
+ cross join unnest(:ids::uuid[], :planned::integer[], :skipped::integer[]) as t(id, planned, skipped)
  where p.shard = :shard and p.run_id = :run_id;
 
 -- name: insert_job_items
 -- Writes the items of one chunk; they are rendered at their first mark. One that has no address, or was tried again
 -- before, is not sent: the first is skipped with the reason, the second stays the only one of its key.
-insert into outbox (
+insert into outbox as new (
     shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
     skipped, error, idempotency_key, retry_at, created_at, finalized_at
 )
@@ -74,49 +68,44 @@ select p.shard, t.id, :tenant, :workspace, p.run_id, t.job_id, t.ordinal, :chann
        ) as t(id, job_id, ordinal, recipient, contact_id, error, idempotency_key, retry_at)
  where p.shard = :shard and p.run_id = :run_id
     on conflict do nothing
-returning id;
+returning new.id;
 
 -- name: insert_contact_items
--- Writes the items of a chunk of contacts, one for each address that a contact has for the channel, and the jobs'
--- sums. Ids count up from a first one; a contact without an address gets an item that is skipped with the reason.
-with person as (
-    select c.id, t.due_at, coalesce({addresses}, array[null::text]) as addresses
-      from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
-      join contacts c on c.shard = :shard and c.id = t.id
-     where c.shard = :shard and c.deleted_at is null
-),
-address as (
-    select id, due_at, unnest(addresses) as recipient, generate_subscripts(addresses, 1) as place from person
-),
-item as (
-    select a.id as contact_id, a.due_at, a.recipient,
-           case when a.place = 1 then a.id::text else a.id::text || ':' || a.place end as recipient_key,
-           row_number() over (order by a.id, a.place) - 1 as number
-      from address a
-),
-written as (
-    insert into outbox (
-        shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
-        skipped, error, idempotency_key, retry_at, created_at, finalized_at
-    )
-    select p.shard, (:id_head || to_hex(:item_tail::bigint + i.number))::uuid, :tenant, :workspace, p.run_id,
-           (:job_ids::uuid[])[1 + i.number / :job_size], :before::bigint + i.number + 1,
-           :channel, :provider, coalesce(i.recipient, ''), i.contact_id,
-           case when i.recipient is null then 'skipped' else 'queued' end, i.recipient is null,
-           case when i.recipient is null then :no_address::text end,
-           campaign_key(:key_head, i.recipient_key, :key_tail),
-           -- Places of the run's rate go round the shards, in whole seconds.
-           coalesce(i.due_at, :begins_at::timestamptz)
-               + floor((:before + i.number) * :place_seconds::float8 + :first_place_seconds::float8) * :second::interval,
-           :now, case when i.recipient is null then :now::timestamptz end
-      from run_parts p
-     cross join item i
-     where p.shard = :shard and p.run_id = :run_id
-    returning job_id, status, retry_at
+-- Writes the items of a chunk of contacts, one for each address that a contact has for the channel. Ids count up from a
+-- first one; a contact without an address gets an item that is skipped with the reason.
+insert into outbox (
+    shard, id, tenant_id, workspace_id, run_id, job_id, ordinal, channel, provider, recipient, contact_id, status,
+    skipped, error, idempotency_key, retry_at, created_at, finalized_at
 )
+select p.shard, (:id_head || to_hex(:item_tail::bigint + i.number))::uuid, :tenant, :workspace, p.run_id,
+       (:job_ids::uuid[])[1 + i.number / :job_size], :before::bigint + i.number + 1,
+       :channel, :provider, coalesce(i.recipient, ''), i.contact_id,
+       case when i.recipient is null then 'skipped' else 'queued' end, i.recipient is null,
+       case when i.recipient is null then :no_address::text end,
+       campaign_key(:key_place, :key_head, i.recipient_key, :key_tail),
+       -- Places of the run's rate go round the shards, in whole seconds.
+       coalesce(i.due_at, :begins_at::timestamptz)
+           + floor((:before + i.number) * :place_seconds::float8 + :first_place_seconds::float8) * :second::interval,
+       :now, case when i.recipient is null then :now::timestamptz end
+  from run_parts p
+ cross join (
+       select a.id as contact_id, a.due_at, a.recipient,
+              case when a.place = 1 then a.id::text else a.id::text || ':' || a.place end as recipient_key,
+              row_number() over (order by a.id, a.place) - 1 as number
+         from (select id, due_at, unnest(addresses) as recipient, generate_subscripts(addresses, 1) as place
+                 from (select c.id, t.due_at, coalesce({addresses}, array[null::text]) as addresses
+                         from unnest(:ids::uuid[], :due_at::timestamptz[]) as t(id, due_at)
+                         join contacts c on c.shard = :shard and c.id = t.id
+                        where c.shard = :shard and c.deleted_at is null) person) a
+       ) i
+ where p.shard = :shard and p.run_id = :run_id;
+
+-- name: sum_items
+-- The sums of new jobs, from their items.
 select job_id, count(*) as planned, count(*) filter (where status = 'skipped') as skipped,
        min(retry_at) filter (where status = 'queued') as due_at
-  from written
+  from outbox
+ where shard = :shard and run_id = :run_id and job_id = any(:job_ids::uuid[])
  group by job_id;
 
 -- name: copy_audience

@@ -1,62 +1,52 @@
+-- name: find_next_contacts
+-- The next contacts of a shard that match, in the order of their ids.
+select c.id
+  from {found}
+   and {matching}
+ order by c.id
+ limit :limit;
+
 -- name: enroll_contacts
--- Enrolls the next contacts of a shard in one version of a sequence, in the order of their ids, each at the first time of
--- its zone; returns how many were looked at, the last of them, and how many are new. A contact enrolled before is left
--- out, and so is one with a zone that is not among :zones.
-with picked as materialized (
-    select c.id, c.time_zone
-      from {found}
-       and {matching}
-     order by c.id
-     limit :limit
-),
-enrolled as (
-    insert into executions (
-        shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-        triggered_by, created_at, contact_id
-    )
-    select s.shard, enrollment_id(:milliseconds, p.id, '1', :salt), :tenant, :workspace, :workflow_id, :version_id,
-           p.id::text || ':1', 'enqueued', (:frontiers::jsonb[])[coalesce(array_position(:zones::text[], p.time_zone), 1)],
-           :cursor, '{}', :triggered_by, :now, p.id
-      from picked p
-      join shards s on s.shard = :shard
-     where s.shard = :shard and (not :by_zone or p.time_zone is null or p.time_zone = any(:zones::text[]))
-        on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
-    returning id, frontier
-),
-queued as (
-    insert into queue (shard, id, kind, lane, due_at, workspace_hash)
-    select s.shard, e.id, 'execution', :lane,
-           case when :by_zone then (e.frontier #>> '{ready,0,1}')::timestamptz else :due_at end, :workspace_hash
-      from enrolled e
-      join shards s on s.shard = :shard
-     where s.shard = :shard
+-- Enrolls contacts in one version of a sequence for the first time, each at the first time of its zone, in the order of
+-- their ids. A contact enrolled before is left out, and so is one with a zone that is not among :zones.
+insert into executions as new (
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier, cursor,
+    input, triggered_by, created_at, contact_id
 )
-select (select count(*) from picked) as picked, (select id from picked order by id desc limit 1) as last,
-       (select count(*) from enrolled) as enrolled;
+select c.shard, enrollment_id(:milliseconds, c.id, '1', :salt), c.tenant_id, c.workspace_id, :workflow_id, :version_id,
+       c.id::text || ':1', key_hash(:key_scope, c.id::text || ':1'), 'enqueued',
+       (:frontiers::jsonb[])[coalesce(array_position(:zones::text[], c.time_zone), 1)],
+       :cursor, '{}', :triggered_by, :now, c.id
+  from contacts c
+ where c.shard = :shard and c.id = any(:contact_ids::uuid[]) and c.tenant_id = :tenant and c.workspace_id = :workspace
+   and c.deleted_at is null and (not :by_zone or c.time_zone is null or c.time_zone = any(:zones::text[]))
+ order by c.id
+    on conflict (shard, key_hash) do nothing
+returning new.id;
 
 -- name: insert_enrollments
 -- Enrolls contacts in one version of a sequence, each under the key of the contact and of how often it has been in it by
 -- then; one whose key is taken, or who was deleted since it was picked, is left out. :frontiers are numbered by :plans.
-insert into executions (
-    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at, contact_id
+insert into executions as new (
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, status, frontier, cursor,
+    input, triggered_by, created_at, contact_id
 )
-select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.id::text || ':' || t.number, 'enqueued',
-       (:frontiers::jsonb[])[t.plan], :cursor, '{}', :triggered_by, :now, c.id
+select c.shard, t.id, c.tenant_id, c.workspace_id, :workflow_id, :version_id, c.id::text || ':' || t.number,
+       key_hash(:key_scope, c.id::text || ':' || t.number), 'enqueued', (:frontiers::jsonb[])[t.plan], :cursor, '{}',
+       :triggered_by, :now, c.id
   from unnest(:ids::uuid[], :contact_ids::uuid[], :numbers::text[], :plans::integer[])
        as t(id, contact_id, number, plan)
   join contacts c on c.shard = :shard and c.id = t.contact_id
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
-    on conflict (shard, tenant_id, workspace_id, workflow_id, idempotency_key) do nothing
-returning id;
+    on conflict (shard, key_hash) do nothing
+returning new.id;
 
 -- name: enqueue_enrollments
--- Inserts the queue rows of new enrollments, each at its contact's first time.
+-- Inserts the queue rows of new enrollments: at one moment, or without one each at its contact's first time.
 insert into queue (shard, id, kind, lane, due_at, workspace_hash)
-select e.shard, e.id, 'execution', :lane, (:due_at::timestamptz[])[t.plan], :workspace_hash
-  from unnest(:ids::uuid[], :plans::integer[]) as t(id, plan)
-  join executions e on e.shard = :shard and e.id = t.id
- where e.shard = :shard
+select e.shard, e.id, 'execution', :lane, coalesce(:due_at, (e.frontier #>> '{ready,0,1}')::timestamptz), :workspace_hash
+  from executions e
+ where e.shard = :shard and e.id = any(:ids::uuid[])
     on conflict do nothing;
 
 -- name: find_enrollments

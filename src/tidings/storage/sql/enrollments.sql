@@ -55,14 +55,15 @@ select {enrollment_columns}
 select id, execution_id as enrollment_id, contact_id, node as step_id, channel, recipient, payload, status, in_doubt,
        attempts, error, retry_at, created_at, finalized_at
   from outbox
- where shard = :shard and execution_id = :execution_id
+ where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:execution_id) and execution_id = :execution_id
  order by id;
 
 -- name: tally_messages
 -- How many items of each of these enrollments have come to what, and the newest reason among them.
 select execution_id, status, count(*) as messages, (array_agg(error order by id desc))[1] as error
   from outbox
- where shard = :shard and execution_id = any(:ids::uuid[])
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and execution_id = any(:ids::uuid[])
  group by execution_id, status;
 
 -- name: list_step_items_of_contact

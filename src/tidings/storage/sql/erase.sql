@@ -34,7 +34,10 @@ returning a.ordinal;
 
 -- name: find_items_of_executions
 -- Every item of executions: what was written to others on behalf of a contact tells of it, too.
-select id from outbox where shard = :shard and execution_id = any(:ids::uuid[]);
+select id
+  from outbox
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and execution_id = any(:ids::uuid[]);
 
 -- name: list_events_to_erase
 -- A page of one shard's events that name a contact as one of their people.
@@ -52,7 +55,8 @@ select id, job_id, decisions from events where shard = :shard and id = any(:ids:
 -- name: find_items_of_events
 -- Every item of events, or only the calls of their fallbacks, which were told all there was to know.
 select id from outbox
- where shard = :shard and event_id = any(:ids::uuid[]) and (not :fallbacks_only::boolean or channel = 'function');
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and event_id = any(:ids::uuid[]) and (not :fallbacks_only::boolean or channel = 'function');
 
 -- name: stop_work
 -- Asks executions and jobs to end; the worker that holds or claims them obeys.

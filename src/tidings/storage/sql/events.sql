@@ -4,21 +4,23 @@ created_at, routed_at
 
 -- name: insert_event
 -- Stores an event with what was decided about it, unless its key is taken.
-insert into events (
-    shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+insert into events as new (
+    shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, job_id, source, created_at,
+    routed_at
 )
-select s.shard, :id, :tenant, :workspace, :trigger, :key, :data::jsonb, :decisions::jsonb, :job_id, :source, :now, :now
+select s.shard, :id, :tenant, :workspace, :trigger, :key, :hash, :data::jsonb, :decisions::jsonb, :job_id, :source, :now,
+       :now
   from shards s
  where s.shard = :shard
-    on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing
-returning id;
+    on conflict (shard, key_hash) do nothing
+returning new.id;
 
 -- name: find_event_by_key
 -- The event that took the key first.
 select {event_columns}
   from events
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
-   and idempotency_key = :key;
+ where shard = :shard and key_hash = :hash and tenant_id = :tenant and workspace_id = :workspace
+   and trigger = :trigger and idempotency_key = :key;
 
 -- name: insert_event_contacts
 -- Which of an event's people are contacts.
@@ -91,14 +93,16 @@ with open_items as materialized (
            ) end as rule_id
       from outbox o
       join events e on e.shard = :shard and e.id = o.event_id
-     where o.shard = :shard and o.event_id = any(:ids::uuid[]) and o.status = 'queued'
+     where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+       and o.event_id = any(:ids::uuid[]) and o.status = 'queued'
 )
 select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.recipient, o.payload,
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id,
        o.max_attempts, o.rule_id, r.enabled
   from open_items o
-  left join rules r on r.id = o.rule_id;
+  left join rules r on r.id = o.rule_id
+ order by o.ordinal;
 
 -- name: find_event
 -- One event as a person sees it.
@@ -138,5 +142,6 @@ select o.event_id, o.id, o.ordinal, o.channel, o.provider, o.recipient, o.payloa
        o.max_attempts, coalesce(o.retry_at, o.planned_at, o.created_at) as run_at, o.marked_at,
        o.provider_message_id as message_id, o.error, o.contact_id, o.created_at, o.finalized_at
   from outbox o
- where o.shard = :shard and o.event_id = any(:ids::uuid[])
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.event_id = any(:ids::uuid[])
  order by o.event_id, o.ordinal;

@@ -8,8 +8,8 @@ select {execution_columns}, {execution_columns_in_queue}, coalesce(e.error, f.er
   left join queue q on q.shard = :shard and q.id = e.id
   left join (
       select distinct on (o.execution_id) o.execution_id, o.node, o.error, o.retry_at from outbox o
-       where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and o.status = 'queued' and o.error is not null
-         and o.attempts > 0
+       where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+         and o.execution_id = any(:ids::uuid[]) and o.status = 'queued' and o.error is not null and o.attempts > 0
        order by o.execution_id, o.retry_at, o.id desc
        -- An item held in doubt is shown only where the walk still stands at its node.
   ) f on f.execution_id = e.id and e.ended_at is null and (f.retry_at is not null or f.node = e.cursor)
@@ -80,8 +80,8 @@ select {execution_columns}, e.status, e.started_at, e.error, e.error_node, null:
 -- The providers of the due items of executions; doubt is for a person or the provider to end.
 select distinct execution_id, provider
   from outbox
- where shard = :shard and execution_id = any(:ids::uuid[]) and status = 'queued' and not in_doubt
-   and (retry_at is null or retry_at <= :now);
+ where shard = :shard and substr(idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and execution_id = any(:ids::uuid[]) and status = 'queued' and not in_doubt and (retry_at is null or retry_at <= :now);
 
 -- name: list_execution_log
 -- What the nodes of an execution that are not sends did.
@@ -94,7 +94,7 @@ select node, status, saw, output, error, started_at, at, seen from execution_log
 select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id as message_id, error,
        result, created_at, first_marked_at, finalized_at, seen
   from outbox
- where shard = :shard and execution_id = :execution_id
+ where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:execution_id) and execution_id = :execution_id
  order by created_at, id;
 
 -- name: list_execution_attempts
@@ -102,5 +102,5 @@ select id, node, ordinal, channel, provider, recipient, payload, status, in_doub
 select a.item_id, a.attempt, a.outcome, a.error, a.started_at, a.ended_at
   from outbox o
   join attempts a on a.shard = :shard and a.item_id = o.id
- where o.shard = :shard and o.execution_id = :execution_id
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(:execution_id) and o.execution_id = :execution_id
  order by a.item_id, a.attempt;

@@ -1,10 +1,10 @@
 -- name: put_fallbacks
 -- What a host application does where there is no rule, for processes that take an event without it.
-insert into fallbacks (trigger, channel, audience, since)
+insert into fallbacks as new (trigger, channel, audience, since)
 select t.trigger, t.channel, t.audience, :now
   from unnest(:triggers::text[], :channels::text[], :audiences::text[]) as t(trigger, channel, audience)
     on conflict (trigger, channel, audience) do nothing
-returning trigger, channel, audience;
+returning new.trigger, new.channel, new.audience;
 
 -- name: list_fallbacks
 -- Every fallback that some application has, or those of one trigger: a handful.

@@ -54,11 +54,11 @@ with owned as materialized (
     union all
     select {outbox_columns}
       from outbox
-     where shard = :shard and execution_id = :execution_id
+     where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:execution_id) and execution_id = :execution_id
     union all
     select {outbox_columns}
       from outbox
-     where shard = :shard and event_id = :event_id
+     where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:event_id) and event_id = :event_id
 )
 select {item_columns}
   from owned o

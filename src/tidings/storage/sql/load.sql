@@ -11,34 +11,24 @@ select o.id, o.execution_id as owner, o.node, o.ordinal, o.channel, o.provider, 
        o.status, o.in_doubt, o.idempotency_key, o.attempts, o.retry_at, o.marked_attempt, o.marked_at,
        o.first_marked_at, o.provider_message_id, o.error, o.result, o.tenant_id, o.workspace_id, o.contact_id
   from outbox o
- where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]));
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.execution_id = any(:ids::uuid[]) and (o.status = 'queued' or o.node = any(:nodes::text[]))
+ order by o.ordinal;
 
 -- name: take_jobs
 -- Marks the jobs just claimed as locked and says what they are.
-with taken as (
-    update jobs
-       set status = 'locked', started_at = coalesce(jobs.started_at, :now),
-           -- The first try, and one more for each that was not ended: its worker was lost, or failed. A job that was
-           -- released to wait for its rate, a retry or a resume goes on with the same try.
-           attempts = jobs.attempts + (jobs.started_at is null or q.crashes > 0)::integer
-      from unnest(:ids::uuid[], :fences::bigint[], :entries::uuid[]) as t(id, fence, entry)
-      join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
-      join jobs before on before.shard = :shard and before.id = t.id
-     where jobs.shard = :shard and jobs.id = t.id
-       and jobs.ended_at is null
-    returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.event_id, jobs.planned, t.entry,
-              before.started_at is null as is_first
-),
-told as (
-    -- Of a run's job, that it has begun; not how often it was claimed since: a run with a rate claims its jobs for each
-    -- item.
-    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
-    select s.shard, k.entry, k.tenant_id, k.workspace_id, 'job', k.id, 'locked', 'engine', :detail::jsonb, :now
-      from shards s
-     cross join taken k
-     where s.shard = :shard and k.run_id is not null and k.is_first
-)
-select id, run_id, tenant_id, workspace_id, event_id, planned from taken;
+update jobs
+   set status = 'locked', started_at = coalesce(jobs.started_at, :now),
+       -- The first try, and one more for each that was not ended: its worker was lost, or failed. A job that was
+       -- released to wait for its rate, a retry or a resume goes on with the same try.
+       attempts = jobs.attempts + (jobs.started_at is null or q.crashes > 0)::integer
+  from unnest(:ids::uuid[], :fences::bigint[]) as t(id, fence)
+  join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
+  join jobs before on before.shard = :shard and before.id = t.id
+ where jobs.shard = :shard and jobs.id = t.id
+   and jobs.ended_at is null
+returning jobs.id, jobs.run_id, jobs.tenant_id, jobs.workspace_id, jobs.event_id, jobs.planned,
+          before.started_at is null as is_first;
 
 -- name: load_job_items
 -- The open items of jobs; those not yet rendered come with their person's data.

@@ -22,11 +22,30 @@ select lane, count(*) as live, count(*) filter (where due_at <= :now) as due, co
 select status, in_doubt, count(*) as items from outbox where shard = :shard group by status, in_doubt;
 
 -- name: count_own_items
--- One shard's items of a workspace by status; the rows of others are not read.
+-- One shard's items of a workspace by status, found by their owners: the rows of others are not read. :run_ids are its
+-- runs, which are in every shard. Not `execution_id =`: the planner must come from the owners.
 select status, in_doubt, count(*) as items
-  from outbox
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
+  from (select o.status, o.in_doubt
+          from executions e
+          join outbox o on o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(e.id)
+                       and o.execution_id is not distinct from e.id
+         where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
+        union all
+        select o.status, o.in_doubt
+          from events e
+          join outbox o on o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(e.id)
+                       and o.event_id is not distinct from e.id
+         where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
+        union all
+        select o.status, o.in_doubt
+          from outbox o
+         where o.shard = :shard and o.run_id = any(:run_ids::uuid[]) and o.tenant_id = :tenant
+           and o.workspace_id = :workspace) owned
  group by status, in_doubt;
+
+-- name: list_own_runs
+-- The runs of a workspace in one shard.
+select id from runs where shard = :shard and tenant_id = :tenant and workspace_id = :workspace;
 
 -- name: count_executions
 -- One shard's executions by the state that people see. Those in their very first step, which no release has told of yet,

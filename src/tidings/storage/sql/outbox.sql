@@ -2,7 +2,7 @@
 -- Writes the items of a node, for owners whose lease still holds. What exists already is the plan and stays. An item
 -- that will be called at once gets its first mark in the same row, unless its owner was stopped meanwhile. Where no
 -- item is for a contact, :contact_ids and :skips are empty, and cost nothing; so is :seen where no way runs beside.
-insert into outbox (
+insert into outbox as new (
     shard, id, tenant_id, workspace_id, execution_id, node, visit, ordinal, channel, provider, recipient, payload,
     status, skipped, idempotency_key, error, created_at, finalized_at, marked_attempt, attempts, marked_fence, marked_at,
     first_marked_at, contact_id, seen
@@ -24,7 +24,7 @@ select q.shard, t.id, e.tenant_id, e.workspace_id, e.id, t.node, t.visit, t.ordi
   join executions e on e.shard = :shard and e.id = t.owner
  where q.shard = :shard
     on conflict do nothing
-returning id, marked_at is not null as marked;
+returning new.id, new.marked_at is not null as marked;
 
 -- name: reread_reserved
 -- What an insert whose answer was lost has written: rows by our own ids, under a lease that is still ours, with the mark

@@ -71,11 +71,11 @@ with held as materialized (
 ),
 moved as materialized (
     select q.id, h.run_id, h.open, h.failed, h.planned, q.wake or q.stop is distinct from t.stop as due_now, t.due_at,
-           t.dead, t.error, t.entry
+           t.dead, t.error
       from unnest(
                :ids::uuid[], :fences::bigint[], :stops::text[], :due_at::timestamptz[], :dead::boolean[],
-               :errors::text[], :entries::uuid[]
-           ) as t(id, fence, stop, due_at, dead, error, entry)
+               :errors::text[]
+           ) as t(id, fence, stop, due_at, dead, error)
       join held h on h.id = t.id
       join queue q on q.shard = :shard and q.id = t.id and q.fence = t.fence
      where q.shard = :shard
@@ -93,15 +93,7 @@ worked as (
            ended_at = case when m.open = 0 then :now::timestamptz end
       from moved m
      where j.shard = :shard and j.id = m.id
-    returning j.id, j.run_id, j.tenant_id, j.workspace_id, j.status, m.entry
-),
-told as (
-    -- Of a run's job, how it ended.
-    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
-    select s.shard, w.entry, w.tenant_id, w.workspace_id, 'job', w.id, w.status, 'engine', :detail::jsonb, :now
-      from shards s
-     cross join worked w
-     where s.shard = :shard and w.run_id is not null and w.status <> 'queued'
+    returning j.id, j.run_id, j.status
 ),
 gone as (
     delete from queue q using moved m
@@ -116,7 +108,7 @@ kept as (
      where q.shard = :shard and q.id = m.id and m.open > 0
     returning q.id
 )
-select id, run_id, open = 0 as done from moved;
+select id, run_id, status from worked;
 
 -- name: release_runs
 -- Writes what a run has come to and ends its lease; a terminal run leaves the queue.

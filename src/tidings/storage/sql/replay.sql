@@ -24,20 +24,21 @@ select o.execution_id, o.id, o.node, o.status, o.in_doubt, o.marked_attempt as m
                   order by a.attempt desc
                   limit 1), false) as is_uncertain
   from outbox o
- where o.shard = :shard and o.execution_id = any(:ids::uuid[]);
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.execution_id = any(:ids::uuid[]);
 
 -- name: enqueue_reopened
 -- Inserts the rows of reopened executions. A fence must be above every earlier one, or a worker from before would
 -- take the new lease for its own. A row that a worker holds is refused: its release would undo the reopening.
-insert into queue (shard, id, kind, lane, due_at, workspace_hash, fence)
+insert into queue as held (shard, id, kind, lane, due_at, workspace_hash, fence)
 select e.shard, e.id, 'execution', t.lane, :now, workspace_hash(e.tenant_id, e.workspace_id), :fence
   from unnest(:ids::uuid[], :lanes::smallint[]) as t(id, lane)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard
     on conflict (shard, id) do update
-   set due_at = :now, fence = queue.fence + 1, wake = false, stop = null, crashes = 0
- where not queue.leased
-returning id;
+   set due_at = :now, fence = held.fence + 1, wake = false, stop = null, crashes = 0
+ where not held.leased
+returning held.id;
 
 -- name: reopen_failed_executions
 -- The only edge from failed to enqueued.

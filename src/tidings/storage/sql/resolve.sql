@@ -70,28 +70,14 @@ select case when cancelled then 'cancel' when paused then 'pause' end as stop
  where shard = :shard and id = :id;
 
 -- name: stop_jobs_of_run
--- The same request for every open job of a run in one shard, and a history entry for each to which it is new. Returns
--- which of those are being worked on.
-with asked as (
-    update queue q
-       set stop = :stop, due_at = case when q.leased then q.due_at else :now end, wake = q.wake or q.leased
-      from jobs j
-     where j.shard = :shard and j.run_id = :run_id and j.ended_at is null and q.shard = :shard and q.id = j.id
-       and q.stop is distinct from :stop
-    returning q.id, q.leased, j.tenant_id, j.workspace_id
-),
-numbered as (
-    select id, tenant_id, workspace_id, row_number() over (order by id) - 1 as number from asked
-),
-told as (
-    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)
-    select s.shard, (:id_head || to_hex(:id_tail::bigint + n.number))::uuid, n.tenant_id, n.workspace_id, 'job', n.id,
-           :event, :actor, :now
-      from shards s
-     cross join numbered n
-     where s.shard = :shard
-)
-select id, leased from asked;
+-- The same request for every open job of a run in one shard. Returns those to which it is new, and which of them are being
+-- worked on.
+update queue q
+   set stop = :stop, due_at = case when q.leased then q.due_at else :now end, wake = q.wake or q.leased
+  from jobs j
+ where j.shard = :shard and j.run_id = :run_id and j.ended_at is null and q.shard = :shard and q.id = j.id
+   and q.stop is distinct from :stop
+returning q.id, q.leased;
 
 -- name: find_item
 -- One item with its owner.

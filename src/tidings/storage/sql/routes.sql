@@ -13,14 +13,14 @@ select tenant_id, workspace_id, channel, provider, source, since
 
 -- name: put_routes
 -- Stores a process's routes for every workspace. A printing provider does not replace one that sends.
-insert into routes (tenant_id, workspace_id, channel, provider, source, since)
+insert into routes as known (tenant_id, workspace_id, channel, provider, source, since)
 select '', '', t.channel, t.provider, :source, :now
   from unnest(:channels::text[], :providers::text[]) as t(channel, provider)
     on conflict (tenant_id, workspace_id, channel) do update
    set provider = excluded.provider, source = excluded.source, since = excluded.since
- where routes.provider <> excluded.provider
-   and (starts_with(routes.provider, :printing) or not starts_with(excluded.provider, :printing))
-returning channel, provider;
+ where known.provider <> excluded.provider
+   and (starts_with(known.provider, :printing) or not starts_with(excluded.provider, :printing))
+returning known.channel, known.provider;
 
 -- name: remove_route
 -- Takes the provider from a channel in every workspace.

@@ -121,7 +121,8 @@ select e.id, e.version_id, e.frontier, e.vars, e.created_at as begun_at, q.lease
 -- The nodes of executions that have items which are not settled.
 select o.execution_id, o.node
   from outbox o
- where o.shard = :shard and o.execution_id = any(:ids::uuid[]) and o.status = 'queued';
+ where o.shard = :shard and substr(o.idempotency_key, 1, 8) = any(places_of(:ids::uuid[]))
+   and o.execution_id = any(:ids::uuid[]) and o.status = 'queued';
 
 -- name: move_enrollments
 -- Puts enrollments on another version, at a place and a time of that version; one that is past its end completes.

@@ -1,32 +1,34 @@
 -- name: insert_executions
 -- Starts executions of one version in one shard; those whose key is taken, by one of their workflow or, where they are
--- :correlated, by another such one, are left as they are. :contact_ids is empty where none is for a contact.
-insert into executions (
-    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
-    triggered_by, created_at, contact_id, correlated
+-- unique in the workspace, by another such one, are left as they are. :contact_ids is empty where none is for a contact, and
+-- so is :workspace_hashes where keys are only their workflow's.
+insert into executions as new (
+    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, workspace_key_hash, status,
+    frontier, cursor, input, triggered_by, created_at, contact_id
 )
-select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, 'enqueued', :frontier::jsonb,
-       :cursor, t.input, :triggered_by, :now, t.contact_id, nullif(:correlated::boolean, false)
+select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, t.key_hash, t.workspace_key_hash,
+       'enqueued', :frontier::jsonb, :cursor, t.input, :triggered_by, :now, t.contact_id
   from shards s
- cross join unnest(:ids::uuid[], :keys::text[], :inputs::jsonb[], :contact_ids::uuid[])
-       as t(id, idempotency_key, input, contact_id)
+ cross join unnest(
+           :ids::uuid[], :keys::text[], :hashes::bytea[], :workspace_hashes::bytea[], :inputs::jsonb[], :contact_ids::uuid[]
+       ) as t(id, idempotency_key, key_hash, workspace_key_hash, input, contact_id)
  where s.shard = :shard
     on conflict do nothing
-returning idempotency_key, id;
+returning new.idempotency_key, new.id;
 
 -- name: find_executions_by_key
 -- The second half of get-or-create: what the insert did not return.
 select idempotency_key, id
   from executions
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
-   and idempotency_key = any(:keys::text[]);
+ where shard = :shard and key_hash = any(:hashes::bytea[]) and tenant_id = :tenant and workspace_id = :workspace
+   and workflow_id = :workflow_id and idempotency_key = any(:keys::text[]);
 
 -- name: find_correlated_executions
 -- The ids of executions that share these keys with the whole workspace.
 select idempotency_key, id
   from executions
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and correlated
-   and idempotency_key = any(:keys::text[]);
+ where shard = :shard and workspace_key_hash = any(:hashes::bytea[]) and tenant_id = :tenant
+   and workspace_id = :workspace and idempotency_key = any(:keys::text[]);
 
 -- name: enqueue_executions
 -- Inserts the queue rows of new executions.
@@ -38,7 +40,7 @@ select e.shard, e.id, 'execution', :lane, :due_at, :workspace_hash
 
 -- name: insert_run
 -- Starts a run unless its key is taken; only the roll-up changes its status after this.
-insert into runs (
+insert into runs as new (
     shard, id, tenant_id, workspace_id, campaign_id, idempotency_key, channel, provider, content_id, content,
     scheduled_for, rate_per_minute, status, retry_of, source, audience, retry_where, data, send_hour, time_zone,
     max_lateness, is_test, created_at
@@ -49,7 +51,7 @@ select s.shard, :id, :tenant, :workspace, :campaign_id, :key, :channel, :provide
   from shards s
  where s.shard = :shard
     on conflict (shard, tenant_id, workspace_id, idempotency_key) do nothing
-returning id;
+returning new.id;
 
 -- name: find_run_by_key
 -- The run that took the key first.

@@ -17,22 +17,14 @@ select (array_agg(o.id order by o.id))[2] as id,
 having count(*) > 1
  limit :limit;
 
--- name: workspaces_with_items
--- Promise 1, first half: the workspaces that have items in one shard.
-select distinct tenant_id, workspace_id from outbox where shard = :shard;
-
--- name: read_keys
--- Promise 1, second half: the next keys of a workspace in one shard, read from the index that keeps them unique there.
-select idempotency_key
-  from outbox
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key > :after
- order by idempotency_key
- limit :limit;
-
--- name: find_item_of_key
--- Promise 1: which item of one shard has a key.
-select id from outbox
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and idempotency_key = :key;
+-- name: misplaced_items
+-- Promise 1: an item is in the shard that its id says, and its key says the same, so that a key cannot be in two shards.
+select o.id, 'has an idempotency key of another place' as problem
+  from outbox o
+ where o.shard = :shard
+   and (o.shard <> shard_of(o.id) or octet_length(o.idempotency_key) <> 32
+        or substr(o.idempotency_key, 7, 2) <> substr(uuid_send(o.id), 7, 2))
+ order by o.id limit :limit;
 
 -- name: lost_items
 -- Promise 3: an open item that is not in doubt has an owner that will be looked at.
@@ -111,7 +103,8 @@ select j.id, 'is ' || j.status || ' with open items' as problem
    and (exists (select 1 from outbox o
                  where o.shard = :shard and o.run_id = j.run_id and o.job_id = j.id and o.status = 'queued')
         or exists (select 1 from outbox o
-                    where o.shard = :shard and o.event_id = j.event_id and o.job_id = j.id and o.status = 'queued'))
+                    where o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(j.event_id)
+                      and o.event_id = j.event_id and o.job_id = j.id and o.status = 'queued'))
  order by j.id limit :limit;
 
 -- name: ended_runs
@@ -131,4 +124,7 @@ select run_id, status, sum(planned) as planned, sum(sent) as sent, sum(called) a
 select wanted.name
   from unnest(:names::text[]) as wanted(name)
  where not exists (select 1 from pg_constraint c join pg_namespace n on n.oid = c.connamespace
-                    where n.nspname = 'tidings' and c.conname = wanted.name and c.convalidated);
+                    where n.nspname = 'tidings' and c.conname = wanted.name and c.convalidated)
+   and not exists (select 1 from pg_index i join pg_class c on c.oid = i.indexrelid
+                     join pg_namespace n on n.oid = c.relnamespace
+                    where n.nspname = 'tidings' and c.relname = wanted.name and i.indisunique and i.indisvalid);

@@ -35,10 +35,12 @@ update workflows set active = :active, updated_at = :now
 returning id;
 
 -- name: has_executions
--- Whether one shard holds an execution of a workflow; reads one entry of the unique index.
+-- Whether one shard holds an execution of a workflow. No index says it, as only deleting asks: it reads what the workspace
+-- has started since the workflow was made, up to the first of the workflow.
 select exists (
     select from executions
-     where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and workflow_id = :workflow_id
+     where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and id >= :since
+       and workflow_id = :workflow_id
 ) as found;
 
 -- name: delete_workflow
