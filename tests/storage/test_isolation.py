@@ -248,6 +248,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "reseal_value": {"sealed": [SECRET], "resealed": [b"sealed anew"]},
         "find_named_contacts": {"external_ids": [NAMES]},
         "pick_contacts": {"status": ["active"]},
+        "count_reachable": {"status": ["active"], "address_fields": [["email"]]},
+        "count_audience_lacking": {"status": ["active"], "paths": [["plan"]]},
         "list_contacts": {"status": ["active"]},
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
@@ -257,6 +259,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "read_keys": {"after": [b""]},
         "find_executions_by_key": {"keys": [["k1", "k2"]]},
         "find_correlated_executions": {"keys": [["k1", "k2"]]},
+        "list_outbox_of_run": {"run_id": await every(sql, ID.format("runs"))},
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(

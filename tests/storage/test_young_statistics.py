@@ -52,6 +52,7 @@ WHOLE = {
     ),
     "sum_doubt_of_runs": "walks through what is in doubt, here a fifth of all items",
     "list_live_executions": "walks through what is in the queue, here as much as has ended",
+    **dict.fromkeys(("count_reachable", "count_audience_lacking"), "counts an audience, here every contact"),
     "list_unplanned_lists": "looks at every run of a workspace",
     "list_failed_executions": "may take the index of all executions for that of the failed ones: they begin alike",
     "lock_enrollments_behind": "may read all enrollments of a sequence for a page; a person moves them, once",
@@ -104,10 +105,10 @@ class Asked(NamedTuple):
 def rows_touched(plan: Plan) -> float:
     """The most rows that any part of a plan looked at."""
     removed = ("Rows Removed by Filter", "Rows Removed by Join Filter", "Rows Removed by Index Recheck")
-    return max(
-        (float(part["Actual Rows"]) + sum(part.get(why, 0) for why in removed)) * part["Actual Loops"]
-        for part in parts(plan)
-    )
+    touched = [
+        (part["Actual Rows"] + sum(part.get(why, 0) for why in removed)) * part["Actual Loops"] for part in parts(plan)
+    ]
+    return float(max(touched))
 
 
 def literal(value: object) -> str:
