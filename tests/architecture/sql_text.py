@@ -20,7 +20,7 @@ SHARDED = HOT | {"shards"}
 """What a cluster distributes: the hot tables, and the one with a row for each shard."""
 
 _TOKEN = re.compile(
-    r"(?P<skip>\s+|--[^\n]*)|'(?:[^']|'')*'|\$(?P<number>\d+)|\$\$.*?\$\$|::|[A-Za-z_]\w*|\d+(?:\.\d+)?"
+    r"(?P<skip>\s+|--[^\n]*)|is\s+not\s+distinct\s+from|'(?:[^']|'')*'|\$(?P<number>\d+)|\$\$.*?\$\$|::|[A-Za-z_]\w*|\d+(?:\.\d+)?"
     r"|<>|<=|>=|\|\||->>|->|.",
     re.DOTALL,
 )
@@ -158,7 +158,7 @@ def tokens(statement: Statement) -> list[str]:
     for match in _TOKEN.finditer(statement.text):
         if match["skip"] is None:
             number = match["number"]
-            found.append(f":{statement.parameters[int(number) - 1]}" if number else match[0].lower())
+            found.append(f":{statement.parameters[int(number) - 1]}" if number else " ".join(match[0].lower().split()))
     return found
 
 

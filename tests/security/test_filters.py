@@ -66,8 +66,11 @@ EXCEPTIONS: Mapping[str, set[str]] = {
         *("events.plan_event_job", "start.enqueue_executions", "start.enqueue_run", "deploy.enqueue_jobs"),
         "enroll.enqueue_enrollments",
     },
+    "reads of jobs only between which ids the items of a run lie, and says whose the items are": {
+        "items.list_outbox_of_run"
+    },
     "takes ids that a statement with the filter has found for the same caller": {
-        *("audience.count_reachable", "audience.count_lacking", "deploy.read_failed_items"),
+        *("audience.count_lacking", "deploy.read_failed_items"),
         *("enroll.find_parked_enrollments", "enrollments.list_step_items", "enrollments.tally_messages"),
         *("enrollments.list_failed_attempts", "events.list_event_items", "executions.show_executions"),
         *("executions.list_open_providers", "executions.list_execution_log", "executions.list_execution_items"),
@@ -129,11 +132,14 @@ def _demands(query: Query) -> list[tuple[str, ...]]:
     return [demand for _, demands in query.conditions() for demand in demands]
 
 
+EQUALS = ("=", "is not distinct from")
+
+
 def _names_whose(query: Query, source: Source, is_only_one: bool) -> bool:
     wanted = ["tenant"] if source.table in OF_A_TENANT else ["tenant", "workspace"]
+    names = [(source.alias, "."), ()] if is_only_one else [(source.alias, ".")]
     return all(
-        (source.alias, ".", f"{one}_id", "=", f":{one}") in _demands(query)
-        or (is_only_one and (f"{one}_id", "=", f":{one}") in _demands(query))
+        any((*name, f"{one}_id", equals, f":{one}") in _demands(query) for name in names for equals in EQUALS)
         for one in wanted
     )
 

@@ -57,6 +57,8 @@ TABLES = """
      where table_schema = 'tidings' and column_name = $1 and table_type = 'BASE TABLE' order by 1
 """
 WRITES = re.compile(r"^\s*(update|delete|insert|with)\b", re.MULTILINE)
+EQUALS = r"(?:\w+\.)?{column} (?:=|is not distinct from) \${number}\b"
+"""A filter, in either way that statements write it."""
 SAY_NOTHING = {"remove_contact_tags"}
 """Statements that return no rows; what they change is looked at."""
 FLOW = {
@@ -71,9 +73,8 @@ FLOW = {
 
 def asks_for_whose(statement: Statement) -> bool:
     """Whether a statement finds rows by their tenant; one that only writes it makes rows, and finds none."""
-    return "tenant" in statement.parameters and (
-        f"tenant_id = ${statement.parameters.index('tenant') + 1}" in statement.text
-    )
+    number = statement.parameters.index("tenant") + 1 if "tenant" in statement.parameters else 0
+    return re.search(EQUALS.format(column="tenant_id", number=number), statement.text) is not None
 
 
 GUARDED = {
@@ -247,6 +248,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "reseal_value": {"sealed": [SECRET], "resealed": [b"sealed anew"]},
         "find_named_contacts": {"external_ids": [NAMES]},
         "pick_contacts": {"status": ["active"]},
+        "count_reachable": {"status": ["active"], "address_fields": [["email"]]},
+        "count_audience_lacking": {"status": ["active"], "paths": [["plan"]]},
         "list_contacts": {"status": ["active"]},
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
@@ -265,6 +268,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "keys": [["k1", "k2"]],
             "hashes": [await every(sql, "select workspace_key_hash from executions")],
         },
+        "list_outbox_of_run": {"run_id": await every(sql, ID.format("runs"))},
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(
@@ -392,6 +396,6 @@ def without_each_filter(statement: Statement) -> Iterator[tuple[str, Statement]]
         name: statement.parameters.index(name) + 1 for name in ("tenant", "workspace") if name in statement.parameters
     }
     for kind, number in numbers.items():
-        for place, found in enumerate(re.finditer(rf"(?:\w+\.)?{kind}_id = \${number}\b", statement.text)):
+        for place, found in enumerate(re.finditer(EQUALS.format(column=f"{kind}_id", number=number), statement.text)):
             broken = f"{statement.text[: found.start()]}({found[0]} or true){statement.text[found.end() :]}"
             yield f"{statement.name} without {kind} {place}", Statement(statement.name, broken, statement.parameters)

@@ -122,4 +122,6 @@ class Outbox:
             return partial(items.list_outbox_in_doubt, channel=where.channel, **owner)
         if where.owners == 0:
             return partial(items.list_outbox, **state)
+        if where.run_id and where == OutboxFilter(run_id=where.run_id):
+            return partial(items.list_outbox_of_run, run_id=where.run_id)
         return partial(items.list_outbox_of_owner, **state, **owner)

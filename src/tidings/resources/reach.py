@@ -2,48 +2,35 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
+from typing import TypedDict
 
 from tidings.domain.content.lacks import attributes_in, lacks_of
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import AudienceFilter, NamedContacts, Not, both
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.people.audience_chunks import count_lacking, every_chunk
+from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.templates import know_stored_templates
 from tidings.storage import audience as storage
 from tidings.views.campaigns import AudienceCount
-
-CHUNK = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """How many contacts match, have an address, and may not be written to; the last two only with a channel."""
-
-    matching: int = 0
-    addressed: int = 0
-    refused: int = 0
-
-    def __add__(self, other: "_Counted") -> "_Counted":
-        return _Counted(self.matching + other.matching, self.addressed + other.addressed, self.refused + other.refused)
 
 
 async def count_audience(
     kernel: Kernel, workspace: Workspace, audience: Audience, channel: Channel | None, sources: Iterable[str] = ()
 ) -> AudienceCount:
-    """Count the audience, shard by shard, and who lacks what the templates print; a million take some seconds."""
+    """Count the audience, all shards at once, and who lacks what the templates print."""
     sources = list(sources)
     await know_stored_templates(kernel, workspace, sources)
-    now, lacking = await kernel.clock.now(), Lacking(attributes_in(sources))
+    now, printed = await kernel.clock.now(), attributes_in(sources)
     shards = await asyncio.gather(
-        *(_count_shard(kernel, shard, workspace, audience, channel, now, lacking) for shard in kernel.every_shard())
+        *(_count_shard(kernel, shard, workspace, audience, channel, now, printed) for shard in kernel.every_shard())
     )
-    counted = sum(shards, _Counted())
-    missing = lacks_of(lacking.counts, counted.matching)
+    counted = sum((reach for reach, _ in shards), storage.Reach())
+    missing = lacks_of(sum((lacking for _, lacking in shards), Counter[str]()), counted.matching)
     if channel is None:
         return AudienceCount(matching=counted.matching, missing=missing)
     return AudienceCount(
@@ -53,14 +40,6 @@ async def count_audience(
         refused=counted.refused,
         missing=missing,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """Attributes that templates print, and how many contacts lack each so far."""
-
-    paths: frozenset[str]
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience) -> bool:
@@ -73,6 +52,13 @@ async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience) -> 
     return True
 
 
+class _Asked(TypedDict):
+    shard: Shard
+    workspace: Workspace
+    wanted: AudienceFilter
+    made_by: datetime
+
+
 async def _count_shard(
     kernel: Kernel,
     shard: Shard,
@@ -80,16 +66,25 @@ async def _count_shard(
     audience: Audience,
     channel: Channel | None,
     now: datetime,
-    lacking: Lacking,
-) -> _Counted:
-    counted = _Counted()
-    async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=CHUNK):
-        ids = [one.id for one in chunk.people]
-        lacking.counts.update(await count_lacking(kernel, shard, ids, lacking.paths))
-        if channel is None or not ids:
-            counted += _Counted(len(ids))
-            continue
-        look = partial(storage.count_reachable, shard=shard, channel=channel, ids=ids)
-        reach = await kernel.db.persist(look, alone=True)
-        counted += _Counted(len(ids), reach.reachable, reach.refused)
-    return counted
+    printed: Collection[str],
+) -> tuple[storage.Reach, Counter[str]]:
+    """Count one shard's people, and how many of them lack what is printed, in the database: nobody is read."""
+    counted, lacking = storage.Reach(), Counter[str]()
+    for wanted in _ways_in(kernel, shard, audience):
+        asked: _Asked = {"shard": shard, "workspace": workspace, "wanted": wanted, "made_by": now}
+        look = partial(storage.count_reachable, channel=channel, **asked)
+        counted += await kernel.db.persist(look, alone=True)
+        if printed:
+            look_for_lacks = partial(storage.count_audience_lacking, paths=printed, **asked)
+            lacking.update(await kernel.db.persist(look_for_lacks, alone=True))
+    return counted, lacking
+
+
+def _ways_in(kernel: Kernel, shard: Shard, audience: Audience) -> Iterator[AudienceFilter]:
+    """The parts of an audience that have nobody in common, each found along an index of its own."""
+    without = [Not(NamedContacts(audience.exclude_contact_ids))] if audience.exclude_contact_ids else []
+    if audience.has_filter:
+        yield both(audience.filter, *without)
+    ids = tuple(id for id in audience.contact_ids if kernel.shard_of(id) == shard)
+    if ids:
+        yield both(NamedContacts(ids), *([Not(audience.filter)] if audience.has_filter else []), *without)

@@ -8,6 +8,7 @@ from uuid import UUID
 from tidings.domain.channels import Channel
 from tidings.domain.content.lacks import ATTRIBUTES
 from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.storage.contact_parts import address_fields, everything_after, for_filter
 from tidings.storage.database import Tx
@@ -26,10 +27,14 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many of some contacts have an address, and how many of those may not be written to."""
+    """How many contacts match, how many of them have an address, and how many of those may not be written to."""
 
-    reachable: int
-    refused: int
+    matching: int = 0
+    addressed: int = 0
+    refused: int = 0
+
+    def __add__(self, other: "Reach") -> "Reach":
+        return Reach(self.matching + other.matching, self.addressed + other.addressed, self.refused + other.refused)
 
 
 async def pick_contacts(
@@ -48,15 +53,35 @@ async def pick_contacts(
     return [Picked(row["id"], row["time_zone"]) for row in rows]
 
 
-async def count_reachable(tx: Tx, *, shard: Shard, channel: Channel, ids: Sequence[UUID]) -> Reach:
-    """How many of these contacts can be written to over a channel."""
-    fields = address_fields(channel)
-    row = await tx.fetch_one(_SQL["count_reachable"], shard=shard, channel=channel, address_fields=fields, ids=ids)
-    return Reach(row["reachable"], row["refused"]) if row else Reach(0, 0)
+async def count_reachable(
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, made_by: datetime, channel: Channel | None
+) -> Reach:
+    """How many contacts match a filter, and can be written to over a channel; without one, nobody has an address."""
+    fields = address_fields(channel) if channel else []
+    statement, values = for_filter(_SQL["count_reachable"], wanted, workspace, EVERYTHING)
+    row = await tx.fetch_one(
+        statement, shard=shard, made_by=made_by, channel=channel or "", address_fields=fields, **values
+    )
+    return Reach(row["matching"], row["addressed"], row["refused"]) if row else Reach()
+
+
+async def count_audience_lacking(
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, made_by: datetime, paths: Collection[str]
+) -> Mapping[str, int]:
+    """How many contacts of a filter lack each of the attributes."""
+    below = _below_attributes(paths)
+    statement, values = for_filter(_SQL["count_audience_lacking"], wanted, workspace, EVERYTHING)
+    rows = await tx.fetch(statement, shard=shard, made_by=made_by, paths=list(below), **values)
+    return {below[row["path"]]: row["contacts"] for row in rows}
 
 
 async def count_lacking(tx: Tx, *, shard: Shard, ids: Sequence[UUID], paths: Collection[str]) -> Mapping[str, int]:
     """How many of these contacts lack each of the attributes; an attribute that none lacks is not in the answer."""
-    below = {path.removeprefix(ATTRIBUTES): path for path in paths}
+    below = _below_attributes(paths)
     rows = await tx.fetch(_SQL["count_lacking"], shard=shard, ids=ids, paths=list(below))
     return {below[row["path"]]: row["contacts"] for row in rows}
+
+
+def _below_attributes(paths: Collection[str]) -> Mapping[str, str]:
+    """Paths as templates write them, by what they are within a contact's attributes."""
+    return {path.removeprefix(ATTRIBUTES): path for path in paths}

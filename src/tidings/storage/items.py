@@ -66,6 +66,13 @@ async def list_outbox_of_owner(
 
 
 @_SQL.statement
+async def list_outbox_of_run(
+    tx: Tx, *, shard: Shard, workspace: Workspace, run_id: UUID, span: Span, limit: int
+) -> list[Item]:
+    """One shard's items of a run, newest first."""
+
+
+@_SQL.statement
 async def list_outbox_of_contact(
     tx: Tx,
     *,

@@ -7,6 +7,8 @@ run empty again. A wrong plan reads a whole shard for each row of a batch: 13 ms
 
 1. It is told statistics before the first row (schema.sql, "What the planner is told"). Without any it takes one shard
    for one part in two hundred of a table; marking 100 items took 29 ms instead of 2 on a new database.
+   What it learns later is bounded, too: how many shards, tenants and workspaces there are is said for every look, or
+   from four rows it would learn that a shard has one, and any index that begins with it would do.
 2. It may not choose what reads whole tables (PLANNER_SETTINGS, on every connection): without sequential scans, hash and
    merge joins there is one plan to find. Only our own statements run on these connections.
 3. Plans are forgotten every five seconds, before a connection is used (PlansAnew). A prepared statement keeps the plan
@@ -19,6 +21,10 @@ run empty again. A wrong plan reads a whole shard for each row of a batch: 13 ms
    everywhere was three times slower. `claim_due` in claim.sql takes an array in place of a join, as a plan that does
    not know the limit would read the shard. `find_enrollments` in enroll.sql hides the sequence, which may have a
    million executions, so that the plan comes from the contacts, who have few.
+   Where a row is found by its id or its owner, its workspace is compared with `is not distinct from`, which no index
+   serves, and definitions are joined from the left, so that no plan comes from a workspace or a workflow.
+   `(contact_id, id) < (…)` is compared as the index has it: the order by id alone would find a contact's newest by
+   walking through everybody's.
 6. A row's shard is computed in place: `shard_count()` in migrate.sql is strict, or both functions of the check on every
    hot table would be called for each row; that took 5 µs of some 25.
 7. Rows are written where they stand: pages of `executions` and `outbox` are half full (`fillfactor` in schema.sql), so
@@ -26,7 +32,8 @@ run empty again. A wrong plan reads a whole shard for each row of a batch: 13 ms
 8. Claims begin where the last one ended (kernel/process/claim_floor.py): no plan helps against index entries of rows
    that are gone and cannot be cleaned up yet.
 
-tests/storage/test_plans.py asks PostgreSQL for the plan of every statement, kept or new, analyzed or not.
+tests/storage/test_plans.py asks PostgreSQL for the plan of every statement, kept or new, analyzed or not, and
+tests/storage/test_young_statistics.py runs those that read where tables were analyzed with a handful of rows.
 """
 
 import time

@@ -1671,6 +1671,26 @@ $$;
 -- for a moment, is analyzed, and is empty again; the statistics stay. Emptied by truncate and not by delete: pages of dead
 -- rows would let it take every table for empty until autovacuum comes by, and compare each row of a batch with a whole shard.
 
+-- What it learns later may be worse: among the first few rows of a table no two may share a shard or a workspace, and it
+-- would take either for as good as a key until it looks again. So how many there are of these is said here, once for every
+-- look: of shards as many as there are, of tenants and workspaces neither one nor as many as rows.
+do $$
+declare
+    one record;
+begin
+    for one in
+        select c.oid::regclass as name, a.attname as its,
+               case a.attname when 'shard' then shard_count() else 3 end as different
+          from pg_class c
+          join pg_attribute a on a.attrelid = c.oid and a.attname in ('shard', 'tenant_id', 'workspace_id')
+         where c.relnamespace = 'tidings'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'shards'
+           and exists (select 1 from pg_attribute s where s.attrelid = c.oid and s.attname = 'shard')
+    loop
+        execute format('alter table %s alter column %I set (n_distinct = %s)', one.name, one.its, one.different);
+    end loop;
+end
+$$;
+
 create temporary table sample on commit drop as
 select number, number % 2 = 1 as odd, number <= 1000 as few, (bucket % shard_count())::smallint as shard,
        (lpad(to_hex(number), 12, '0') || '7' || lpad(to_hex(bucket), 3, '0') || '8000'

@@ -7,18 +7,28 @@ select c.id, c.time_zone
  limit :limit;
 
 -- name: count_reachable
--- Of some contacts: how many have an address for a channel, and how many of those may not be written to over it.
-select count(*) filter (where a.addresses is not null) as reachable,
+-- Of one shard's contacts that match, made up to a moment: how many there are, how many have an address for a channel, and
+-- how many of those may not be written to over it.
+select count(*) as matching, count(a.addresses) as addressed,
        count(*) filter (where a.addresses is not null
                           and (a.suppressions ? :channel or a.consent -> :channel ->> 'status' = 'withdrawn')) as refused
   from (
         select {addresses} as addresses, c.suppressions, c.consent
-          from contacts c
-         where c.shard = :shard and c.id = any(:ids::uuid[])
+          from {found}
+           and {matching} and c.created_at <= :made_by
        ) a;
 
+-- name: count_audience_lacking
+-- Of the same contacts: how many lack an attribute, by its dotted path. A null counts as there.
+select p.path, count(*) as contacts
+  from unnest(:paths::text[]) as p(path)
+ cross join {found}
+   and {matching} and c.created_at <= :made_by
+   and c.attributes #> string_to_array(p.path, '.') is null
+ group by p.path;
+
 -- name: count_lacking
--- Of some contacts: how many lack an attribute, by its dotted path. A null counts as there.
+-- The same of some contacts.
 select t.path, count(*) as contacts
   from unnest(:paths::text[]) as t(path)
   join contacts c on c.shard = :shard and c.id = any(:ids::uuid[])

@@ -9,22 +9,24 @@ e.version_id, v.number as version, {enrollment_status} as status,
 e.frontier #>> '{ready,0,0}' as next_node, (e.frontier #>> '{ready,0,1}')::timestamptz as next_at, e.error,
 e.error_node, e.idempotency_key, e.created_at, e.ended_at
 
+-- part: is_of_a_sequence
+-- Not `=`: it would make an inner join of the left one.
+w.kind is not distinct from 'sequence'
+
 -- name: show_enrollments
 -- Enrollments of a workspace by id.
 select {enrollment_columns}
   from executions e
-  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
-  join workflow_versions v on v.id = e.version_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace
-   and e.contact_id is not null;
+   and e.contact_id is not null and {is_of_a_sequence};
 
 -- name: list_enrollments
 -- One shard's enrollments in a sequence, newest first; reads the index of its enrollments from the end.
 select {enrollment_columns}
   from executions e
-  join workflows w on w.id = e.workflow_id
-  join workflow_versions v on v.id = e.version_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null
    and e.tenant_id = :tenant and e.workspace_id = :workspace
@@ -39,15 +41,16 @@ select {enrollment_columns}
 -- Every enrollment of a contact, in whatever sequence, newest first.
 select {enrollment_columns}
   from executions e
-  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
-  join workflow_versions v on v.id = e.version_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
- where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
+ where e.shard = :shard and e.contact_id is not null and {whose_execution}
+   -- Compared as the index has them.
+   and (e.contact_id, e.id) >= (:contact_id, :since) and (e.contact_id, e.id) < (:contact_id, :before)
+   and {is_of_a_sequence}
    and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and (:statuses::text[] is null
         or {enrollment_status} = any(:statuses))
-   and e.id >= :since and e.id < :before
- order by e.id desc
+ order by e.contact_id desc, e.id desc
  limit :limit;
 
 -- name: list_step_items
@@ -72,10 +75,11 @@ select o.id, o.execution_id as enrollment_id, o.contact_id, o.node as step_id, o
        o.status, o.in_doubt, o.attempts, o.error, o.retry_at, o.created_at, o.finalized_at
   from outbox o
   join executions e on e.shard = :shard and e.id = o.execution_id
-  join workflows w on w.id = e.workflow_id and w.kind = 'sequence'
- where o.shard = :shard and o.contact_id = :contact_id and o.tenant_id = :tenant and o.workspace_id = :workspace
-   and o.execution_id is not null and o.id >= :since and o.id < :before
- order by o.id desc
+  left join workflows w on w.id = e.workflow_id
+ where o.shard = :shard and o.contact_id is not null and o.tenant_id = :tenant and o.workspace_id = :workspace
+   and (o.contact_id, o.id) >= (:contact_id, :since) and (o.contact_id, o.id) < (:contact_id, :before)
+   and o.execution_id is not null and {is_of_a_sequence}
+ order by o.contact_id desc, o.id desc
  limit :limit;
 
 -- name: list_step_items_of_step

@@ -1,17 +1,21 @@
 -- name: list_executions_to_erase
--- A page of one shard's executions for a contact.
+-- A page of one shard's executions for a contact; rows are compared as its index has them, so that no other will do.
 select id
   from executions
- where shard = :shard and contact_id = :contact_id and (:after::uuid is null or id > :after)
- order by id
+ where shard = :shard and contact_id is not null
+   and (contact_id, id) > (:contact_id, coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid))
+   and (contact_id, id) <= (:contact_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+ order by contact_id, id
  limit :limit;
 
 -- name: list_items_to_erase
 -- A page of one shard's items for a contact, whatever their owner is.
 select id
   from outbox
- where shard = :shard and contact_id = :contact_id and (:after::uuid is null or id > :after)
- order by id
+ where shard = :shard and contact_id is not null
+   and (contact_id, id) > (:contact_id, coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid))
+   and (contact_id, id) <= (:contact_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+ order by contact_id, id
  limit :limit;
 
 -- name: list_shown_tests

@@ -1,36 +1,43 @@
+-- part: after
+-- Without an end a page begins or ends where ids do. Not `is null or`: a kept plan would read what lies outside, too.
+coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000')
+
+-- part: upto
+coalesce(:upto::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+
 -- name: end_of_contacts
 -- Where a page of a workspace's contacts in one shard ends.
 select id from contacts
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and deleted_at is null
-   and (:after::uuid is null or id > :after)
+   and id > {after}
  order by id
 offset :size limit 1;
 
 -- name: end_of_executions
 -- The same of executions.
 select id from executions
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and (:after::uuid is null or id > :after)
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and id > {after}
  order by id
 offset :size limit 1;
 
 -- name: end_of_events
 -- The same of events.
 select id from events
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and (:after::uuid is null or id > :after)
+ where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and id > {after}
  order by id
 offset :size limit 1;
 
 -- name: end_of_items
 -- The same of items, whosever they are: no index has a workspace's alone, and a page is bounded by what is read.
 select id from outbox
- where shard = :shard and (:after::uuid is null or id > :after)
+ where shard = :shard and id > {after}
  order by id
 offset :size limit 1;
 
 -- name: end_of_audit
 -- The same of the audit log, as of items.
 select id from audit_log
- where shard = :shard and (:after::uuid is null or id > :after)
+ where shard = :shard and id > {after}
  order by id
 offset :size limit 1;
 
@@ -41,7 +48,7 @@ select c.id,
        or mentions(array_to_string(c.push_tokens, ' '), :needle, :filling, :pattern) as is_own
   from contacts c
  where c.shard = :shard and c.tenant_id = :tenant and c.workspace_id = :workspace and c.deleted_at is null
-   and (:after::uuid is null or c.id > :after) and (:upto::uuid is null or c.id <= :upto)
+   and c.id > {after} and c.id <= {upto}
    and mentions(concat_ws(' ', c.external_id, c.email, c.phone, c.whatsapp, array_to_string(c.push_tokens, ' '), c.name,
                           c.company, c.attributes::text), :needle, :filling, :pattern)
  order by c.id;
@@ -52,7 +59,7 @@ select e.id, e.contact_id is null as is_own, q.id is not null as is_live
   from executions e
   left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
-   and (:after::uuid is null or e.id > :after) and (:upto::uuid is null or e.id <= :upto)
+   and e.id > {after} and e.id <= {upto}
    and (mentions(e.input, :needle, :filling, :pattern) or mentions(e.vars, :needle, :filling, :pattern)
         or mentions(e.error, :needle, :filling, :pattern)
         or exists (select 1 from execution_log l
@@ -67,7 +74,7 @@ select v.id, mentions(v.data -> 'lead', :needle, :filling, :pattern) as is_lead,
        mentions(v.data -> 'agent', :needle, :filling, :pattern) as is_agent
   from events v
  where v.shard = :shard and v.tenant_id = :tenant and v.workspace_id = :workspace
-   and (:after::uuid is null or v.id > :after) and (:upto::uuid is null or v.id <= :upto)
+   and v.id > {after} and v.id <= {upto}
    and (mentions(v.data, :needle, :filling, :pattern) or mentions(v.decisions, :needle, :filling, :pattern))
  order by v.id;
 
@@ -78,8 +85,8 @@ select o.id, mentions(o.recipient, :needle, :filling, :pattern)
        o.status = 'queued' as is_live, o.run_id, o.ordinal
   from outbox o
   left join audience a on a.shard = :shard and a.run_id = o.run_id and a.ordinal = o.ordinal
- where o.shard = :shard and o.tenant_id = :tenant and o.workspace_id = :workspace
-   and (:after::uuid is null or o.id > :after) and (:upto::uuid is null or o.id <= :upto)
+ where o.shard = :shard and o.tenant_id is not distinct from :tenant and o.workspace_id is not distinct from :workspace
+   and o.id > {after} and o.id <= {upto}
    and (mentions(o.recipient, :needle, :filling, :pattern) or mentions(o.payload, :needle, :filling, :pattern)
         or mentions(o.error, :needle, :filling, :pattern) or mentions(o.result, :needle, :filling, :pattern)
         or mentions(o.provider_message_id, :needle, :filling, :pattern)
@@ -93,7 +100,7 @@ select o.id, mentions(o.recipient, :needle, :filling, :pattern)
 select g.id
   from audit_log g
  where g.shard = :shard and g.tenant_id = :tenant and g.workspace_id = :workspace
-   and (:after::uuid is null or g.id > :after) and (:upto::uuid is null or g.id <= :upto)
+   and g.id > {after} and g.id <= {upto}
    and mentions(g.detail, :needle, :filling, :pattern)
  order by g.id;
 

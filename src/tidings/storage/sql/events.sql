@@ -124,8 +124,10 @@ select {event_columns}
 -- One shard's events that name a contact, as any of their people, newest first.
 select {event_columns}
   from events
- where shard = :shard and tenant_id = :tenant and workspace_id = :workspace
-   and id in (select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id)
+ where shard = :shard and tenant_id is not distinct from :tenant
+   and workspace_id is not distinct from :workspace
+   -- An array and no join: a plan may come to an event only from the contact, and never the other way round.
+   and id = any(array(select c.event_id from event_contacts c where c.shard = :shard and c.contact_id = :contact_id))
    and (:trigger::text is null or trigger = :trigger)
    and id >= :since and id < :before
  order by id desc

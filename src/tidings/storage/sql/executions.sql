@@ -3,8 +3,7 @@
 select {execution_columns}, {execution_columns_in_queue}, coalesce(e.error, f.error) as error,
        coalesce(e.error_node, f.node) as error_node
   from executions e
-  join workflow_versions v on v.id = e.version_id
-  join workflows w on w.id = e.workflow_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
   left join (
       select distinct on (o.execution_id) o.execution_id, o.node, o.error, o.retry_at from outbox o
@@ -19,12 +18,11 @@ select {execution_columns}, {execution_columns_in_queue}, coalesce(e.error, f.er
 -- One shard's executions, newest first; reads one index from its end.
 select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from executions e
-  join workflow_versions v on v.id = e.version_id
-  join workflows w on w.id = e.workflow_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
  where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
    and (:status::text is null or e.status = :status)
-   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and e.id >= :since and e.id < :before
  order by e.id desc
  limit :limit;
@@ -33,30 +31,28 @@ select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
 -- One shard's executions that go on, newest first; reads the queue, which holds nothing else, and not the many that ended.
 select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from queue q
-  join executions e on e.shard = :shard and e.id = q.id
-  join workflow_versions v on v.id = e.version_id
-  join workflows w on w.id = e.workflow_id
- where q.shard = :shard and q.kind = 'execution' and e.tenant_id = :tenant and e.workspace_id = :workspace
+  left join executions e on e.shard = :shard and e.id = q.id
+  {version_and_workflow}
+ where q.shard = :shard and q.kind = 'execution' and {whose_execution}
    -- The few that are paused are told apart before their executions are read.
    and (:status::text <> 'paused' or q.stop = 'pause')
    and shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) = :status
-   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and q.id >= :since and q.id < :before
  order by q.id desc
  limit :limit;
 
 -- name: list_executions_of_contact
--- One shard's executions for a contact, newest first; reads the index of contacts.
+-- One shard's executions for a contact, newest first; reads the index of contacts, whose rows are compared as it has them.
 select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
   from executions e
-  join workflow_versions v on v.id = e.version_id
-  join workflows w on w.id = e.workflow_id
+  {version_and_workflow}
   left join queue q on q.shard = :shard and q.id = e.id
- where e.shard = :shard and e.contact_id = :contact_id and e.tenant_id = :tenant and e.workspace_id = :workspace
+ where e.shard = :shard and e.contact_id is not null and {whose_execution}
+   and (e.contact_id, e.id) >= (:contact_id, :since) and (e.contact_id, e.id) < (:contact_id, :before)
    and (:status::text is null or shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) = :status)
-   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
-   and e.id >= :since and e.id < :before
- order by e.id desc
+   and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
+ order by e.contact_id desc, e.id desc
  limit :limit;
 
 -- name: list_failed_executions
@@ -64,11 +60,10 @@ select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
 select {execution_columns}, e.status, e.started_at, e.error, e.error_node, null::timestamptz as due_at, false as leased,
        null::text as stop
   from executions e
-  join workflow_versions v on v.id = e.version_id
-  join workflows w on w.id = e.workflow_id
+  {version_and_workflow}
  where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace and e.status = 'failed'
    and e.error_node is not null
-   and (:workflow_id::uuid is null or e.workflow_id = :workflow_id)
+   and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
    and (:error::text is null or position(lower(:error) in lower(e.error)) > 0)
    and (:node::text is null or e.error_node = :node)
    and (:ids::uuid[] is null or e.id = any(:ids))

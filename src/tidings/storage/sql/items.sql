@@ -13,6 +13,13 @@ o.attempts + case when o.in_doubt then (
 retry_at, first_marked_at as first_called_at, provider_message_id, error,
 encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
 
+-- part: is_asked_for
+tenant_id = :tenant and workspace_id = :workspace
+       and (:status::text is null or status = :status)
+       and (:channel::text is null or channel = :channel)
+       and (:in_doubt::boolean is null or in_doubt = :in_doubt)
+       and id >= :since and id < :before
+
 -- name: show_outbox_item
 -- One item of a workspace with what was sent.
 select {item_columns}, payload
@@ -46,27 +53,42 @@ select {item_columns}
 
 -- name: list_outbox_of_owner
 -- The items of one run, execution or event, newest first, by their own indexes: by id alone, the search for an old
--- run would walk through everything that came after it.
+-- run would walk through everything that came after it. Only ids are sorted: a run may have a hundred thousand here.
 with owned as materialized (
-    select {outbox_columns}
-      from outbox
-     where shard = :shard and run_id = :run_id
+    select id from outbox where shard = :shard and run_id = :run_id and {is_asked_for}
     union all
-    select {outbox_columns}
-      from outbox
+    select id from outbox
      where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:execution_id) and execution_id = :execution_id
+       and {is_asked_for}
     union all
-    select {outbox_columns}
-      from outbox
+    select id from outbox
      where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:event_id) and event_id = :event_id
+       and {is_asked_for}
 )
 select {item_columns}
-  from owned o
- where tenant_id = :tenant and workspace_id = :workspace
-   and (:status::text is null or status = :status)
-   and (:channel::text is null or channel = :channel)
-   and (:in_doubt::boolean is null or in_doubt = :in_doubt)
-   and id >= :since and id < :before
+  from outbox o
+ where o.shard = :shard and o.id = any(array(select id from owned order by id desc limit :limit))
+ order by id desc;
+
+-- name: list_outbox_of_run
+-- The items of one run, newest first, whatever became of them. A chunk of a run has one time and one bucket for its job
+-- and its items, so all of them lie between those of the first and of the last job: the end of that is read, and not the
+-- whole run.
+select {item_columns}
+  from outbox o
+ where shard = :shard
+   and id >= greatest(:since::uuid, coalesce((select left(j.id::text, 18) || '-0000-000000000000' from jobs j
+                                               where j.shard = :shard and j.run_id = :run_id
+                                               order by j.id limit 1),
+                                             'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid)
+   and id < :before
+   and id <= coalesce((select left(j.id::text, 18) || '-ffff-ffffffffffff' from jobs j
+                        where j.shard = :shard and j.run_id = :run_id
+                        order by j.id desc limit 1),
+                      '00000000-0000-0000-0000-000000000000')::uuid
+   -- Not `=`: no index serves this, so that the one of ids is taken from its end.
+   and run_id is not distinct from :run_id
+   and tenant_id is not distinct from :tenant and workspace_id is not distinct from :workspace
  order by id desc
  limit :limit;
 

@@ -8,7 +8,7 @@ select id, external_id, name, email
 -- The workflows or sequences that executions walk through.
 select e.id, w.name
   from executions e
-  join workflows w on w.id = e.workflow_id
+  left join workflows w on w.id = e.workflow_id -- as in record_parts.sql
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant;
 
 -- name: name_runs

@@ -8,6 +8,15 @@ e.attempts, e.triggered_by, e.idempotency_key, e.contact_id, e.created_at, e.end
 shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) as status,
 coalesce(e.started_at, q.started_at) as started_at, q.due_at, coalesce(q.leased, false) as leased, q.stop
 
+-- part: version_and_workflow
+-- Every execution has both. Joined from the left, as else a plan may come from a workflow to all of its executions.
+left join workflow_versions v on v.id = e.version_id
+  left join workflows w on w.id = e.workflow_id
+
+-- part: whose_execution
+-- For rows that are found by something else. Not `=`: no index of workspaces serves this, so that none is taken instead.
+e.tenant_id is not distinct from :tenant and e.workspace_id is not distinct from :workspace
+
 -- part: workflow_columns
 w.id, w.name, w.description, w.active, w.created_at, w.updated_at, v.number as version, v.form, v.definition, v.channels
 

@@ -9,7 +9,7 @@ select id, leased from queue
 -- Of two replays at once the second waits here, and then finds an execution that has not failed.
 select e.id, e.version_id, e.frontier, e.vars, e.error, e.error_node, v.lane
   from executions e
-  join workflow_versions v on v.id = e.version_id
+  left join workflow_versions v on v.id = e.version_id
  where e.shard = :shard and e.id = any(:ids::uuid[]) and e.tenant_id = :tenant and e.workspace_id = :workspace
    and e.status = 'failed'
  order by e.id

@@ -57,12 +57,17 @@ select j.id, j.run_id, j.job_type, j.status, j.attempts, j.planned, j.sent, j.ca
 
 -- name: list_job_history
 -- One shard's lines about the jobs of a run, or about one of them, in the order of events.
-select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
-  from jobs j
-  join audit_log a on a.shard = :shard and a.subject_id = j.id
- where j.shard = :shard and j.run_id = :run_id and (:job_id::uuid is null or j.id = :job_id)
-   and a.id >= :since and a.id < :before
- order by a.id
+with told as materialized (
+    -- By its own index first: in the order of events, the search would walk through those of all other runs.
+    select a.id, a.subject_id as job_id, a.event, a.actor, a.detail, a.at
+      from jobs j
+      join audit_log a on a.shard = :shard and a.subject_id = j.id
+     where j.shard = :shard and j.run_id = :run_id and (:job_id::uuid is null or j.id = :job_id)
+)
+select id, job_id, event, actor, detail, at
+  from told
+ where id >= :since and id < :before
+ order by id
  limit :limit;
 
 -- name: list_items_of_jobs

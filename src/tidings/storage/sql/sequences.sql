@@ -90,7 +90,8 @@ returning id;
 select exists (
     select 1 from executions e
      where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
-       and not exists (select 1 from queue q where q.shard = :shard and q.id = e.id and q.stop = 'cancel')
+       -- Asked for each, and joined with none: the first is enough.
+       and (select q.stop from queue q where q.shard = :shard and q.id = e.id) is distinct from 'cancel'
 ) as found;
 
 -- name: count_in_flight
