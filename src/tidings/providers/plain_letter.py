@@ -13,6 +13,7 @@ from email.contentmanager import raw_data_manager
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from functools import lru_cache
 from typing import cast
 
 from tidings.domain.flow.item import Payload
@@ -50,8 +51,14 @@ def write_plain(head: PlainHead, recipient: str, payload: Payload, written_at: d
         return None
     if subject is None or content is None:
         return None
-    date, id = format_datetime(written_at), f"{head.before_key}{key.hex()}{head.after_key}"
+    date, id = _date(written_at.replace(microsecond=0)), f"{head.before_key}{key.hex()}{head.after_key}"
     return f"{head.sender}To: {recipient}\r\n{subject}Date: {date}\r\n{id}{content}".encode("ascii")
+
+
+@lru_cache(maxsize=4)
+def _date(second: datetime) -> str:
+    """Written once for all messages of a second: it takes a third as long as the rest of an ordinary one."""
+    return format_datetime(second)
 
 
 def _subject(text: str | None) -> str | None:
