@@ -159,10 +159,7 @@ class SmtpProvider:
         if self._fetcher is None:
             self._fetcher = AttachmentFetcher(self._private_addresses)
         try:
-            async with asyncio.timeout_at(deadline):
-                return await self._fetcher.fetch(references, files, item.workspace)
-        except TimeoutError:
-            return RetryLater("the attachments could not be fetched before the deadline of the call")
+            return await self._fetcher.fetch(references, files, item.workspace, deadline)
         except StorageUnavailable as error:
             return RetryLater(f"the attachments could not be fetched: {error}", uses_attempt=False)
 
