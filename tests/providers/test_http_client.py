@@ -410,6 +410,18 @@ async def test_an_idle_connection_is_closed_after_a_while(monkeypatch: pytest.Mo
         assert server.connections == 2
 
 
+async def test_a_connection_that_was_idle_for_too_long_is_not_used_before_it_is_swept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with function_server(OK) as server, client_for() as client:
+        await send(client, request(server))
+        monkeypatch.setattr(http_client, "_KEPT_SECONDS", -1)
+        await send(client, request(server))  # on the first, which is then kept until a second ago
+        await send(client, request(server))
+
+    assert server.connections == 2
+
+
 def test_it_works_on_the_loop_that_workers_have() -> None:
     async def once() -> tuple[list[HttpEnd], int]:
         return await ends_of(OK, OK, HangUp(), OK, calls=4)

@@ -133,9 +133,10 @@ class HttpClient:
         """The connection that was used last, if it is still there: one that has ended is found out before a write."""
         waiting = self._idle.get(key)
         while waiting:
-            _, connection = waiting.pop()
+            kept_until, connection = waiting.pop()
             self._idle_count -= 1
-            if connection.is_reusable and connection.is_silent:
+            is_fresh = asyncio.get_running_loop().time() < kept_until
+            if is_fresh and connection.is_reusable and connection.is_silent:
                 return connection
             connection.abort()
         return None

@@ -44,7 +44,7 @@ async def _cram_md5(wire: SmtpWire, username: bytes, password: bytes) -> SmtpRep
     if reply.code != _GO_ON:
         return reply
     try:
-        challenge = b64decode(reply.message)
+        challenge = b64decode(reply.message, validate=True)
     except (binascii.Error, ValueError):
         return await wire.ask(b"*")  # which takes the attempt back
     digest = hmac.new(password, challenge, "md5").hexdigest().encode("ascii")
