@@ -5,15 +5,11 @@
 
 import asyncio
 import sys
-from asyncio.subprocess import Process
 from typing import cast
 
 import uvloop
 
 from bench.function_server import ANSWER, HOST
-from bench.workers import python
-
-__all__ = ["HOST", "AnsweringServer"]
 
 
 class Answerer(asyncio.Protocol):
@@ -34,25 +30,6 @@ class Answerer(asyncio.Protocol):
                 return
             self._unread = self._unread[end + 4 + length :]
             self._transport.write(ANSWER)
-
-
-class AnsweringServer:
-    """The same, seen from the benchmark."""
-
-    process: Process
-    port: int
-
-    async def __aenter__(self) -> "AnsweringServer":
-        self.process = await python(["-m", "bench.answering"], {}, talks=True)
-        if self.process.stdout is None:
-            raise AssertionError("a process that talks has an output")
-        self.port = int(await self.process.stdout.readline())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self.process.stdin:
-            self.process.stdin.close()
-        await self.process.wait()
 
 
 async def serve() -> None:

@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import uvloop
 
-from bench.answering import HOST, AnsweringServer
 from bench.bench import Bench
+from bench.function_server import HOST
+from bench.port_server import PortServer
 from bench.proc import cpu_seconds
 from bench.programs import Programs, told_to_begin, told_to_end
 from bench.report import Result
@@ -37,7 +38,7 @@ Once = Callable[[], Awaitable[None]]
 async def measure_calling(bench: Bench) -> AsyncIterator[Result]:
     """The client, then the provider with it."""
     count = bench.settings.items
-    async with AnsweringServer() as server:
+    async with PortServer("bench.answering", {}) as server:
         for kind, what in KINDS.items():
             bench.step(what, None)
             environ = {PORT: str(server.port), CALLS: str(count)}

@@ -1,4 +1,4 @@
-"""One timer for a connection that serves many calls.
+"""The deadlines of calls without a timer for each: one for a connection that serves many.
 
 A timer for each call is set and taken back a thousand times a second and hardly ever goes off. This one is set once;
 when it goes off it looks whether the call that is under way by then is over its time, and else is set again.
@@ -6,6 +6,15 @@ when it goes off it looks whether the call that is under way by then is over its
 
 import asyncio
 from collections.abc import Callable
+
+
+async def take_slot(slots: asyncio.Semaphore, deadline: float) -> None:
+    """Take a slot; raise TimeoutError if none is free by then. Without a timer where one is free now."""
+    if not slots.locked():
+        await slots.acquire()
+        return
+    async with asyncio.timeout_at(deadline):
+        await slots.acquire()
 
 
 class DeadlineTimer:

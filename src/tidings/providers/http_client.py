@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from tidings.domain.flow.provider import MayStart
 from tidings.domain.private_addresses import PrivateAddresses
+from tidings.providers.deadline_timer import take_slot
 from tidings.providers.guard import AddressRefused, Resolver, connect_checked, resolve
 from tidings.providers.http_connection import HttpConnection
 from tidings.providers.http_request import LATE, AddressClosed, HttpEnd, HttpRequest, LeaseSpent, NotSent
@@ -71,7 +72,7 @@ class HttpClient:
         except ValueError as error:
             return NotSent(str(error))
         try:
-            await self._take_slot(until)
+            await take_slot(self._slots, until)
         except TimeoutError:
             return NotSent(LATE)
         try:
@@ -83,13 +84,6 @@ class HttpClient:
         """Let go of every idle connection, and keep none from now on."""
         self._most_idle = 0
         self._close_idle(float("inf"))
-
-    async def _take_slot(self, until: float) -> None:
-        if not self._slots.locked():
-            await self._slots.acquire()  # which does not wait
-            return
-        async with asyncio.timeout_at(until):
-            await self._slots.acquire()
 
     async def _send(
         self, request: HttpRequest, target: _Target, written: bytes, until: float, may_start: MayStart

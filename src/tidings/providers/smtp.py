@@ -21,6 +21,7 @@ from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
 from tidings.domain.private_addresses import FindPrivateAddresses, no_private_addresses
+from tidings.providers.deadline_timer import take_slot
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable
@@ -129,7 +130,7 @@ class SmtpProvider:
             return letter
         call = _Call(letter, self._sender)
         try:
-            await self._take_slot(deadline)
+            await take_slot(self._slots, deadline)
         except TimeoutError as failure:
             return call.outcome_without_reply(failure)
         try:
@@ -141,13 +142,6 @@ class SmtpProvider:
         finally:
             self._put_back(call)
             self._slots.release()
-
-    async def _take_slot(self, deadline: float) -> None:
-        if not self._slots.locked():
-            await self._slots.acquire()  # which does not wait
-            return
-        async with asyncio.timeout_at(deadline):
-            await self._slots.acquire()
 
     async def _fetch(
         self, item: Marked, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
