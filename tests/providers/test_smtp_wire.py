@@ -146,6 +146,8 @@ async def test_what_comes_unasked_is_not_kept_without_end() -> None:
         wire.data_received(b"x" * 10_000)
 
     assert len(wire._unread) < 100_000
+    wire._unread.clear()
+    assert not wire.is_usable
 
 
 async def call(*answers: bytes, is_used: bool = False) -> tuple[Outcome, Pipe, _Call]:

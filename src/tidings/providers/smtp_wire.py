@@ -50,8 +50,10 @@ class SmtpWire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Keep what came, and wake the caller when it is what the caller waits for."""
-        if len(self._unread) < _LONGEST_REPLY:
-            self._unread += data
+        if len(self._unread) >= _LONGEST_REPLY:
+            self.fail(SmtpBroken("the server says more than anybody asked for"))  # and what follows a gap means nothing
+            return
+        self._unread += data
         if self._hoped:
             self._take_replies()
 
