@@ -10,43 +10,27 @@ import json
 import os
 import sys
 import time
-from asyncio.subprocess import Process
 from pathlib import Path
 
 import uvloop
 
 from bench.app import ARRIVALS
-from bench.workers import python
+from bench.port_server import PortServer
 
 HOST = "127.0.0.1"
 HANG_SECONDS = 50
 ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"success":true}'
 
 
-class FunctionServer:
+class FunctionServer(PortServer):
     """The same, seen from the benchmark."""
 
-    process: Process
-    port: int
-
     def __init__(self, arrivals: Path) -> None:
-        self._arrivals = arrivals
+        super().__init__("bench.function_server", {ARRIVALS: str(arrivals)})
 
     def url(self, function: str) -> str:
         """Where a function is called."""
         return f"http://{HOST}:{self.port}/{function}"
-
-    async def __aenter__(self) -> "FunctionServer":
-        self.process = await python(["-m", "bench.function_server"], {ARRIVALS: str(self._arrivals)}, talks=True)
-        if self.process.stdout is None:
-            raise AssertionError("a process that talks has an output")
-        self.port = int(await self.process.stdout.readline())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self.process.stdin:
-            self.process.stdin.close()
-        await self.process.wait()
 
 
 async def answer(file: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -22,12 +22,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from bench.bench import Bench
+from bench.calling import measure_calling
 from bench.database import Tell
 from bench.deploying import measure_deploying
 from bench.enrolling import measure_enrolling
 from bench.fairness import measure_fairness
 from bench.importing import measure_importing
 from bench.latency import measure_latency
+from bench.letters import measure_letters
 from bench.memory import measure_memory
 from bench.peer_results import measure_every_peer
 from bench.proc import require_proc
@@ -50,6 +52,8 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "deploying": measure_deploying,
     "contacts": partial(measure_workload, workload=CONTACTS),
     "smtp": measure_smtp,
+    "letters": measure_letters,
+    "calling": measure_calling,
     "enrolling": measure_enrolling,
     "wave": partial(measure_workload, workload=WAVE),
     "sleepers": measure_sleepers,

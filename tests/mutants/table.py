@@ -35,6 +35,11 @@ def security(name: str) -> tuple[str, ...]:
     return (f"tests/security/test_{name}.py",)
 
 
+def providers(name: str, *tests: str) -> tuple[str, ...]:
+    """The tests of a file of the providers, or some of them."""
+    return _tests(f"tests/providers/test_{name}.py", tests)
+
+
 def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{file}::test_{test}" for test in tests) or (file,)
 
@@ -334,6 +339,53 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("private addresses", "storage/directory.py", security("functions_of_others")): [
         ("switch-opens-for-all", "self._operators.private.everything and workspace == OPERATORS_OWN", "True"),
         ("base-serves-everybody", "if not operators.serves.include(workspace):", "if False:"),
+    ],
+    ("the final dot", "providers/smtp.py", providers("smtp_faults")): [
+        ("doubt-taken-for-a-retry", "        self._dot_written = True\n", ""),
+        ("handed-over-without-a-lease", "if not may_start():", "if False:"),
+        ("used-again-in-any-state", "if call.is_settled and connection.is_usable", "if connection.is_usable"),
+    ],
+    ("replies of mail servers", "providers/smtp_wire.py", providers("smtp_wire")): [
+        (
+            "stray-reply-is-believed",
+            "        self.check_ready()\n        self.transport.write(data)",
+            "        self.transport.write(data)",
+        ),
+        ("command-becomes-two", 'commands.count(b"\\n") != len(hoped)', "False"),
+        ("lines-of-different-codes", "or unread[at : at + 3] != unread[:3]", ""),
+    ],
+    (
+        "plain text before TLS",
+        "providers/smtp_wire.py",
+        providers("smtp", "text_slipped_in_before_tls_is_not_read_as_the_servers"),
+    ): [
+        ("plain-text-before-tls", "        self.check_ready()\n        transport = await", "        transport = await"),
+    ],
+    ("calls over HTTP", "providers/http_client.py", providers("http_client")): [
+        ("sent-without-a-lease", "if may_start() else LeaseSpent()", "if may_start or True else LeaseSpent()"),
+        ("header-breaks-out", "if not fits or not flat.isascii()", "if not flat.isascii()"),
+        (
+            "connection-of-another-list",
+            "key = (target.is_tls, target.host, target.port, request.private)",
+            "key = (target.is_tls, target.host, target.port, PrivateAddresses())",
+        ),
+        ("connection-that-has-ended", "if is_fresh and connection.is_reusable", "if connection.is_reusable"),
+    ],
+    ("answers over HTTP", "providers/http_connection.py", providers("http_client")): [
+        (
+            "forged-answer-is-next",
+            "            self._is_reusable = False  # nobody asked\n",
+            "            self._begin(HttpRequest('', ''))\n",
+        ),
+        ("half-a-body-is-whole", "if self._has_head and not self._is_framed:", "if self._has_head:"),
+        ("endless-head", "if self._received - self._size > LARGEST_HEAD", "if self._received < 0 and LARGEST_HEAD"),
+    ],
+    ("private addresses", "providers/guard.py", providers("guard")): [
+        (
+            "private-address-is-called",
+            "if not all(_may_reach(host, ip_address(address), allowed)",
+            "if False and not all(_may_reach(host, ip_address(address), allowed)",
+        ),
     ],
     ("secrets that are echoed", "providers/function_answer.py", security("functions_of_others")): [
         ("result-keeps-a-secret", "question.mask.value(read_result(answer.body))", "read_result(answer.body)"),

@@ -49,6 +49,7 @@ class FunctionServer:
     requests: list[Received] = field(default_factory=list)
     _over: asyncio.Event = field(default_factory=asyncio.Event)
     _talks: set[asyncio.Task[None]] = field(default_factory=set)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def url(self, path: str = "/send", host: str = "127.0.0.1", scheme: str = "http") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
@@ -57,6 +58,7 @@ class FunctionServer:
         self.connections += 1
         if task := asyncio.current_task():
             self._talks.add(task)
+        self._writers.add(writer)
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -81,6 +83,12 @@ class FunctionServer:
         if not isinstance(say, HangUp):
             await self._over.wait()
         return False
+
+    async def hang_up(self) -> None:
+        """Close every connection, as a server does that has had enough of idle ones."""
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def end(self) -> None:
         """Wait until every connection is gone: nothing of one test may be left in the next."""

@@ -34,6 +34,10 @@ def file(content: bytes, status: int = 200) -> bytes:
     return head.encode() + content
 
 
+def soon() -> float:
+    return asyncio.get_running_loop().time() + 30
+
+
 async def every_address(_: Workspace) -> PrivateAddresses:
     return EVERY_PRIVATE_ADDRESS
 
@@ -120,7 +124,7 @@ async def test_a_large_file_is_never_in_memory_as_a_whole() -> None:
     with ExitStack() as files:
         async with function_server(file(bytes(size))) as server:
             fetcher = AttachmentFetcher(every_address)
-            fetched = await fetcher.fetch([AttachmentReference(server.url(), "a.bin")], files, Workspace())
+            fetched = await fetcher.fetch([AttachmentReference(server.url(), "a.bin")], files, Workspace(), soon())
             await fetcher.close()
         assert isinstance(fetched, list)
         is_on_disk = fetched[0].file._rolled  # type: ignore[attr-defined]
@@ -178,7 +182,7 @@ async def test_files_that_are_too_large_together_are_refused_for_good() -> None:
         async with function_server(file(bytes(600)), file(bytes(401))) as server:
             fetcher = AttachmentFetcher(every_address, largest=1_000)
             references = [AttachmentReference(server.url(), name) for name in ("a", "b")]
-            outcome = await fetcher.fetch(references, files, Workspace())
+            outcome = await fetcher.fetch(references, files, Workspace(), soon())
             await fetcher.close()
 
     assert outcome == Rejected("the attachments are larger than 1,000 bytes: send a link instead")

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import uvloop
 from structlog.testing import capture_logs
 
 from tests.providers.function_server import (
@@ -566,6 +567,22 @@ async def test_tls_is_spoken_to_the_name_and_not_to_the_address(
 
     assert isinstance(by_name, Accepted)
     assert isinstance(by_address, RetryLater)
+
+
+async def test_tls_works_on_the_loop_that_workers_have(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    def send_twice(url: str) -> list[Outcome]:
+        async def twice() -> list[Outcome]:
+            async with provider_for(url, tls=client_tls) as provider:
+                return [await provider.send(function_item(), yes) for _ in range(2)]
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(twice())
+
+    async with function_server(tls=server_tls) as server:
+        outcomes = await asyncio.to_thread(send_twice, server.url(host="localhost", scheme="https"))
+
+    assert all(isinstance(outcome, Accepted) for outcome in outcomes)
+    assert server.connections == 1
 
 
 # Secrets

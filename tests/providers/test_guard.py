@@ -3,7 +3,6 @@
 import asyncio
 from ipaddress import ip_address
 
-import httpcore2
 import pytest
 
 from tests.providers.function_server import function_server
@@ -13,9 +12,10 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Rejected, RetryLater
 from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
 from tidings.domain.workflows.function import Endpoint, check_url
-from tidings.providers.function_answer import Answer, Question
+from tidings.providers.function_answer import Question
 from tidings.providers.function_call import FunctionCaller, FunctionRequest
-from tidings.providers.guard import AddressRefused, GuardedNetwork, is_public, resolve
+from tidings.providers.guard import AddressRefused, connect_checked, is_public, resolve
+from tidings.providers.http_request import HttpAnswer
 
 PRIVATE = [
     *("0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.8.8.8"),
@@ -63,77 +63,66 @@ class Wire:
         self.dead = dead
         self.connected: list[str] = []
 
-    async def connect_tcp(self, host: str, *_: object) -> httpcore2.AsyncNetworkStream:
-        self.connected.append(host)
-        if host in self.dead:
-            raise httpcore2.ConnectError("refused")
-        return httpcore2.AsyncMockStream([])
+    async def dial(self, address: str) -> str:
+        self.connected.append(address)
+        if address in self.dead:
+            raise ConnectionRefusedError("refused")
+        return address
 
 
-def guarded(
-    names: Names, wire: Wire, monkeypatch: pytest.MonkeyPatch, *, allow_private: bool = False
-) -> GuardedNetwork:
-    monkeypatch.setattr(httpcore2, "AnyIOBackend", lambda: wire)
-    return GuardedNetwork(EVERY_PRIVATE_ADDRESS if allow_private else NO_PRIVATE_ADDRESSES, resolver=names)
+async def connect(host: str, names: Names, wire: Wire) -> str:
+    return await connect_checked(host, 80, NO_PRIVATE_ADDRESSES, wire.dial, names)
 
 
-async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     names, wire = Names(["93.184.216.34"], ["127.0.0.1"]), Wire()
 
-    await guarded(names, wire, monkeypatch).connect_tcp("rebinding.example", 80)
+    await connect("rebinding.example", names, wire)
 
     assert names.asked == ["rebinding.example"]
     assert wire.connected == ["93.184.216.34"]
 
 
-async def test_a_name_that_is_private_at_the_next_look_up_is_refused_then(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_is_private_at_the_next_look_up_is_refused_then() -> None:
     names, wire = Names(["93.184.216.34"], ["127.0.0.1"]), Wire()
-    network = guarded(names, wire, monkeypatch)
-    await network.connect_tcp("rebinding.example", 80)
+    await connect("rebinding.example", names, wire)
 
     with pytest.raises(AddressRefused):
-        await network.connect_tcp("rebinding.example", 80)
+        await connect("rebinding.example", names, wire)
 
     assert wire.connected == ["93.184.216.34"]
 
 
 @pytest.mark.parametrize("private", ["127.0.0.1", "::1", "169.254.169.254"])
-async def test_one_private_address_spoils_all(private: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_private_address_spoils_all(private: str) -> None:
     wire = Wire()
 
     for addresses in (["93.184.216.34", private], [private, "93.184.216.34"]):
         with pytest.raises(AddressRefused):
-            await guarded(Names(addresses), wire, monkeypatch).connect_tcp("half.example", 80)
+            await connect("half.example", Names(addresses), wire)
 
     assert wire.connected == []
 
 
-async def test_the_next_address_is_tried_when_the_first_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_next_address_is_tried_when_the_first_is_dead() -> None:
     wire = Wire("8.8.8.8")
 
-    await guarded(Names(["8.8.8.8", "1.1.1.1"]), wire, monkeypatch).connect_tcp("two.example", 80)
+    await connect("two.example", Names(["8.8.8.8", "1.1.1.1"]), wire)
 
     assert wire.connected == ["8.8.8.8", "1.1.1.1"]
 
 
 @pytest.mark.parametrize("addresses", [["8.8.8.8"], []])
-async def test_without_a_living_address_the_connection_fails(
-    addresses: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(httpcore2.ConnectError):
-        await guarded(Names(addresses), Wire("8.8.8.8"), monkeypatch).connect_tcp("dead.example", 80)
+async def test_without_a_living_address_the_connection_fails(addresses: list[str]) -> None:
+    with pytest.raises(OSError):
+        await connect("dead.example", Names(addresses), Wire("8.8.8.8"))
 
 
-async def test_a_refusal_does_not_say_which_address_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_does_not_say_which_address_it_was() -> None:
     with pytest.raises(AddressRefused) as refused:
-        await guarded(Names(["10.1.2.3"]), Wire(), monkeypatch).connect_tcp("internal.example", 80)
+        await connect("internal.example", Names(["10.1.2.3"]), Wire())
 
     assert "10.1.2.3" not in str(refused.value)
-
-
-async def test_local_sockets_are_refused() -> None:
-    with pytest.raises(AddressRefused):
-        await GuardedNetwork(EVERY_PRIVATE_ADDRESS).connect_unix_socket("/run/docker.sock")
 
 
 async def test_a_real_look_up_gives_each_address_once() -> None:
@@ -159,7 +148,7 @@ async def test_a_function_is_reached_by_the_address_its_name_was_given_and_hears
     async with function_server() as server:
         answer = await call(server.url(host="function.test"), Names(["127.0.0.1"]), allow_private=True)
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, HttpAnswer)
     assert server.requests[0].headers["host"] == f"function.test:{server.port}"
 
 

@@ -50,6 +50,24 @@ def test_both_ways_write_the_same(payload: Payload, recipient: str, sender: Send
     assert compose(marked(recipient, payload), sender, NOW) == slowly(recipient, payload, sender, NOW)
 
 
+LONG_LINES = st.lists(
+    st.text(st.sampled_from("aaaaaaaaaa b<>/=.\t é\u3042ß\x85\x0b\xa0"), max_size=260) | st.just("x=" * 60),
+    min_size=1,
+    max_size=14,
+)
+
+
+@given(lines=LONG_LINES, ends=st.sampled_from(["\n", "\r\n", "\r", " \n", "\t\n"]), times=st.sampled_from([1, 8]))
+@example(["é" * 40 + "a" * 300], "\n", 8)
+@example([f"{'a' * before}= {'b' * 90} " for before in range(70, 84)], "\n", 1)
+@example(["".join(map(chr, range(0xA0, 0xE0))) + "plain and simple " * 30], "\n", 8)
+@settings(max_examples=300, deadline=None)
+def test_both_ways_write_the_same_of_long_texts(lines: list[str], ends: str, times: int) -> None:
+    payload = both("short", html=ends.join(lines * times) + "-" * 1_000)
+
+    assert compose(marked(payload=payload), SENDERS[0], NOW) == slowly("ann@example.com", payload, SENDERS[0], NOW)
+
+
 def test_an_ordinary_message_is_not_left_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(letter, "_compose_any", lambda *_: pytest.fail("the package was asked"))
     at = NOW.astimezone(timezone(timedelta(hours=2)))

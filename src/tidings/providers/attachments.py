@@ -4,32 +4,37 @@ Nothing of a file is ever in the database or, as a whole, in memory. A fetch com
 goes wrong with it is either for good (there is no such file, it is too large) or a safe retry.
 """
 
+import asyncio
 import mimetypes
 from collections.abc import Sequence
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
-from urllib.parse import urlsplit
-
-import httpcore2
+from typing import assert_never
 
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater
-from tidings.domain.private_addresses import FindPrivateAddresses
+from tidings.domain.private_addresses import FindPrivateAddresses, PrivateAddresses
 from tidings.providers.enclosed import Fetched
-from tidings.providers.guard import REMEDY, AddressRefused, GuardedPools, Resolver, resolve
+from tidings.providers.guard import REMEDY, Resolver, resolve
+from tidings.providers.http_client import HttpClient
+from tidings.providers.http_request import (
+    LATE,
+    AddressClosed,
+    HttpAnswer,
+    HttpEnd,
+    HttpRequest,
+    LeaseSpent,
+    NoAnswer,
+    NotSent,
+)
+from tidings.providers.printable import printable
 
 LARGEST_ATTACHMENTS = 20_000_000
 """Bytes of all the files of one e-mail: what most mail servers take, once it is encoded."""
 KEPT_IN_MEMORY = 262_144
-_FAILURES = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError)
+TOO_LATE = RetryLater("the attachments could not be fetched before the deadline of the call")
 _LATER = frozenset({408, 425, 429})
-
-
-class _CannotFetch(Exception):
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__()
-        self.outcome = outcome
 
 
 class AttachmentFetcher:
@@ -39,64 +44,72 @@ class AttachmentFetcher:
         self, allowed: FindPrivateAddresses, *, largest: int = LARGEST_ATTACHMENTS, resolver: Resolver = resolve
     ) -> None:
         self._allowed, self._largest = allowed, largest
-        self._pools = GuardedPools(
-            resolver,
-            ssl_context=httpcore2.default_ssl_context(),
-            max_connections=20,
-            max_keepalive_connections=0,
-        )
+        self._http = HttpClient(connections=20, keeps_connections=False, resolver=resolver)
 
     async def fetch(
-        self, references: Sequence[AttachmentReference], files: ExitStack, workspace: Workspace
+        self, references: Sequence[AttachmentReference], files: ExitStack, workspace: Workspace, until: float
     ) -> list[Fetched] | Outcome:
         """Every file, in order, or what the lack of one means; `files` closes them."""
         fetched: list[Fetched] = []
-        pool = await self._pools.of(await self._allowed(workspace))
+        try:
+            async with asyncio.timeout_at(until):
+                private = await self._allowed(workspace)
+        except TimeoutError:
+            return TOO_LATE
         left = self._largest
         for reference in references:
-            try:
-                one = await self._fetch(pool, reference, left, files)
-            except _CannotFetch as cannot:
-                return cannot.outcome
-            except AddressRefused as refused:
-                return Rejected(f"the attachment {reference.filename!r}: {refused}; {REMEDY}")
-            except _FAILURES as failure:
-                reason = str(failure) or type(failure).__name__
-                return RetryLater(f"the attachment {reference.filename!r} could not be fetched: {reason}")
+            one = await self._fetch(reference, private, left, files, until)
+            if not isinstance(one, Fetched):
+                return one
             left -= one.size
             fetched.append(one)
         return fetched
 
     async def close(self) -> None:
         """Let go of every connection."""
-        await self._pools.close()
+        await self._http.close()
 
     async def _fetch(
-        self, pool: httpcore2.AsyncConnectionPool, reference: AttachmentReference, left: int, files: ExitStack
-    ) -> Fetched:
-        url = urlsplit(reference.url)
-        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-        target = httpcore2.URL(scheme=url.scheme, host=url.hostname or "", port=url.port, target=path)
-        headers = [("Host", url.netloc), ("Accept-Encoding", "identity"), ("User-Agent", "tidings")]
+        self, reference: AttachmentReference, private: PrivateAddresses, left: int, files: ExitStack, until: float
+    ) -> Fetched | Outcome:
         file = files.enter_context(SpooledTemporaryFile(max_size=KEPT_IN_MEMORY))  # noqa: SIM115 – the stack closes it
-        size = 0
-        async with pool.stream("GET", target, headers=headers) as response:
-            _check_status(reference, response.status)
-            async with aclosing(response.aiter_stream()) as chunks:
-                async for chunk in chunks:
-                    size += len(chunk)
-                    if size > left:
-                        raise _CannotFetch(
-                            Rejected(f"the attachments are larger than {self._largest:,} bytes: send a link instead")
-                        )
-                    file.write(chunk)
+        request = HttpRequest("GET", reference.url, private=private, largest_answer=left, into=file)
+        end = await self._http.send(request, until, _always)
+        problem = self._problem(reference, end, left)
+        if problem is not None:
+            return problem
+        size = file.tell()
         file.seek(0)
         guessed = mimetypes.guess_type(reference.filename)[0]
-        return Fetched(file, reference.filename, reference.content_type or guessed or "application/octet-stream", size)
+        content_type = reference.content_type or guessed or "application/octet-stream"
+        return Fetched(file, reference.filename, content_type, size)
+
+    def _problem(self, reference: AttachmentReference, end: HttpEnd, left: int) -> Outcome | None:
+        """Say what keeps a file from being sent, if anything does."""
+        match end:
+            case HttpAnswer(status) if not 200 <= status < 300:
+                reason = f"its server answered {status}"
+                is_final = status < 500 and status not in _LATER
+                return Rejected(_cannot(reference, reason)) if is_final else RetryLater(_cannot(reference, reason))
+            case HttpAnswer(size=size) if size > left:
+                return Rejected(f"the attachments are larger than {self._largest:,} bytes: send a link instead")
+            case HttpAnswer(body=None):
+                return RetryLater(_cannot(reference, "it broke off"))
+            case HttpAnswer():
+                return None
+            case AddressClosed(reason):
+                return Rejected(f"the attachment {reference.filename!r}: {reason}; {REMEDY}")
+            case LeaseSpent():
+                raise AssertionError("a fetch needs no lease")
+            case NotSent(reason) | NoAnswer(reason):
+                return TOO_LATE if reason == LATE else RetryLater(_cannot(reference, reason))
+            case _:
+                assert_never(end)
 
 
-def _check_status(reference: AttachmentReference, status: int) -> None:
-    if 200 <= status < 300:
-        return
-    reason = f"the attachment {reference.filename!r} could not be fetched: its server answered {status}"
-    raise _CannotFetch(RetryLater(reason) if status >= 500 or status in _LATER else Rejected(reason))
+def _cannot(reference: AttachmentReference, reason: str) -> str:
+    return f"the attachment {reference.filename!r} could not be fetched: {printable(reason)}"
+
+
+def _always() -> bool:
+    return True

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unknown
+from tidings.providers.http_request import HttpAnswer
 from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
 
@@ -38,15 +39,6 @@ _TOO_MANY = 429
 _LONGEST_DELAY = timedelta(days=1)
 # PostgreSQL cannot keep NUL; an even number of backslashes before it is a string about NUL, not a NUL.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A status, the headers by their lower-case names, and the body; None when it did not come whole."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +61,14 @@ class Unusable(Exception):
     """A result that cannot be kept, and why."""
 
 
-def judge(question: Question, answer: Answer, now: datetime) -> Outcome:
+def judge(question: Question, answer: HttpAnswer, now: datetime) -> Outcome:
     """Turn an answer into an outcome."""
     if 200 <= answer.status < 300:
         return _judge_success(question, answer)
     return _judge_refusal(question, answer, now)
 
 
-def _judge_refusal(question: Question, answer: Answer, now: datetime) -> Outcome:
+def _judge_refusal(question: Question, answer: HttpAnswer, now: datetime) -> Outcome:
     reason = _error_in(question, answer) or f"{question.name} failed with status {answer.status}"
     if 300 <= answer.status < 400:
         return Rejected(f"{reason}: redirects are refused; set the function's URL to where it really is")
@@ -101,7 +93,7 @@ def read_result(text: bytes) -> Any:
     return value
 
 
-def _judge_success(question: Question, answer: Answer) -> Outcome:
+def _judge_success(question: Question, answer: HttpAnswer) -> Outcome:
     name = question.name
     if answer.body is None:
         return Unknown(f"{name} answered {answer.status}, but the answer did not come whole")
@@ -125,7 +117,7 @@ def _result_in(body: object) -> object:
     return body["data"] if isinstance(body, dict) and body.get("data") is not None else body
 
 
-def _error_in(question: Question, answer: Answer) -> str | None:
+def _error_in(question: Question, answer: HttpAnswer) -> str | None:
     """What the body of a refusal says in `error`, if it has that form."""
     try:
         body = read_result(answer.body or b"")
@@ -142,7 +134,7 @@ def _error_of(question: Question, body: Mapping[str, object]) -> str | None:
     return question.shown(text)
 
 
-def _kind_of(question: Question, answer: Answer) -> str:
+def _kind_of(question: Question, answer: HttpAnswer) -> str:
     """Name what came instead of JSON."""
     if not answer.body:
         return "nothing at all"
@@ -171,6 +163,8 @@ def _is_deeper(value: object, most: int) -> bool:
     """Look level by level, so that depth costs no stack."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most):
+        if not level:
+            return False
         values = (one.values() if isinstance(one, dict) else one for one in level)
         level = [inner for many in values for inner in many if isinstance(inner, dict | list)]
     return bool(level)

@@ -36,12 +36,12 @@ from tidings.domain.workflows.function import (
 from tidings.providers.function_answer import (
     LARGEST_ANSWER,
     LONGEST_ERROR,
-    Answer,
     Question,
     Unusable,
     judge,
     read_result,
 )
+from tidings.providers.http_request import HttpAnswer
 from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
 
@@ -149,7 +149,7 @@ class FunctionProvider:
         question = Question(f"{item.recipient}/{item.payload['action']}", self._may_repeat, mask)
         request = FunctionRequest(endpoint, question, _body(item), item.key.hex(), item.workspace)
         answer = await self._caller().call(request, until, may_start)
-        return judge(question, answer, datetime.now(UTC)) if isinstance(answer, Answer) else answer
+        return judge(question, answer, datetime.now(UTC)) if isinstance(answer, HttpAnswer) else answer
 
     def _caller(self) -> "FunctionCaller":
         # Only who calls over HTTP pays for the client at start.

@@ -15,27 +15,33 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
-from aiosmtplib import SMTPException, SMTPResponse
-
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
 from tidings.domain.private_addresses import FindPrivateAddresses, no_private_addresses
+from tidings.providers.deadline_timer import take_slot
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
 from tidings.providers.printable import printable
 from tidings.providers.smtp_connection import ChannelRefused, Connection, open_connection
-from tidings.providers.smtp_reply import Stage, judge
+from tidings.providers.smtp_reply import SmtpReply, Stage, judge
 from tidings.providers.smtp_url import SmtpServer, read_smtp_url
+from tidings.providers.smtp_wire import Hoped
 
 if TYPE_CHECKING:
     from tidings.providers.attachments import AttachmentFetcher
 
 # What a broken, closed or babbling connection raises; uvloop adds RuntimeError for a transport that is gone.
-_FAILURES = (OSError, SMTPException, ValueError, RuntimeError)
-_RESET, _DATA = b"RSET", b"DATA"
+_FAILURES = (OSError, ValueError, RuntimeError)
+_RESET = b"RSET\r\n"
+_DATA = b"DATA\r\n"
+_DOT = b".\r\n"
+_STAGES = (Stage.MAIL, Stage.RCPT, Stage.DATA)
+_HOPED: Hoped = ((250,), (250, 251), (354,))
+_HOPED_AFTER_RESET: Hoped = ((250,), *_HOPED)
+_TAKEN: Hoped = ((250,),)
 _LATE_REPLIES_SECONDS = 5.0
 
 
@@ -110,22 +116,32 @@ class SmtpProvider:
         if isinstance(references, Rejected):
             return references
         deadline = asyncio.get_running_loop().time() + self._patience
+        if not references:
+            return await self._send(compose(item, self._sender, datetime.now(UTC)), may_start, deadline)
         with ExitStack() as files:
-            fetched = await self._fetch(item, references, files, deadline) if references else []
+            fetched = await self._fetch(item, references, files, deadline)
             if not isinstance(fetched, list):
                 return fetched
             letter = compose(item, self._sender, datetime.now(UTC), fetched)
-            return letter if isinstance(letter, Rejected) else await self._send(letter, may_start, deadline)
+            return await self._send(letter, may_start, deadline)
 
-    async def _send(self, letter: Letter, may_start: MayStart, deadline: float) -> Outcome:
+    async def _send(self, letter: Letter | Rejected, may_start: MayStart, deadline: float) -> Outcome:
+        if isinstance(letter, Rejected):
+            return letter
         call = _Call(letter, self._sender)
         try:
-            async with asyncio.timeout_at(deadline), self._slots:
-                return await self._make(call, may_start)
+            await take_slot(self._slots, deadline)
+        except TimeoutError as failure:
+            return call.outcome_without_reply(failure)
+        try:
+            return await self._make(call, may_start, deadline)
         except ChannelRefused as refused:
             return Unavailable(str(refused), is_refused=refused.is_final)
         except _FAILURES as failure:
             return call.outcome_without_reply(failure)
+        finally:
+            self._put_back(call)
+            self._slots.release()
 
     async def _fetch(
         self, item: Marked, references: Sequence[AttachmentReference], files: ExitStack, deadline: float
@@ -137,10 +153,7 @@ class SmtpProvider:
         if self._fetcher is None:
             self._fetcher = AttachmentFetcher(self._private_addresses)
         try:
-            async with asyncio.timeout_at(deadline):
-                return await self._fetcher.fetch(references, files, item.workspace)
-        except TimeoutError:
-            return RetryLater("the attachments could not be fetched before the deadline of the call")
+            return await self._fetcher.fetch(references, files, item.workspace, deadline)
         except StorageUnavailable as error:
             return RetryLater(f"the attachments could not be fetched: {error}", uses_attempt=False)
 
@@ -162,19 +175,18 @@ class SmtpProvider:
         if self._fetcher is not None:
             await self._fetcher.close()
 
-    async def _make(self, call: "_Call", may_start: MayStart) -> Outcome:
+    async def _make(self, call: "_Call", may_start: MayStart, deadline: float) -> Outcome:
         """Use an idle connection if it still answers, else a new one."""
         self._calling += 1
         try:
             connection = self._take_idle()
-            reply = await call.begin_if_alive(connection) if connection is not None else None
-            if connection is None or reply is None:
-                connection = await open_connection(self._server, self._tls_context)
-                reply = await call.begin(connection)
-            return await call.finish(connection, reply, may_start)
+            if connection is None or not await call.begin_if_alive(connection, deadline):
+                async with asyncio.timeout_at(deadline):
+                    connection = await open_connection(self._server, self._tls_context)
+                await call.begin(connection, deadline)
+            return await call.finish(connection, may_start)
         finally:
             self._calling -= 1
-            self._put_back(call)
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
@@ -190,6 +202,7 @@ class SmtpProvider:
             return
         has_room = len(self._idle) + self._calling < self._most
         if call.is_settled and connection.is_usable and has_room and not self._is_closed:
+            connection.end()
             self._idle.append(connection)
         else:
             connection.abort()
@@ -203,77 +216,50 @@ class _Call:
         self.is_settled = False  # both sides agree where the connection stands, so it may be used again
         self._letter = letter
         self._sender = sender
-        self._ahead = 0  # commands that went with an earlier one, and whose replies are still to come
+        self._refused: SmtpReply | None = None
+        self._resets = 0  # 1 on a connection that was used before: RSET goes before MAIL
+        self._answered = 0  # commands up to DATA that were answered well
+        self._ahead = 0  # commands that went with the refused one, and whose replies are still to come
         self._dot_written = False
 
-    async def begin_if_alive(self, connection: Connection) -> SMTPResponse | None:
-        """Try MAIL on a connection that was used before; None when the server has let go of it meanwhile."""
-        self.connection = connection
+    async def begin_if_alive(self, connection: Connection, deadline: float) -> bool:
+        """Begin on a connection that was used before; False when the server has let go of it meanwhile."""
+        self.connection, self._resets = connection, 1
+        connection.begin(deadline)
         try:
-            reset, reply = await self._ask_from(connection, _RESET), None
-            if reset.code == 250:
-                reply = await self._ask(connection, self._mail(connection))
-            if reply is not None and reply.code != 421:
-                return reply
+            await self._ask(connection, [_RESET, *self._questions(connection)], _HOPED_AFTER_RESET)
+        except TimeoutError:
+            raise  # too late for another connection
         except _FAILURES:
-            pass  # nothing was started: a new connection can have the message
+            if not self._is_let_go:
+                raise
+        if not self._is_let_go:
+            return True
+        # Nothing was started: a new connection can have the message.
         connection.abort()
-        self.connection = None
-        return None
+        self.connection, self._refused, self._resets, self._answered = None, None, 0, 0
+        return False
 
-    async def begin(self, connection: Connection) -> SMTPResponse:
-        """Send MAIL, with what the server offers for it."""
+    async def begin(self, connection: Connection, deadline: float) -> None:
+        """Begin on a new connection."""
         self.connection = connection
-        return await self._ask_from(connection, self._mail(connection))
+        connection.begin(deadline)
+        await self._ask(connection, self._questions(connection), _HOPED)
 
-    async def finish(self, connection: Connection, reply: SMTPResponse, may_start: MayStart) -> Outcome:
-        """Go on from the reply to MAIL up to the reply to the whole message."""
-        if reply.code != 250:
-            return await self._refused(connection, Stage.MAIL, reply)
-        if self._letter.needs_utf8 and not connection.offers("smtputf8"):
+    async def finish(self, connection: Connection, may_start: MayStart) -> Outcome:
+        """Go on from the replies up to DATA's to the reply to the whole message."""
+        if self._refused is not None:
+            return await self._judged(connection, _STAGES[self._answered - self._resets], self._refused)
+        if not self._can_be_addressed(connection):
             self.is_settled = True
             return Rejected("the server cannot write to addresses beyond ASCII (no SMTPUTF8)")
-        reply = await self._ask(connection, self._rcpt)
-        if reply.code not in (250, 251):
-            return await self._refused(connection, Stage.RCPT, reply)
-        reply = await self._ask(connection, _DATA)
-        if reply.code != 354:
-            return await self._refused(connection, Stage.DATA, reply)
         if not may_start():
             return RetryLater("the lease was spent before the message was handed over", uses_attempt=False)
         return await self._hand_over(connection)
 
-    def _mail(self, connection: Connection) -> bytes:
-        options = b" SIZE=%d" % self._letter.size if connection.offers("size") else b""
-        if self._letter.needs_utf8 and connection.offers("smtputf8"):
-            options += b" SMTPUTF8 BODY=8BITMIME"
-        return b"MAIL FROM:<%s>%s" % (self._sender.address.encode("ascii"), options)
-
-    @property
-    def _rcpt(self) -> bytes:
-        return b"RCPT TO:<%s>" % self._letter.recipient.encode()
-
-    async def _ask_from(self, connection: Connection, first: bytes) -> SMTPResponse:
-        """Ask the first question, and with it all that follow up to DATA if the server takes them together."""
-        questions = [first]
-        if connection.offers("pipelining") and (connection.offers("smtputf8") or not self._letter.needs_utf8):
-            mail = [self._mail(connection)] if first == _RESET else []
-            questions += [*mail, self._rcpt, _DATA]
-        connection.ask(questions)
-        self._ahead = len(questions) - 1
-        return await connection.reply()
-
-    async def _ask(self, connection: Connection, question: bytes) -> SMTPResponse:
-        """Ask, unless that went ahead; and read the reply."""
-        if self._ahead:
-            self._ahead -= 1
-        else:
-            connection.ask([question])
-        return await connection.reply()
-
     def outcome_without_reply(self, failure: Exception) -> Outcome:
         """Say what a broken connection or a passed deadline means at this point."""
-        reason = printable(getattr(failure, "message", "") or str(failure) or "the deadline of the call passed")
+        reason = printable(str(failure) or "the deadline of the call passed")
         if self._dot_written:
             # The server may have accepted before the reply was lost; resending here would mail people twice.
             return Unknown(f"{reason} (after the end of the message)")
@@ -281,22 +267,60 @@ class _Call:
             return Unavailable(f"{reason} (when opening the connection)")
         return RetryLater(f"{reason} (before the end of the message)")
 
+    @property
+    def _is_let_go(self) -> bool:
+        """Whether a connection that was used before ended at RSET or MAIL, or the server said that it ends."""
+        is_closing = self._refused is None or self._refused.code == 421
+        return self._answered == 0 or (self._answered == 1 and is_closing)
+
+    def _can_be_addressed(self, connection: Connection) -> bool:
+        return connection.takes_utf8 or not self._letter.needs_utf8
+
+    def _questions(self, connection: Connection) -> list[bytes]:
+        """All that is asked up to DATA, with what the server offers for it; MAIL alone where nothing can follow."""
+        letter = self._letter
+        size = b" SIZE=%d" % letter.size if connection.takes_size else b""
+        if letter.needs_utf8 and connection.takes_utf8:
+            size += b" SMTPUTF8 BODY=8BITMIME"
+        mail = b"MAIL FROM:<%s>%s\r\n" % (self._sender.address.encode("ascii"), size)
+        if not self._can_be_addressed(connection):
+            return [mail]
+        return [mail, b"RCPT TO:<%s>\r\n" % letter.recipient.encode(), _DATA]
+
+    async def _ask(self, connection: Connection, questions: Sequence[bytes], hoped: Hoped) -> None:
+        """Ask all at once if the server takes that, else one after the other, until one is refused."""
+        if connection.pipelines:
+            try:
+                self._refused = await connection.exchange(b"".join(questions), hoped[: len(questions)])
+            finally:
+                self._answered = connection.came
+            self._ahead = len(questions) - self._answered - 1
+            return
+        for question, hope in zip(questions, hoped, strict=False):
+            self._refused = await connection.exchange(question, (hope,))
+            if self._refused is not None:
+                return
+            self._answered += 1
+
     async def _hand_over(self, connection: Connection) -> Outcome:
         for chunk in self._letter.chunks():
             await connection.write_content(chunk)
         self._dot_written = True
-        reply = await connection.write_dot()
-        if reply.code != 250:
-            return await self._refused(connection, Stage.END, reply)
+        refused = await connection.exchange(_DOT, _TAKEN)
+        if refused is not None:
+            self._ahead = 0
+            return await self._judged(connection, Stage.END, refused)
         self.is_settled = True
         return Accepted(self._letter.message_id)
 
-    async def _refused(self, connection: Connection, stage: Stage, reply: SMTPResponse) -> Outcome:
+    async def _judged(self, connection: Connection, stage: Stage, reply: SmtpReply) -> Outcome:
         self.is_settled = _is_refusal(reply) and await self._is_all_refused(connection)
         return judge(stage, reply)
 
     async def _is_all_refused(self, connection: Connection) -> bool:
         """Read the replies to what went ahead; one who says 354 after a refusal waits for a message there is not."""
+        if not self._ahead:
+            return True
         try:
             async with asyncio.timeout(_LATE_REPLIES_SECONDS):
                 return all([_is_refusal(await connection.reply()) for _ in range(self._ahead)])
@@ -304,6 +328,6 @@ class _Call:
             return False
 
 
-def _is_refusal(reply: SMTPResponse) -> bool:
+def _is_refusal(reply: SmtpReply) -> bool:
     """Whether the server said no and keeps the connection."""
     return 400 <= reply.code < 600 and reply.code != 421

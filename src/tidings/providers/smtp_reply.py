@@ -25,8 +25,7 @@ is unavailable, by the patience with outages.
 
 import re
 from enum import StrEnum
-
-from aiosmtplib import SMTPResponse
+from typing import NamedTuple
 
 from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.providers.printable import printable
@@ -41,6 +40,13 @@ _CLOSING = 421
 _ADDRESS = re.compile(r"\S+@\S+")
 
 
+class SmtpReply(NamedTuple):
+    """A whole reply: its code, and the text of its lines."""
+
+    code: int
+    message: str
+
+
 class Stage(StrEnum):
     """The command that was answered."""
 
@@ -50,7 +56,7 @@ class Stage(StrEnum):
     END = "the end of the message"
 
 
-def judge(stage: Stage, reply: SMTPResponse) -> Outcome:
+def judge(stage: Stage, reply: SmtpReply) -> Outcome:
     """Turn a reply that is not the hoped-for one into an outcome."""
     reason = f"{reply.code} {printable(reply.message)} (at {stage})"
     if not 400 <= reply.code < 600:
@@ -65,7 +71,7 @@ def judge(stage: Stage, reply: SMTPResponse) -> Outcome:
     return RetryLater(reason) if _may_pass(stage, reply.code, enhanced) else Rejected(reason)
 
 
-def _enhanced(reply: SMTPResponse) -> tuple[int, int] | None:
+def _enhanced(reply: SmtpReply) -> tuple[int, int] | None:
     found = _ENHANCED.match(reply.message)
     if found is None or int(found[1]) != reply.code // 100:
         return None

@@ -8,6 +8,7 @@ import binascii
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -67,5 +68,6 @@ def signature_headers(
     ]
 
 
+@lru_cache(maxsize=1_000)
 def _encoded(name: str) -> str:
     return quote(name, safe="")
