@@ -24,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from bench.bench import Bench
 from bench.database import Tell
 from bench.deploying import measure_deploying
+from bench.edge import measure_edge
 from bench.enrolling import measure_enrolling
 from bench.fairness import measure_fairness
 from bench.importing import measure_importing
@@ -46,6 +47,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "campaign": partial(measure_workload, workload=CAMPAIGN),
     "three-step": partial(measure_workload, workload=THREE_STEP),
     "starting": measure_starting,
+    "edge": measure_edge,
     "importing": measure_importing,
     "deploying": measure_deploying,
     "contacts": partial(measure_workload, workload=CONTACTS),
@@ -84,6 +86,8 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--items", type=int, metavar="N", help=f"the size of every measurement [{sizes}; BENCH_ITEMS]")
     parser.add_argument("--rounds", type=int, metavar="N", help="how often raw SQL and the kernel take turns [3]")
+    parser.add_argument("--requests", type=int, metavar="N", help="how often each operation of the API is asked")
+    parser.add_argument("--beside", metavar="TREE", help="another checkout, whose API is measured in turns")
     parser.add_argument("--sleepers", type=int, nargs="+", metavar="N", help="sleeping executions, in growing numbers")
     parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
     parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
@@ -102,6 +106,8 @@ def settings_of(given: argparse.Namespace) -> Settings:
         settings = replace(settings, items=items, people=items, wave=items)
     return replace(
         settings,
+        requests=given.requests or settings.requests,
+        beside=given.beside or "",
         rounds=max(given.rounds or settings.rounds, 1),
         sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
         memory_items=given.memory_items or settings.memory_items,
