@@ -3,11 +3,13 @@
 import re
 import signal
 from asyncio.subprocess import Process
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 
 import httpx2
 
-from bench.database import Fresh
+from bench.settings import ROOT
 from bench.workers import python
 
 KEY = "tid_uR2vX0s9Qe7LbN4yTgKd6wZa1PjHc8MfBench"
@@ -17,20 +19,23 @@ _URL = re.compile(r"http://\S+")
 class Api:
     """One process that answers the API; stopped at the end."""
 
-    def __init__(self, fresh: Fresh, connections: int) -> None:
+    def __init__(self, dsn: str, connections: int, environ: Mapping[str, str] | None = None, root: Path = ROOT) -> None:
+        self._root = root
         self._environ = {
-            "DATABASE_URL": fresh.dsn,
+            "DATABASE_URL": dsn,
             "TIDINGS_ADMIN_KEY": KEY,
             "TIDINGS_PORT": "0",
             "TIDINGS_RATE_LIMIT": "0",
             "TIDINGS_LOG_FORMAT": "json",
+            **(environ or {}),
         }
         self._connections = connections
 
     async def __aenter__(self) -> "Api":
-        self.process: Process = await python(["-m", "tidings", "serve"], self._environ, talks=True)
+        self.process: Process = await python(["-m", "tidings", "serve"], self._environ, talks=True, cwd=self._root)
+        self.url = await self._address()
         self._client = httpx2.AsyncClient(
-            base_url=await self._address(),
+            base_url=self.url,
             headers={"Authorization": f"Bearer {KEY}"},
             limits=httpx2.Limits(max_connections=self._connections),
             timeout=60,

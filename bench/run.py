@@ -25,6 +25,7 @@ from bench.bench import Bench
 from bench.calling import measure_calling
 from bench.database import Tell
 from bench.deploying import measure_deploying
+from bench.edge import measure_edge
 from bench.enrolling import measure_enrolling
 from bench.fairness import measure_fairness
 from bench.importing import measure_importing
@@ -48,6 +49,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "campaign": partial(measure_workload, workload=CAMPAIGN),
     "three-step": partial(measure_workload, workload=THREE_STEP),
     "starting": measure_starting,
+    "edge": measure_edge,
     "importing": measure_importing,
     "deploying": measure_deploying,
     "contacts": partial(measure_workload, workload=CONTACTS),
@@ -88,6 +90,8 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--items", type=int, metavar="N", help=f"the size of every measurement [{sizes}; BENCH_ITEMS]")
     parser.add_argument("--rounds", type=int, metavar="N", help="how often raw SQL and the kernel take turns [3]")
+    parser.add_argument("--requests", type=int, metavar="N", help="how often each operation of the API is asked")
+    parser.add_argument("--beside", metavar="TREE", help="another checkout, whose API is measured in turns")
     parser.add_argument("--sleepers", type=int, nargs="+", metavar="N", help="sleeping executions, in growing numbers")
     parser.add_argument("--memory-items", type=int, metavar="N", help="items of the run that memory is watched over")
     parser.add_argument("--quiet-seconds", type=float, metavar="S", help="how long an idle worker is watched")
@@ -106,6 +110,8 @@ def settings_of(given: argparse.Namespace) -> Settings:
         settings = replace(settings, items=items, people=items, wave=items)
     return replace(
         settings,
+        requests=given.requests or settings.requests,
+        beside=given.beside or "",
         rounds=max(given.rounds or settings.rounds, 1),
         sleepers=tuple(sorted(given.sleepers or settings.sleepers)),
         memory_items=given.memory_items or settings.memory_items,

@@ -25,6 +25,10 @@ class Settings:
     """Enrollments that are due at one moment."""
     sleepers: tuple[int, ...]
     memory_items: int
+    requests: int = 2_000
+    """How often each operation of the API is asked in a round."""
+    beside: str = ""
+    """Another checkout, whose API is measured in turns with this one's."""
     rounds: int = 3
     """How often raw SQL and the kernel are measured in turns."""
     raw_connections: tuple[int, ...] = (4,)

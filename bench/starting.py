@@ -200,5 +200,5 @@ async def open_scene(stack: AsyncExitStack, new: Fresh, way: Way) -> Scene:
     version = await fresh.sql.fetchrow(VERSION)
     if version is None:
         raise AssertionError("the benchmark's own workflow is not there")
-    api = await stack.enter_async_context(Api(fresh, CALLERS)) if way.asks_api else None
+    api = await stack.enter_async_context(Api(fresh.dsn, CALLERS)) if way.asks_api else None
     return Scene(fresh, pool, **version, api=api)

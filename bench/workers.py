@@ -6,6 +6,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bench.database import Fresh
 from bench.proc import family
@@ -16,15 +17,17 @@ WARM_UP_ROUNDS = 10
 WARM_UP_ITEMS = 40
 
 
-async def python(arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool = False) -> Process:
-    """Start Python with the project's directory as its own; one that `talks` is spoken to by lines."""
+async def python(
+    arguments: Sequence[str], environ: Mapping[str, str], *, talks: bool = False, cwd: Path = ROOT
+) -> Process:
+    """Start Python in the directory of this tree, or of another; one that `talks` is spoken to by lines."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "workers.log").open("ab") as log:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *arguments,
             env=os.environ | dict(environ),
-            cwd=ROOT,
+            cwd=cwd,
             stdin=PIPE if talks else None,
             stdout=PIPE if talks else log,
             stderr=log,

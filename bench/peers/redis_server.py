@@ -32,6 +32,11 @@ class TemporaryRedis:
         self._command = command
         self.port = 0
 
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
+
     async def __aenter__(self) -> Self:
         self._directory = tempfile.mkdtemp(prefix="tidings-redis-")
         self.port = _free_port()

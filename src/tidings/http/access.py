@@ -120,7 +120,7 @@ def admit(request: Request, identity: Identity, permission: Permission, secret: 
     if not may(identity.role, permission):
         raise Forbidden(f"a key of role {identity.role} may not do this; it needs the permission {permission}")
     _check_origin(request, identity)
-    if "%00" in request.url.query:
+    if b"%00" in request.scope["query_string"]:
         raise FieldsInvalid([Problem("query", "holds a NUL, which nothing here contains")])
     return RequestContext(api.engine, identity, secret)
 

@@ -1,6 +1,7 @@
 """Puts the API together."""
 
 import time
+from collections.abc import Sequence
 from itertools import chain
 
 from fastapi import FastAPI
@@ -36,6 +37,7 @@ from tidings.http.cors import BrowserAccess
 from tidings.http.edge import HttpEdge
 from tidings.http.errors import handle_errors
 from tidings.http.guesses import Guesses
+from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
 from tidings.http.pulse import Pulse
@@ -52,7 +54,9 @@ RESOURCES = (
 )
 
 
-def create_app(engine: Engine, config: Config, simulator: Simulates | None = None) -> FastAPI:
+def create_app(
+    engine: Engine, config: Config, simulator: Simulates | None = None, lean: Sequence[LeanRoute] = LEAN_ROUTES
+) -> FastAPI:
     """Return the HTTP API on an engine; the caller closes the engine."""
     app = FastAPI(
         title="Tidings",
@@ -66,6 +70,7 @@ def create_app(engine: Engine, config: Config, simulator: Simulates | None = Non
     rate = RateLimit(config.rate_limit, time.monotonic)
     guesses = Guesses(engine, metrics.authentication_failed)
     app.state.api = Api(engine, rate, metrics, Streams(), BodyMemory(), guesses, Pulse(engine), simulator)
+    app.add_middleware(LeanRoutes, routes=lean)
     app.add_middleware(BrowserAccess, engine=engine)
     app.add_middleware(HttpEdge, metrics=metrics)
     handle_errors(app)

@@ -53,12 +53,17 @@ class Metrics:
             registry=self._registry,
         )
         self._counting = Counting(self._count)
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # looking a label up takes long
         self._own = OwnMetrics(engine)
 
     def answered(self, operation: str, method: str, status: int, seconds: float) -> None:
         """Record one answer."""
-        self._requests.labels(operation, method, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        counted = self._counted.get((operation, method, status))
+        if counted is None:
+            own = self._requests.labels(operation, method, str(status)), self._seconds.labels(operation)
+            counted = self._counted[operation, method, status] = own
+        counted[0].inc()
+        counted[1].observe(seconds)
 
     def authentication_failed(self) -> None:
         """Record a request whose key is not valid."""

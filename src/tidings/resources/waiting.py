@@ -25,6 +25,7 @@ from tidings.storage.acting import for_everyone
 from tidings.storage.executions import FoundExecution
 from tidings.storage.workers import ListedWorker
 
+NO_STAFF = Staff(frozenset(), frozenset())
 PATIENCE = timedelta(seconds=5)
 """How long work may be due before it counts as waiting: a worker may be about to claim it."""
 
@@ -85,7 +86,10 @@ async def why_executions_wait(
     live = {one.id: one for one in found if one.due_at and not (one.ended_at or one.leased or one.stop)}
     if not live:
         return {}
-    staff, open_at = await live_staff(kernel), await _open_providers(kernel, live, now)
+    # What no worker has held yet has no items, and only what has some, or is overdue, can lack a worker.
+    open_at = await _open_providers(kernel, [id for id, one in live.items() if one.started_at], now)
+    can_lack = open_at or any(one.due_at and one.due_at <= now - PATIENCE for one in live.values())
+    staff = await live_staff(kernel) if can_lack else NO_STAFF
     unrouted = await _unrouted(kernel, workspace, [one for id, one in live.items() if id not in open_at])
     reasons = {id: unrouted.get(id) or _reason(staff, one, open_at.get(id, ()), now) for id, one in live.items()}
     return {id: reason for id, reason in reasons.items() if reason}
