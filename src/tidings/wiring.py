@@ -17,8 +17,7 @@ from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInva
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
 from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
-from tidings.domain.rules.routing import fallback_name
-from tidings.domain.rules.rule import RuleKey, check_trigger
+from tidings.domain.rules.key import RuleKey, check_trigger, fallback_name
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.workflows.signing import secret_bytes
 from tidings.domain.workspace_patterns import workspace_patterns

@@ -91,7 +91,7 @@ def _when(step: Mapping[str, Any]) -> str:
 
 async def _find(at: InWorkspace, text: str) -> "ShownRule":
     from tidings.domain.flow.item import Channel
-    from tidings.domain.rules.rule import RuleKey
+    from tidings.domain.rules.key import RuleKey
     from tidings.views.rules import RuleAudience
 
     try:

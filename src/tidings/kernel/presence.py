@@ -18,7 +18,7 @@ from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import CLASS_NAMES
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import FUNCTIONS, Service
-from tidings.domain.rules.routing import fallback_name
+from tidings.domain.rules.key import fallback_name
 from tidings.kernel.kernel import Kernel
 from tidings.storage import workers
 from tidings.storage.database import TransientFailure

@@ -21,6 +21,7 @@ from tidings.domain.flow.keys import fallback_key, rule_key
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.rules.event import IncomingEvent, read_stored
+from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.routing import (
     Route,
     RouteOutcome,
@@ -29,7 +30,7 @@ from tidings.domain.rules.routing import (
     keys_of,
     missing_for,
 )
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, retry_policy
+from tidings.domain.rules.rule import RuleDefinition, retry_policy
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
