@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from tests.cli.conftest import Command
 from tidings.cli.running import configure_logs
 from tidings.config import (
     OTHER_VARIABLES,
@@ -385,3 +386,13 @@ def test_the_database_s_address_can_be_kept_in_a_file(tmp_path: Path) -> None:
     assert given.database_url == "postgresql://other/d"
     with pytest.raises(ConfigInvalid, match="TIDINGS_DATABASE_URL_FILE cannot be read"):
         load_config({}, {"TIDINGS_DATABASE_URL_FILE": str(tmp_path / "none")}, tmp_path)
+
+
+@pytest.mark.own_process
+def test_a_host_application_that_logs_while_it_is_imported_writes_lines_like_ours(anywhere: Command) -> None:
+    (anywhere.directory / "host.py").write_text("import structlog, sys\nstructlog.get_logger().info('hi')\nsys.exit(7)")
+
+    ended = anywhere("worker", "--app", "host", TIDINGS_LOG_FORMAT="json")
+
+    assert (ended.status, ended.out) == (7, "")
+    assert json.loads(ended.err)["event"] == "hi"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tidings.simulation import Simulator
     from tidings.worker.main import WorkerPart
 
+app = typer.Typer()
+
 Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
 TlsCert = Annotated[
@@ -31,6 +33,7 @@ ForwardedAllowIps = Annotated[
 ]
 
 
+@app.command()
 def serve(
     host: Host = None,
     port: Port = None,
@@ -60,6 +63,7 @@ def serve(
     raise typer.Exit(run(lambda: _serve(config, app)))
 
 
+@app.command()
 def up(
     host: Host = None,
     port: Port = None,

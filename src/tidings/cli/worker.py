@@ -11,6 +11,8 @@ from tidings.config import Config, variable
 if TYPE_CHECKING:
     from tidings.worker.processes import Processes
 
+app = typer.Typer()
+
 ProcessCount = Annotated[int | None, typer.Option(help="Worker processes.  [default: 1]", show_default=False)]
 Batch = Annotated[int | None, typer.Option(help="Executions claimed at once.  [default: 100]", show_default=False)]
 Lanes = Annotated[
@@ -30,6 +32,7 @@ Print = Annotated[
 ]
 
 
+@app.command()
 def worker(
     processes: ProcessCount = None,
     batch: Batch = None,

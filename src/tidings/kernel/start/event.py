@@ -11,8 +11,6 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, bucket_of_id
@@ -38,13 +36,12 @@ from tidings.kernel.start.event_drafts import EventDraft, draft_all, draft_fallb
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
 from tidings.kernel.templates import know_stored_templates
+from tidings.log import log
 from tidings.storage import deploy, events
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewJob
 from tidings.storage.events import ItemsRefused, NewEventItem, StoredEvent
 from tidings.storage.load import LoadedItem, LoadedJob
-
-log = structlog.get_logger()
 
 Json = Mapping[str, object]
 Result = TypeVar("Result")
