@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TextIO, TypeVar
 
 from tidings.config import Config, LogFormat, read_config
+from tidings.domain.errors import TidingsError
 from tidings.log import log
 
 Result = TypeVar("Result")
@@ -51,6 +52,20 @@ def _shows_colour(stream: TextIO) -> bool:
 
     console = Console(file=stream)
     return console.color_system is not None and not console.no_color
+
+
+def run_service(config: Config, work: Callable[[], Awaitable[int]]) -> int:
+    """Run what goes on until it is stopped; return its exit status.
+
+    Where its log lines are JSON, the error that ends it is one of them: whoever collects them reads nothing else.
+    """
+    try:
+        return run(work)
+    except TidingsError as error:
+        if config.log_format is not LogFormat.JSON:
+            raise
+        log.error("ended_by_error", code=error.code, problem=str(error))
+        return 1
 
 
 def run(work: Callable[[], Awaitable[Result]]) -> Result:

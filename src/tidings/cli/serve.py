@@ -7,7 +7,7 @@ import typer
 
 from tidings.cli.options import AppReference, DatabaseUrl, DataDir
 from tidings.cli.output import print_line, print_not_ready
-from tidings.cli.running import config_from, run
+from tidings.cli.running import config_from, run_service
 from tidings.cli.worker import Print, ProcessCount, worker_processes
 from tidings.config import Config
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
@@ -60,7 +60,7 @@ def serve(
         database_url=database_url,
         data_dir=data_dir,
     )
-    raise typer.Exit(run(lambda: _serve(config, app)))
+    raise typer.Exit(run_service(config, lambda: _serve(config, app)))
 
 
 @app.command()
@@ -94,7 +94,7 @@ def up(
         database_url=database_url,
         data_dir=data_dir,
     )
-    raise typer.Exit(run(lambda: _up(config, app)))
+    raise typer.Exit(run_service(config, lambda: _up(config, app)))
 
 
 async def _serve(config: Config, app: str | None) -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidings.cli.options import AppReference, DatabaseUrl, DataDir
-from tidings.cli.running import config_from, run
+from tidings.cli.running import config_from, run_service
 from tidings.config import Config, variable
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def worker(
     config = config_from(
         processes=processes, batch=batch, lanes=lanes, print=print_, database_url=database_url, data_dir=data_dir
     )
-    raise typer.Exit(run(lambda: _work(config, app, lifeline)))
+    raise typer.Exit(run_service(config, lambda: _work(config, app, lifeline)))
 
 
 async def _work(config: Config, app: str | None, lifeline: int | None) -> int:
