@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,12 +29,14 @@ import typer.main
 
 IMPORTED = (
     *("asyncpg", "rich.live", "rich.progress", "structlog.dev", "typer._adapters", "typer.rich_utils", "uvloop"),
-    *("tidings.cli.app", "tidings.simulation", "tidings.wiring", "tidings.worker.loop", "tidings.worker.main"),
-    "tidings.http.server",
+    *("tidings.simulation", "tidings.wiring", "tidings.worker.loop", "tidings.worker.main", "tidings.http.server"),
 )
 """What commands import, most of it when they are run."""
 
-ASKING = ("tidings.cli.output", "tidings.kernel.crash_points")
+WHOLE = ("tidings.cli", "tidings.kernel", "tidings.resources")
+"""Packages of which commands import what they use."""
+
+ASKING = ("tidings.cli.screen", "tidings.kernel.crash_points")
 """What asks the environment when it is imported: how wide the terminal is, and where to die."""
 
 SIMULATE_ON = "TIDINGS_TEST_SIMULATE_ON"
@@ -244,12 +247,24 @@ class _Server:
 
 
 def _import_all() -> None:
-    for name in IMPORTED:
+    for name in (*IMPORTED, *(found for package in WHOLE for found in _modules_of(package))):
         importlib.import_module(name)
-    typer.main.get_command = cache(typer.main.get_command)  # each process describes a hundred commands to typer
-    typer.main.get_command(sys.modules["tidings.cli.app"].app)
+    typer.main.get_command = cache(typer.main.get_command)
+    _build_all(typer.main.get_command(sys.modules["tidings.cli.app"].app))
     gc.collect()
     gc.freeze()  # a child that looks for garbage would copy every page of what is shared
+
+
+def _modules_of(package: str) -> Iterator[str]:
+    path = importlib.import_module(package).__path__
+    return (found.name for found in pkgutil.walk_packages(path, f"{package}."))
+
+
+def _build_all(group: Any) -> None:
+    """Have every command described to typer: each process would describe its own anew."""
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            _build_all(command)
 
 
 def _be(wanted: Mapping[str, Any]) -> None:

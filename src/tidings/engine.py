@@ -5,112 +5,105 @@ define ─▶ start ─▶ claim ─▶ plan ─▶ reserve ─▶ (mark ─▶ 
 `trigger` and `deploy` start work; `work` moves what is due. Read kernel/flow/executions.py next: it is the flow, step
 by step. The rest of the kernel is one file per step. What people manage, list and control is in resources/: each call
 is for one workspace, and never sees or touches what is another's.
+
+Each call imports what it uses when it is first made: a process that only looks has no use for the flow.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import assert_never
+from importlib import import_module
+from typing import TYPE_CHECKING, assert_never
 
 from tidings.domain.caller import Caller
 from tidings.domain.errors import RendererUnavailable
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Claimed, Kind, Lane
-from tidings.kernel.campaigns import start_run
-from tidings.kernel.campaigns.rollup import work_runs
-from tidings.kernel.campaigns.start_run import Deployment, Recipient
-from tidings.kernel.flow.claim import claim_due, give_back, next_due
-from tidings.kernel.flow.executions import work_executions
-from tidings.kernel.flow.jobs import work_jobs
-from tidings.kernel.kernel import Kernel
-from tidings.kernel.manage import observe
-from tidings.kernel.manage.observe import Check
-from tidings.kernel.manage.resolve import Resolution
-from tidings.kernel.process.together import all_of
-from tidings.kernel.start import define, trigger
-from tidings.kernel.start.check import Trigger
-from tidings.kernel.start.trigger import Started
-from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
-from tidings.resources.access import Access
-from tidings.resources.campaigns import Campaigns
-from tidings.resources.contacts import Contacts
-from tidings.resources.enrollments import Enrollments
-from tidings.resources.events import Events
-from tidings.resources.executions import Executions
-from tidings.resources.functions import Functions
-from tidings.resources.health import Health
-from tidings.resources.outbox import Outbox
-from tidings.resources.providers import Providers
-from tidings.resources.rules import Rules
-from tidings.resources.runs import Runs
-from tidings.resources.secrets import Secrets
-from tidings.resources.segments import Segments
-from tidings.resources.sequences import Sequences
-from tidings.resources.waiting import Waiting
-from tidings.resources.workflows import Workflows
-from tidings.resources.workspaces import TenancySettings
+from tidings.resources.every import Resources
 from tidings.storage.define import Version
+
+if TYPE_CHECKING:
+    from tidings.kernel.campaigns.start_run import Deployment, Recipient
+    from tidings.kernel.manage.observe import Check
+    from tidings.kernel.manage.resolve import Resolution
+    from tidings.kernel.start.check import Trigger
+    from tidings.kernel.start.trigger import Started
 
 __all__ = ["Check", "Deployment", "Engine", "Recipient", "Resolution", "Started", "Trigger", "Version", "Workspace"]
 
 DEFAULT = Workspace()
+_FLOW = ("tidings.kernel.campaigns.rollup", "tidings.kernel.flow.executions", "tidings.kernel.flow.jobs")
+_HOMES = {
+    "Check": "tidings.kernel.manage.observe",
+    "Deployment": "tidings.kernel.campaigns.start_run",
+    "Recipient": "tidings.kernel.campaigns.start_run",
+    "Resolution": "tidings.kernel.manage.resolve",
+    "Started": "tidings.kernel.start.trigger",
+    "Trigger": "tidings.kernel.start.check",
+}
 
 
-class Engine:
+def __getattr__(name: str) -> object:
+    """Import what callers hand in and get back when it is first named."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tidings.engine' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+class Engine(Resources):
     """Defines, starts and moves work; its resources show and control it. Safe to use from many tasks at once."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.trigger_batches = TriggerBatches(kernel)
-        self.workflows = Workflows(kernel)
-        self.executions = Executions(kernel, self.trigger_batches)
-        self.contacts = Contacts(kernel)
-        self.sequences = Sequences(kernel)
-        self.enrollments = Enrollments(kernel, self.sequences)
-        self.rules = Rules(kernel)
-        self.events = Events(kernel)
-        self.segments = Segments(kernel)
-        self.campaigns = Campaigns(kernel)
-        self.runs = Runs(kernel)
-        self.outbox = Outbox(kernel)
-        self.functions = Functions(kernel)
-        self.secrets = Secrets(kernel)
-        self.providers = Providers(kernel)
-        self.waiting = Waiting(kernel)
-        self.health = Health(kernel)
-        self.access = Access(kernel)
-        self.workspaces = TenancySettings(kernel)
+    def import_everything(self) -> None:
+        """Import now what the first calls would: a service must not stop for that once it has begun."""
+        self.make_all()
+        for module in _FLOW:
+            import_module(module)
 
     async def define(self, name: str, definition: Mapping[str, object], workspace: Workspace = DEFAULT) -> Version:
         """Check a workflow and freeze it as a new version; the same definition again changes nothing."""
-        return (await define.define_workflow(self.kernel, Caller(workspace, "engine"), name, definition)).version
+        from tidings.kernel.start.define import define_workflow
+
+        return (await define_workflow(self.kernel, Caller(workspace, "engine"), name, definition)).version
 
     async def trigger(
         self, workflow: str, data: Mapping[str, object], idempotency_key: str, workspace: Workspace = DEFAULT
-    ) -> Started:
+    ) -> "Started":
         """Start one execution; the same key again returns the same execution."""
+        from tidings.kernel.start.check import Trigger
+        from tidings.kernel.start.trigger_batch import BatchKey
+
         key = BatchKey(workspace, workflow, Lane.TRANSACTIONAL, None)
         return await self.trigger_batches.start(key, Trigger(idempotency_key, data))
 
     async def trigger_many(
-        self, workflow: str, triggers: Sequence[Trigger], workspace: Workspace = DEFAULT
-    ) -> list[Started]:
+        self, workflow: str, triggers: "Sequence[Trigger]", workspace: Workspace = DEFAULT
+    ) -> "list[Started]":
         """Start many executions, one transaction per shard; safe to repeat."""
-        return await trigger.trigger(self.kernel, workspace, workflow, triggers)
+        from tidings.kernel.start.trigger import trigger
 
-    async def deploy(self, deployment: Deployment, workspace: Workspace = DEFAULT) -> Started:
+        return await trigger(self.kernel, workspace, workflow, triggers)
+
+    async def deploy(self, deployment: "Deployment", workspace: Workspace = DEFAULT) -> "Started":
         """Start a run of a campaign; the same key again returns the same run."""
-        return await start_run.deploy(self.kernel, Caller(workspace, "engine"), deployment)
+        from tidings.kernel.campaigns.start_run import deploy
+
+        return await deploy(self.kernel, Caller(workspace, "engine"), deployment)
 
     async def claim(self, shard: Shard, lane: Lane, limit: int = 100) -> list[Claimed]:
         """Lease what is due in one shard and lane."""
+        from tidings.kernel.flow.claim import claim_due
+
         return await claim_due(self.kernel, shard, lane, limit)
 
     async def next_due(self, shard: Shard) -> Mapping[Lane, datetime]:
         """Return when each lane of a shard has work next."""
+        from tidings.kernel.flow.claim import next_due
+
         return await next_due(self.kernel, shard)
 
     async def move(self, shard: Shard, lane: Lane, claimed: Sequence[Claimed]) -> None:
         """Do for each lease what comes next, and end it."""
+        from tidings.kernel.process.together import all_of
+
         by_kind: dict[Kind, list[Claimed]] = {}
         for lease in claimed:
             by_kind.setdefault(lease.kind, []).append(lease)
@@ -118,6 +111,11 @@ class Engine:
         await all_of(*moves)  # at the same time, so that slow calls of one kind hold up none of another
 
     async def _move(self, shard: Shard, lane: Lane, kind: Kind, leases: Sequence[Claimed]) -> None:
+        from tidings.kernel.campaigns.rollup import work_runs
+        from tidings.kernel.flow.claim import give_back
+        from tidings.kernel.flow.executions import work_executions
+        from tidings.kernel.flow.jobs import work_jobs
+
         try:
             match kind:
                 case Kind.EXECUTION:
@@ -149,9 +147,11 @@ class Engine:
                 return moved
             moved += sum(round_)
 
-    async def verify(self) -> list[Check]:
+    async def verify(self) -> "list[Check]":
         """Check the promises on the live database."""
-        return await observe.verify_promises(self.kernel)
+        from tidings.kernel.manage.observe import verify_promises
+
+        return await verify_promises(self.kernel)
 
     async def close(self) -> None:
         """Release slots, connections, providers and the rendering process."""

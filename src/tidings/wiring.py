@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-import structlog
-
 from tidings.config import Config, LogFormat, RowSecurity, load_config, read_config, variable
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
 from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
-from tidings.domain.rules.routing import fallback_name
-from tidings.domain.rules.rule import RuleKey, check_trigger
+from tidings.domain.rules.key import RuleKey, check_trigger, fallback_name
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.workflows.signing import secret_bytes
 from tidings.domain.workspace_patterns import workspace_patterns
@@ -26,7 +23,7 @@ from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
-from tidings.kernel.start.ruling import declare_fallbacks
+from tidings.log import log
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.address import without_password
@@ -46,7 +43,6 @@ from tidings.storage.sealed import require_opened
 from tidings.storage.vault import KEY_FILE, Vault, keys_kept_in, read_keys
 from tidings.views.rules import RuleAudience
 
-log = structlog.get_logger()
 FindUrl = Callable[[Config], Awaitable[str]]
 """How the database's address is found, and whether the embedded server may be started for it."""
 PRINTED = MESSAGE_CHANNELS
@@ -72,6 +68,7 @@ class App:
 def load_app(reference: str) -> App:
     """Import `module:name`, an App or a function that makes one."""
     module_name, _, name = reference.partition(":")
+    log.be_ready()
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module_name), name or "app")
@@ -237,6 +234,8 @@ def owner_url(config: Config, found: str) -> str:
 
 
 async def _declare(kernel: Kernel, *, is_service: bool) -> None:
+    from tidings.kernel.start.ruling import declare_fallbacks  # noqa: PLC0415 – who only looks declares nothing
+
     new = await declare_routes(kernel)
     known = await declare_fallbacks(kernel)
     if new and is_service:  # on record for the operators

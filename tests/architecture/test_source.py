@@ -58,6 +58,7 @@ ENGINE = {
     "work": ["shard", "lane", "limit"],
     "work_everything": ["limit"],
     "verify": [],
+    "import_everything": [],
     "close": [],
 }
 
@@ -97,7 +98,8 @@ def read_lines(path: Path) -> list[str]:
     """The lines that a reader reads: without blank ones and imports."""
     lines = path.read_text().splitlines()
     if path.suffix == ".py":
-        imports = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        tree = ast.parse(path.read_text())
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         skipped = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
         lines = [line for number, line in enumerate(lines, start=1) if number not in skipped]
     return [line for line in lines if line.strip()]
@@ -111,9 +113,10 @@ def test_the_flow_can_be_read_in_half_an_hour() -> None:
 
 def test_a_reader_s_lines_are_counted_without_blank_lines_and_imports(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
-    module.write_text('"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)\n\nx = 1  # import\n')
+    top = '"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)\n\nx = 1  # import\n'
+    module.write_text(f"{top}def f():\n    import c\n    return c\n")
 
-    assert read_lines(module) == ['"""Doc."""', "x = 1  # import"]
+    assert read_lines(module) == ['"""Doc."""', "x = 1  # import", "def f():", "    return c"]
 
 
 def test_no_file_is_too_long_to_hold_in_mind() -> None:

@@ -1,8 +1,6 @@
 """The decorator that makes a command of an async function."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,7 +17,6 @@ from tidings.cli.opened import Called
 from tidings.cli.options import Read
 from tidings.cli.output import print_line
 
-HEAVY = ("asyncpg", "structlog", "tidings.engine", "tidings.http", "tidings.wiring", "yaml")
 ONLY_SHARED = {"--tenant", "--workspace", "--actor", "--database-url", "--data-dir", "--json"}
 
 
@@ -121,10 +118,3 @@ def test_a_command_has_the_options_of_what_it_works_with() -> None:
     assert shared("outbox in-doubt") == ONLY_SHARED - {"--actor"}
     assert shared("outbox resolve") == ONLY_SHARED
     assert shared("db stop") == {"--data-dir", "--json"}
-
-
-def test_help_imports_nothing_that_takes_long() -> None:
-    look = f"import sys; import tidings.cli.app; print([name for name in {HEAVY} if name in sys.modules])"
-    shown = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60)
-
-    assert shown.stdout.strip() == "[]"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from tests.cli.conftest import Command
 from tidings.cli.running import configure_logs
 from tidings.config import (
     OTHER_VARIABLES,
@@ -385,3 +386,27 @@ def test_the_database_s_address_can_be_kept_in_a_file(tmp_path: Path) -> None:
     assert given.database_url == "postgresql://other/d"
     with pytest.raises(ConfigInvalid, match="TIDINGS_DATABASE_URL_FILE cannot be read"):
         load_config({}, {"TIDINGS_DATABASE_URL_FILE": str(tmp_path / "none")}, tmp_path)
+
+
+@pytest.mark.parametrize("service", ["worker", "serve", "up"])
+def test_what_ends_a_service_is_a_line_like_its_others(anywhere: Command, service: str) -> None:
+    """A worker that was starting when PostgreSQL was killed wrote a line for people among its parent's JSON."""
+    nowhere = {"DATABASE_URL": "postgresql://ann@127.0.0.1:1/nowhere"}
+
+    told = anywhere(service, **nowhere).complaint
+    ended = anywhere(service, **nowhere, TIDINGS_LOG_FORMAT="json")
+
+    [line] = map(json.loads, ended.err.splitlines())
+    assert (ended.status, ended.out) == (1, "")
+    assert (line["event"], line["level"], line["code"]) == ("ended_by_error", "error", "storage_unavailable")
+    assert line["problem"] == told.removeprefix("tidings: ")
+
+
+@pytest.mark.own_process
+def test_a_host_application_that_logs_while_it_is_imported_writes_lines_like_ours(anywhere: Command) -> None:
+    (anywhere.directory / "host.py").write_text("import structlog, sys\nstructlog.get_logger().info('hi')\nsys.exit(7)")
+
+    ended = anywhere("worker", "--app", "host", TIDINGS_LOG_FORMAT="json")
+
+    assert (ended.status, ended.out) == (7, "")
+    assert json.loads(ended.err)["event"] == "hi"

@@ -4,6 +4,7 @@ import pytest
 from rich.console import Console
 
 from tidings.cli import output
+from tidings.cli import screen as drawn
 
 ID = "01a1ed79-6bd3-742a-9dea-85ae5d51fd9c"
 RUN = {"id": ID, "campaign": "Spring news", "status": "completed, printed, not sent", "skipped": None}
@@ -12,7 +13,7 @@ RUN = {"id": ID, "campaign": "Spring news", "status": "completed, printed, not s
 @pytest.fixture
 def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Console:
     console = Console(width=request.param, record=True)
-    monkeypatch.setattr(output, "console", console)
+    monkeypatch.setattr(drawn, "console", console)
     return console
 
 
@@ -27,7 +28,7 @@ def test_a_table_breaks_lines_between_words(screen: Console) -> None:
 
 @pytest.mark.parametrize("screen", [60], indirect=True)
 def test_a_table_that_would_break_words_is_printed_field_by_field(screen: Console) -> None:
-    output.print_table("runs", [RUN, RUN | {"skipped": output.lines_cell("one\ntwo")}], empty="there is no run")
+    output.print_table("runs", [RUN, RUN | {"skipped": drawn.lines_cell("one\ntwo")}], empty="there is no run")
 
     record = f"\nid:       {ID}\ncampaign: Spring news\nstatus:   completed, printed, not sent\nskipped:  "
     assert screen.export_text() == f"runs\n{record}\n{record}one\n          two\n"

@@ -354,9 +354,10 @@ async def test_a_second_up_and_a_stop_are_refused_while_one_runs(tidings: Comman
         stop = await asyncio.to_thread(tidings, "db", "stop", "--data-dir", str(data_dir))
         assert await running.drain() == 0
 
-    assert f"'tidings up' (pid {running.program.pid}) runs on {data_dir} already: stop it" in second.complaint
+    refused = json.loads(second.err)["problem"]
+    assert f"'tidings up' (pid {running.program.pid}) runs on {data_dir} already: stop it" in refused
     assert f"'tidings up' (pid {running.program.pid}) keeps PostgreSQL in {data_dir} running" in stop.complaint
-    assert await is_left_alone(data_dir)
+    await until(lambda: is_left_alone(data_dir))
 
 
 async def until_line(program: Program, text: str) -> None:

@@ -11,17 +11,17 @@ from tests.domain.test_rule import CONTENT, rule, step
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.errors import EventInvalid
 from tidings.domain.rules.event import read_event, read_stored
+from tidings.domain.rules.key import RuleKey, fallback_name
 from tidings.domain.rules.routing import (
     RouteOutcome,
     check_event,
     decide_route,
-    fallback_name,
     fallback_payload,
     keys_of,
     template_of,
     timing_of,
 )
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
+from tidings.domain.rules.rule import RuleDefinition, read_rule
 from tidings.views.rules import RuleAudience
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

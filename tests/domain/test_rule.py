@@ -10,7 +10,8 @@ import pytest
 from tidings.domain.errors import DefinitionInvalid
 from tidings.domain.flow.item import Channel
 from tidings.domain.people.recipients import RecipientConfig
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, keep_steps, read_rule, step_to_json
+from tidings.domain.rules.key import RuleKey
+from tidings.domain.rules.rule import RuleDefinition, keep_steps, read_rule, step_to_json
 from tidings.views.rules import RuleAudience
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

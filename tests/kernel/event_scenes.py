@@ -7,8 +7,7 @@ from typing import Any
 from tidings.domain.caller import Caller
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
-from tidings.domain.rules.routing import fallback_name
-from tidings.domain.rules.rule import RuleKey
+from tidings.domain.rules.key import RuleKey, fallback_name
 from tidings.engine import Engine
 from tidings.views.events import Decision, Event, EventItem
 from tidings.views.rules import Rule, RuleAudience

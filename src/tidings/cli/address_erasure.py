@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tidings.cli.output import errors
+from tidings.cli.screen import errors
 from tidings.domain.caller import Caller
 from tidings.engine import Engine
 from tidings.views.contacts import ErasedAddress

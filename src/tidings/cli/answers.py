@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from tidings.views.view import View
-
-if TYPE_CHECKING:
-    pass
 
 
 class Identified(Protocol):

@@ -1,74 +1,74 @@
-"""The commands, put together."""
+"""The commands, put together: which there are, and where each is found when it is called."""
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from tidings.cli import (
-    campaigns,
-    contacts,
-    db,
-    dead_letters,
-    enrollments,
-    events,
-    executions,
-    functions,
-    keys,
-    outbox,
-    providers,
-    rules,
-    runs,
-    secrets,
-    segments,
-    sequences,
-    serve,
-    simulate,
-    trigger,
-    verify,
-    worker,
-    workers,
-    workflows,
-    workspaces,
-)
-from tidings.cli.options import AsJson
-from tidings.cli.running import config_from
-from tidings.extras import require_extra
+from tidings.cli.lazy import LazyGroup, Makers, commands_in, group
 from tidings.version import __version__
 
-if TYPE_CHECKING:
-    from tidings.demo.summary import Summary
+COMMANDS = ("trigger", "verify", "worker", "serve", "up", "demo")
+"""The commands of no group. What each does is said where it is defined."""
+GROUPS = {
+    "db": "The database: its tables and where it is.",
+    "workflows": "Workflows: apply definitions from files, show and remove them.",
+    "executions": "Executions: list, show, watch, stop and repeat them.",
+    "dead-letters": "Dead letters: executions that failed for good.",
+    "contacts": "The people to write to.",
+    "sequences": "Sequences: messages to a contact over time.",
+    "rules": "Rules: what is sent when something happens, over which channel, to whom.",
+    "events": "Events: send them, or see what they would do.",
+    "enrollments": "Contacts on their way through sequences.",
+    "simulate": "Run the next weeks in seconds, on a scratch database: nothing leaves.",
+    "campaigns": "Campaigns: what is said, to whom, when and how fast.",
+    "segments": "Segments: audiences under a name, looked at anew whenever they are used.",
+    "runs": "Runs: what became of a deploy, and of each of its items.",
+    "outbox": "Messages: what became of them, and what nobody knows.",
+    "providers": "Providers: which channels go through them, who serves them, and which rest.",
+    "workers": "Workers: which live, where, and what each serves.",
+    "functions": "Functions: where a workspace's are, and what signs the calls to them.",
+    "keys": "Keys of the HTTP API.",
+    "workspaces": "Workspaces: their weights, and the private addresses that they may call.",
+    "tenants": "Tenants: their weights.",
+    "secrets": "Stored secrets: which key sealed them, and sealing them with a new one.",
+}
+"""The groups, and what each is about."""
+ELSEWHERE = {"up": ("serve", "app"), "tenants": ("workspaces", "tenants")}
+"""The module and the typer app in it of what is not `app` in the module of its own name."""
+
+
+def _find() -> Makers:
+    return {name: partial(_command, name) for name in COMMANDS} | {name: partial(_group, name) for name in GROUPS}
+
+
+def _command(name: str) -> Any:
+    return _commands_of(name)[name]()
+
+
+def _group(name: str) -> TyperGroup:
+    return group(name, GROUPS[name], partial(_commands_of, name))
+
+
+def _commands_of(name: str) -> Makers:
+    module, app = ELSEWHERE.get(name, (name.replace("-", "_"), "app"))
+    return commands_in(f"tidings.cli.{module}", app)
+
+
+class Tidings(LazyGroup):
+    """`tidings`."""
+
+    find = staticmethod(_find)
+
 
 app = typer.Typer(
+    cls=Tidings,
     name="tidings",
     help="A durable engine for messages to people: each message once, through every crash, with proof.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.registered_commands += [*trigger.app.registered_commands, *verify.app.registered_commands]  # of no group
-app.add_typer(db.app, name="db")
-app.add_typer(workflows.app, name="workflows")
-app.add_typer(executions.app, name="executions")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(contacts.app, name="contacts")
-app.add_typer(sequences.app, name="sequences")
-app.add_typer(rules.app, name="rules")
-app.add_typer(events.app, name="events")
-app.add_typer(enrollments.app, name="enrollments")
-app.add_typer(simulate.app, name="simulate")
-app.add_typer(campaigns.app, name="campaigns")
-app.add_typer(segments.app, name="segments")
-app.add_typer(runs.app, name="runs")
-app.add_typer(outbox.app, name="outbox")
-app.add_typer(providers.app, name="providers")
-app.add_typer(workers.app, name="workers")
-app.add_typer(functions.app, name="functions")
-app.add_typer(keys.app, name="keys")
-app.add_typer(workspaces.app, name="workspaces")
-app.add_typer(workspaces.tenants, name="tenants")
-app.add_typer(secrets.app, name="secrets")
-app.command("worker")(worker.worker)
-app.command("serve")(serve.serve)
-app.command("up")(serve.up)
 
 
 def _version(wanted: bool) -> None:
@@ -84,26 +84,3 @@ def main(
     ] = False,
 ) -> None:
     """Options of `tidings` itself."""
-
-
-@app.command()
-def demo(
-    people: Annotated[int, typer.Option(min=100, max=100_000, help="How many people the campaign writes to.")] = 4_000,
-    as_json: AsJson = False,
-) -> None:
-    """Send to some thousands, kill a worker half-way, and prove that nobody was written to twice or left out."""
-    from tidings.demo import run_demo
-
-    require_extra("demo")
-    raise typer.Exit(run_demo(people, write=_print_summary if as_json else None, pg_bin=config_from().pg_bin))
-
-
-def _print_summary(summary: "Summary") -> None:
-    from tidings.cli.answers import camel, with_fields
-    from tidings.cli.output import print_json
-
-    ledgers: dict[str, object] = {
-        name: {"planned": ledger.planned, "parts": {camel(part): count for part, count in ledger.parts.items()}}
-        for name, ledger in (("campaign", summary.campaign), ("workflow", summary.workflow))
-    }
-    print_json(with_fields(summary, agrees=summary.agrees, **ledgers))

@@ -4,7 +4,6 @@ Linux shows the memory that the arguments were put into, and Python works on cop
 seen no more. Elsewhere there is only the warning.
 """
 
-import ctypes
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -43,6 +42,8 @@ def _passwords(address: str) -> list[str]:
 
 
 def _overwrite(secrets: Sequence[str]) -> None:
+    import ctypes
+
     # The name of the program, in brackets, may hold spaces; the 48th and 49th fields are where the arguments are.
     fields = _STAT.read_text().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 from rich.table import Table
 from rich.text import Text
 
-from tidings.cli.output import console, print_content, print_line, print_table, printable
+from tidings.cli.output import print_content, print_line, print_table, printable
+from tidings.cli.screen import console
 from tidings.views.simulations import SimulatedHour, SimulatedMessage, SimulatedStep, Simulation
 
 BAR_CELLS = 32

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidings.views.campaigns import Campaign as ShownCampaign
     from tidings.views.runs import StartedRun
 
-app = typer.Typer(help="Campaigns: what is said, to whom, when and how fast.", no_args_is_help=True)
+app = typer.Typer()
 
 Campaign = Annotated[
     UUID | str,

@@ -10,7 +10,8 @@ from typing import BinaryIO, TextIO
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tidings.cli.output import errors, print_line, print_table
+from tidings.cli.output import print_line, print_table
+from tidings.cli.screen import errors
 from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
 from tidings.domain.people.contact_file import Columns, ContactFile, FileFormat, read_columns

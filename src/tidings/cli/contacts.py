@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.views.contacts import Contact as ShownContact
     from tidings.views.contacts import ContactOutcome, ErasedAddress
 
-app = typer.Typer(help="The people to write to.", no_args_is_help=True)
+app = typer.Typer()
 Given = Annotated[
     Json,
     typer.Option(help="Its fields: a JSON object, @FILE, or @- for standard input."),

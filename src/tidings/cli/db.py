@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.administration import DatabaseStatus, Rights
     from tidings.resources.functions import SealedSecret
 
-app = typer.Typer(help="The database: its tables and where it is.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _print_applied(applied: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from tidings.cli.output import print_line, print_table, table
 if TYPE_CHECKING:
     from tidings.views.executions import Execution, Replay
 
-app = typer.Typer(help="Dead letters: executions that failed for good.", no_args_is_help=True)
+app = typer.Typer()
 
 WithError = Annotated[str | None, typer.Option("--error", help="Only whose error has this in it.", show_default=False)]
 AtNode = Annotated[str | None, typer.Option("--node", help="Only what failed in this node.", show_default=False)]

@@ -18,7 +18,7 @@ from tidings.views.enrollments import EnrollmentOutcome, EnrollmentStatus
 if TYPE_CHECKING:
     from tidings.views.enrollments import Enrollment, StepLog, Why
 
-app = typer.Typer(help="Contacts on their way through sequences.", no_args_is_help=True)
+app = typer.Typer()
 OfSequence = Annotated[
     UUID | str | None, typer.Option("--sequence", help="Its name or id.", show_default=False), Read(named)
 ]

@@ -11,14 +11,14 @@ from tidings.cli.command import command
 from tidings.cli.given import Json
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Listed, Only, Read
-from tidings.cli.output import content_cell, print_line, print_table, table
+from tidings.cli.output import print_line, print_table, table
 from tidings.domain.errors import InputInvalid, TriggerUnknown
 
 if TYPE_CHECKING:
     from tidings.views.events import Decision, Event
 
 NO_RULE = "no rule and no fallback knows this trigger"
-app = typer.Typer(help="Events: send them, or see what they would do.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _read(file: Path) -> Json:
@@ -60,6 +60,8 @@ def _print(event: "Event") -> None:
 
 
 def _print_decisions(decisions: "Sequence[Decision]", if_none: str = NO_RULE) -> None:
+    from tidings.cli.screen import content_cell
+
     if not decisions:
         print_line(f"{if_none}: nothing is sent")
     for one in decisions:

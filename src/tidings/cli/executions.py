@@ -17,7 +17,7 @@ from tidings.domain.words import ShownStatus
 if TYPE_CHECKING:
     from tidings.views.executions import Execution, LogLine
 
-app = typer.Typer(help="Executions: list, show, watch, stop and repeat them.", no_args_is_help=True)
+app = typer.Typer()
 
 ExecutionId = Annotated[UUID, typer.Argument(help="The execution's id.")]
 

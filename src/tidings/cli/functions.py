@@ -13,7 +13,7 @@ from tidings.cli.output import print_aside, print_line, table
 if TYPE_CHECKING:
     from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 
-app = typer.Typer(help="Functions: where a workspace's are, and what signs the calls to them.", no_args_is_help=True)
+app = typer.Typer()
 STANDARD_INPUT = "-"
 Name = Annotated[str, typer.Argument(help="The function's name, or '*' for the base of all others.")]
 

@@ -16,7 +16,7 @@ from tidings.domain.roles import Role
 if TYPE_CHECKING:
     from tidings.views.keys import ApiKey, CreatedKey
 
-app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _row(key: "ApiKey") -> dict[str, object]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidings.engine import Resolution
     from tidings.views.outbox import Item, ItemDetail
 
-app = typer.Typer(help="Messages: what became of them, and what nobody knows.", no_args_is_help=True)
+app = typer.Typer()
 
 ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
 

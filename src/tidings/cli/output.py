@@ -1,25 +1,19 @@
-"""What commands print: tables and colour for people, JSON for scripts."""
+"""What commands print: words for people, which screen.py draws, and JSON for scripts, which needs nothing of it."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
-
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, TypeVar
 
 from tidings.cli.answers import answer_of
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.item import in_reading_order
 
-Row = TypeVar("Row")
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-WIDTH_OF_A_PIPE = 160
-console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE)
-errors = Console(stderr=True)
+Row = TypeVar("Row")
 
 
 def print_json(value: object) -> None:
@@ -45,55 +39,23 @@ def table(title: str, row: Callable[[Row], Mapping[str, object]], *, empty: str)
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]], *, empty: str) -> None:
     """Print rows for people, without columns that are empty in all of them; or say that there are none."""
-    if not rows:
-        console.print(empty)
-        return
-    cells = [{name: _cell(value) for name, value in row.items()} for row in rows]
-    told = [name for name in rows[0] if any(row[name].plain for row in cells)]
-    if _narrowest(told, cells) > console.width:
-        _print_records(title, told, cells)
-        return
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name in told:
-        table.add_column(name, overflow="fold", no_wrap=name == "id")  # an id is there to be copied
-    for row in cells:
-        table.add_row(*(row[name] for name in told))
-    console.print(table)
+    from tidings.cli.screen import show_table
+
+    show_table(title, rows, empty=empty)
 
 
-def _narrowest(names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> int:
-    """Return the width of a table in which no word is broken."""
-    words = [[word for text in (name, *(row[name].plain for row in cells)) for word in text.split()] for name in names]
-    return sum(max(Text(word).cell_len for word in column) + 3 for column in words) + 1
-
-
-def _print_records(title: str, names: Sequence[str], cells: Sequence[Mapping[str, Text]]) -> None:
-    """Print each row field by field: a table that breaks words cannot be read."""
-    width = max(len(name) for name in names) + 2
-    console.print(Text(title, style="italic"))
-    for row in cells:
-        console.print()
-        for name in names:
-            first, *more = row[name].split("\n", allow_blank=True)
-            console.print(Text.assemble((f"{name}:".ljust(width), "bold"), first), soft_wrap=True)
-            for line in more:
-                console.print(Text.assemble(" " * width, line), soft_wrap=True)
-
-
-def _cell(value: object) -> Text:
-    if isinstance(value, Text):
-        return value
-    return Text("" if value is None else printable(in_words(value)))
-
-
-def print_shown(shown: RenderableType) -> None:
+def print_shown(shown: "RenderableType") -> None:
     """Print what is drawn already: a timeline, a bar, a line of a drawing."""
-    console.print(shown, soft_wrap=isinstance(shown, Text))
+    from tidings.cli.screen import show
+
+    show(shown)
 
 
 def print_aside(text: str, style: str = "") -> None:
     """Print one line to standard error, for people; what scripts read stays alone on standard output."""
-    errors.print(Text(printable(text), style=style), soft_wrap=True)
+    from tidings.cli.screen import errors, show_line
+
+    show_line(text, style, errors)
 
 
 def print_not_ready(channels: Sequence[str]) -> None:
@@ -104,23 +66,15 @@ def print_not_ready(channels: Sequence[str]) -> None:
 
 def print_line(text: str, style: str = "") -> None:
     """Print one line that may hold what users wrote, without markup or wrapping."""
-    console.print(Text(printable(text), style=style), soft_wrap=True)
+    from tidings.cli.screen import console, show_line
+
+    show_line(text, style, console)
 
 
 def print_content(content: Mapping[str, object], indent: int = 0) -> None:
     """Print what a message says: each of its parts under its name, line by line as it was written."""
     for line in content_lines(content):
         print_line(f"{'':{indent}}{line}")
-
-
-def content_cell(content: Mapping[str, object]) -> Text:
-    """Return the content of a message for a cell of a table."""
-    return lines_cell("\n".join(content_lines(content)))
-
-
-def lines_cell(text: str) -> Text:
-    """Return a string of several lines for a cell of a table."""
-    return Text("\n".join(printable(line) for line in text.splitlines()))
 
 
 def content_lines(content: Mapping[str, object]) -> Iterator[str]:
@@ -169,5 +123,6 @@ def printable(text: str) -> str:
 
 def fail(words: str) -> None:
     """Print in one line what is wrong."""
-    line = Text.assemble(("tidings:", "bold red"), " ", printable(words))
-    errors.print(line, soft_wrap=True)
+    from tidings.cli.screen import show_problem
+
+    show_problem(words)

@@ -13,9 +13,7 @@ from tidings.domain.flow.item import Channel
 if TYPE_CHECKING:
     from tidings.views.providers import ProviderStatus, WorkerShare
 
-app = typer.Typer(
-    help="Providers: which channels go through them, who serves them, and which rest.", no_args_is_help=True
-)
+app = typer.Typer()
 
 
 def _shown(one: "ProviderStatus") -> dict[str, object]:

@@ -11,14 +11,14 @@ from tidings.cli.answers import deleted
 from tidings.cli.command import command
 from tidings.cli.opened import Acting, Called, InWorkspace
 from tidings.cli.options import Listed, Only, Read
-from tidings.cli.output import content_cell, in_words, print_line, print_not_ready, print_table, table
+from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
     from tidings.cli.object_files import ObjectFile
     from tidings.views.rules import Rule as ShownRule
 
-app = typer.Typer(help="Rules: what is sent when something happens, over which channel, to whom.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _checked(files: Sequence[Path]) -> "list[ObjectFile]":
@@ -61,6 +61,8 @@ def _print(rule: "ShownRule") -> None:
 
 
 def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
+    from tidings.cli.screen import content_cell
+
     said = {**step["template"], "attachments": step.get("attachments")}
     return {
         "order": step["stepOrder"],
@@ -91,7 +93,7 @@ def _when(step: Mapping[str, Any]) -> str:
 
 async def _find(at: InWorkspace, text: str) -> "ShownRule":
     from tidings.domain.flow.item import Channel
-    from tidings.domain.rules.rule import RuleKey
+    from tidings.domain.rules.key import RuleKey
     from tidings.views.rules import RuleAudience
 
     try:

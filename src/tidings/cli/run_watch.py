@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tidings.cli.output import console
+from tidings.cli.screen import console
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine

@@ -1,10 +1,14 @@
 """What a command runs with: its settings, where its log lines go, and the loop."""
 
 import asyncio
+import logging
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TextIO, TypeVar
 
-from tidings.config import Config, read_config
+from tidings.config import Config, LogFormat, read_config
+from tidings.domain.errors import TidingsError
+from tidings.log import log
 
 Result = TypeVar("Result")
 
@@ -12,21 +16,16 @@ Result = TypeVar("Result")
 def config_from(**flags: object) -> Config:
     """Return the settings; these flags take precedence."""
     config = read_config(**flags)
-    configure_logs(config)
+    # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
+    log.set_up_with(lambda: configure_logs(config))
     return config
 
 
 def configure_logs(config: Config) -> None:
     """Write log lines to standard error, as people or machines read them."""
-    import logging
-    import sys
-
     import structlog
 
-    from tidings.config import LogFormat
-
-    # Its pool reports a lost server with a traceback for each try; `storage_retry` and `listen_lost` say the same.
-    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     as_json = config.log_format is LogFormat.JSON
     # The rich tracebacks of the default show local variables, and so the key of the request.
     for_people = structlog.dev.ConsoleRenderer(
@@ -53,6 +52,20 @@ def _shows_colour(stream: TextIO) -> bool:
 
     console = Console(file=stream)
     return console.color_system is not None and not console.no_color
+
+
+def run_service(config: Config, work: Callable[[], Awaitable[int]]) -> int:
+    """Run what goes on until it is stopped; return its exit status.
+
+    Where its log lines are JSON, the error that ends it is one of them: whoever collects them reads nothing else.
+    """
+    try:
+        return run(work)
+    except TidingsError as error:
+        if config.log_format is not LogFormat.JSON:
+            raise
+        log.error("ended_by_error", code=error.code, problem=str(error))
+        return 1
 
 
 def run(work: Callable[[], Awaitable[Result]]) -> Result:

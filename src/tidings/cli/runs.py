@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tidings.views.runs import Job, JobHistoryLine, Retry, Run
 
 Status = TypeVar("Status", bound=StrEnum)
-app = typer.Typer(help="Runs: what became of a deploy, and of each of its items.", no_args_is_help=True)
+app = typer.Typer()
 
 RunId = Annotated[UUID, typer.Argument(help="The run's id.")]
 

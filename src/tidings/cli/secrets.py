@@ -11,7 +11,7 @@ from tidings.cli.output import print_aside, print_line
 if TYPE_CHECKING:
     from tidings.views.secrets import Resealed, SecretsStatus
 
-app = typer.Typer(help="Stored secrets: which key sealed them, and sealing them with a new one.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _print_status(found: "SecretsStatus") -> None:

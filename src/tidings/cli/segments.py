@@ -16,7 +16,7 @@ from tidings.cli.output import in_words, print_line, table
 if TYPE_CHECKING:
     from tidings.views.segments import Segment as ShownSegment
 
-app = typer.Typer(help="Segments: audiences under a name, looked at anew whenever they are used.", no_args_is_help=True)
+app = typer.Typer()
 
 Segment = Annotated[UUID | str, typer.Argument(metavar="SEGMENT", help="The segment's name or id."), Read(named)]
 Given = Annotated[

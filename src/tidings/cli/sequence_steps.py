@@ -10,7 +10,7 @@ from tidings.cli.command import command
 from tidings.cli.given import read_text
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, Sequence, named
-from tidings.cli.output import lines_cell, print_line, print_table
+from tidings.cli.output import print_line, print_table
 from tidings.domain.channels import CONTACT_CHANNELS, one_of
 from tidings.domain.errors import InputInvalid
 
@@ -38,6 +38,8 @@ def print_steps(steps: "Several[Step]", *, title: str, whole: bool = False) -> N
 
 
 def _row(step: "Step", whole: bool) -> dict[str, object]:
+    from tidings.cli.screen import lines_cell
+
     return {
         "order": step.step_order,
         "day": step.day_offset,

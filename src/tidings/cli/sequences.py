@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidings.views.sequences import InFlight
     from tidings.views.sequences import Sequence as ShownSequence
 
-app = typer.Typer(help="Sequences: messages to a contact over time.", no_args_is_help=True)
+app = typer.Typer()
 app.add_typer(steps, name="steps")
 
 

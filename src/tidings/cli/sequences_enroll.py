@@ -7,7 +7,8 @@ from uuid import UUID
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tidings.cli.opened import Acting
-from tidings.cli.output import errors, print_line
+from tidings.cli.output import print_line
+from tidings.cli.screen import errors
 from tidings.kernel.start.enroll import Enrolling
 from tidings.resources.enrollments import show_counts
 from tidings.views.enrollments import EnrolledCounts

@@ -7,7 +7,7 @@ import typer
 
 from tidings.cli.options import AppReference, DatabaseUrl, DataDir
 from tidings.cli.output import print_line, print_not_ready
-from tidings.cli.running import config_from, run
+from tidings.cli.running import config_from, run_service
 from tidings.cli.worker import Print, ProcessCount, worker_processes
 from tidings.config import Config
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tidings.http.server import ApiServer
     from tidings.simulation import Simulator
     from tidings.worker.main import WorkerPart
+
+app = typer.Typer()
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.  [default: 127.0.0.1]", show_default=False)]
 Port = Annotated[int | None, typer.Option(help="Port to listen on.  [default: 8080]", show_default=False)]
@@ -31,6 +33,7 @@ ForwardedAllowIps = Annotated[
 ]
 
 
+@app.command()
 def serve(
     host: Host = None,
     port: Port = None,
@@ -57,9 +60,10 @@ def serve(
         database_url=database_url,
         data_dir=data_dir,
     )
-    raise typer.Exit(run(lambda: _serve(config, app)))
+    raise typer.Exit(run_service(config, lambda: _serve(config, app)))
 
 
+@app.command()
 def up(
     host: Host = None,
     port: Port = None,
@@ -90,7 +94,7 @@ def up(
         database_url=database_url,
         data_dir=data_dir,
     )
-    raise typer.Exit(run(lambda: _up(config, app)))
+    raise typer.Exit(run_service(config, lambda: _up(config, app)))
 
 
 async def _serve(config: Config, app: str | None) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tidings.simulation import Subject
     from tidings.views.simulations import Simulation
 
-app = typer.Typer(help="Run the next weeks in seconds, on a scratch database: nothing leaves.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _audience(filters: list[str]) -> dict[str, Any]:

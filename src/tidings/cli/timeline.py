@@ -10,7 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tidings.cli.output import console, print_line, printable
+from tidings.cli.output import print_line, printable
+from tidings.cli.screen import console
 from tidings.domain.errors import Conflict
 from tidings.engine import Engine, Workspace
 from tidings.views.executions import Execution, LogLine

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidings.cli.options import AppReference, DatabaseUrl, DataDir
-from tidings.cli.running import config_from, run
+from tidings.cli.running import config_from, run_service
 from tidings.config import Config, variable
 
 if TYPE_CHECKING:
     from tidings.worker.processes import Processes
+
+app = typer.Typer()
 
 ProcessCount = Annotated[int | None, typer.Option(help="Worker processes.  [default: 1]", show_default=False)]
 Batch = Annotated[int | None, typer.Option(help="Executions claimed at once.  [default: 100]", show_default=False)]
@@ -30,6 +32,7 @@ Print = Annotated[
 ]
 
 
+@app.command()
 def worker(
     processes: ProcessCount = None,
     batch: Batch = None,
@@ -47,7 +50,7 @@ def worker(
     config = config_from(
         processes=processes, batch=batch, lanes=lanes, print=print_, database_url=database_url, data_dir=data_dir
     )
-    raise typer.Exit(run(lambda: _work(config, app, lifeline)))
+    raise typer.Exit(run_service(config, lambda: _work(config, app, lifeline)))
 
 
 async def _work(config: Config, app: str | None, lifeline: int | None) -> int:

@@ -12,7 +12,7 @@ from tidings.cli.output import table
 if TYPE_CHECKING:
     from tidings.views.providers import LiveWorker, Served
 
-app = typer.Typer(help="Workers: which live, where, and what each serves.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _row(one: "LiveWorker") -> dict[str, object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidings.views.workflows import Workflow as ShownWorkflow
     from tidings.views.workflows import WorkflowVersion
 
-app = typer.Typer(help="Workflows: apply definitions from files, show and remove them.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _checked(files: Sequence[Path]) -> "list[Document]":

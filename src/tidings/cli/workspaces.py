@@ -11,8 +11,8 @@ from tidings.cli.output import print_line, table
 if TYPE_CHECKING:
     from tidings.views.workspaces import TenantSettings, WorkspaceSettings
 
-app = typer.Typer(help="Workspaces: their weights, and the private addresses that they may call.", no_args_is_help=True)
-tenants = typer.Typer(help="Tenants: their weights.", no_args_is_help=True)
+app = typer.Typer()
+tenants = typer.Typer()
 
 Weight = Annotated[
     int | None,

@@ -10,7 +10,6 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import structlog
 from rich.console import Console
 
 from tidings.demo.screen import Screen
@@ -18,6 +17,7 @@ from tidings.demo.story import tell
 from tidings.demo.summary import Summary, print_summary
 from tidings.demo.trouble import DemoFailed
 from tidings.domain.errors import TidingsError
+from tidings.log import log
 
 EXIT_STOPPED = 130
 
@@ -26,7 +26,7 @@ def run_demo(people: int, *, write: Callable[[Summary], None] | None = None, pg_
     """Play the demo; 0 only if the ledger, the sink and `verify` agree. With `write` the story goes to stderr."""
     screen = Screen(Console(stderr=write is not None, highlight=False))
     # The story says what matters; the workers' own log lines are in files.
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    log.set_up_with(_write_no_lines)
     try:
         summary = asyncio.run(_play(people, screen, pg_bin))
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -47,3 +47,9 @@ async def _play(people: int, screen: Screen, pg_bin: Path | None) -> Summary:
     if task is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)  # as Ctrl-C: clean up, then leave
     return await tell(people, screen, pg_bin)
+
+
+def _write_no_lines() -> None:
+    import structlog  # noqa: PLC0415
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -1,6 +1,5 @@
 """Find the PostgreSQL binaries, and make them reachable for the account that runs them."""
 
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -65,8 +64,10 @@ def _major(directory: Path, account: Account) -> int:
 
 
 async def _copy_package(directory: Path) -> Path:
+    from importlib.metadata import version  # noqa: PLC0415 – who only looks for a server that runs needs none of it
+
     package = directory.parents[1]
-    copy = make_shared_directory(f"{PACKAGE}-{importlib.metadata.version(PACKAGE)}", mode=0o755)
+    copy = make_shared_directory(f"{PACKAGE}-{version(PACKAGE)}", mode=0o755)
     async with locked(copy / "lock"):
         if not (copy / PACKAGE).exists():
             _copy_readable(package, copy)

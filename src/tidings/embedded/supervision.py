@@ -11,15 +11,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import structlog
-
 from tidings.domain.errors import Conflict, EmbeddedServerFailed
 from tidings.embedded.placement import Site, find_site, make_site
 from tidings.embedded.processes import POLL_SECONDS, is_held, open_lock, try_lock
 from tidings.embedded.server import ensure_running, failures_naming, read_postmaster, stop_completely
 from tidings.embedded.users import depart, is_used
+from tidings.log import log
 
-log = structlog.get_logger()
 LOOK_SECONDS = 0.5
 HEALTHY_SECONDS = 10.0
 """How long a server must have run for its end to be a mishap, and not part of a row of failed starts."""

@@ -5,11 +5,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-import structlog
-
 from tidings.domain.errors import StorageUnavailable
+from tidings.log import log
 
-log = structlog.get_logger()
 COUNTED_FOR_SECONDS = 15.0
 SHARE_OF_TIME = 20
 """A count takes at most one twentieth of the time, however often it is asked for."""

@@ -8,7 +8,6 @@ import re
 import secrets
 import time
 
-import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidings.http.errors import RETRY_AFTER, problem
@@ -16,8 +15,8 @@ from tidings.http.fair_pool import holding
 from tidings.http.metrics import Metrics
 from tidings.http.queries import spell_query
 from tidings.kernel.writable import Hurry, for_nobody, hurried
+from tidings.log import log
 
-log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 GUARDS = (

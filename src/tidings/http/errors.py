@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
@@ -28,9 +27,9 @@ from tidings.domain.errors import (
 )
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.http.answers import answer
+from tidings.log import log
 from tidings.views import problems
 
-log = structlog.get_logger()
 PROBLEM_JSON = "application/problem+json"
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 """Sent with every 503: an embedded server that was killed is back by then."""

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import structlog
 from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -24,10 +23,10 @@ from tidings.http.bodies import LARGEST_BODY, decode, read_body
 from tidings.http.body_memory import WORKSPACE
 from tidings.http.errors import RETRY_AFTER, BodyTooLarge, RequestRefused, request_id_of, status_of
 from tidings.http.publishable import KeyUsedOtherwise, of_starter, start_published
+from tidings.log import log
 from tidings.resources.access import Identity
 from tidings.views.executions import Execution, StartedExecution
 
-log = structlog.get_logger()
 PATH = "/functions/v1/workflow-enqueue"
 CORS = {
     "Access-Control-Allow-Origin": "*",

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
-import structlog
 from starlette.types import Scope
 
 from tidings.engine import Engine
 from tidings.http.errors import TooManyRequests
+from tidings.log import log
 from tidings.resources.access import Identity
 
-log = structlog.get_logger()
 WRONG_AT_ONCE = 20
 WRONG_PER_SECOND = 1 / 3
 """Of one address; an IPv6 network of 64 bits, which is one customer's, counts as one."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 
-import structlog
 import uvicorn
 
 from tidings.config import Config
@@ -18,8 +17,8 @@ from tidings.http.app import create_app
 from tidings.http.connections import ConnectionLimits, OpenConnections
 from tidings.http.protocol import protocol_of
 from tidings.http.simulator import Simulates
+from tidings.log import log
 
-log = structlog.get_logger()
 BACKLOG = 1024
 MOST_CONNECTIONS = 10_000
 LEAST_CONNECTIONS = 10

@@ -17,7 +17,7 @@ from tidings.domain.flow.provider import Provider
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import FUNCTIONS
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
-from tidings.domain.rules.rule import RuleKey
+from tidings.domain.rules.key import RuleKey
 from tidings.domain.workflows.requirements import Requirements
 from tidings.kernel.calls.slots import Slots
 from tidings.kernel.calls.weights import Weights

@@ -8,16 +8,13 @@ each of its rows with the whole shard: with ten thousand due in each of four, an
 
 from datetime import datetime, timedelta
 
-import structlog
-
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.process.claim_floor import ClaimFloor
+from tidings.log import log
 from tidings.storage import statistics
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database, TransientFailure, Tx
-
-log = structlog.get_logger()
 
 ENOUGH = 1_000
 """A planner that believes in so many rows of a shard finds those of a batch by their keys."""

@@ -11,21 +11,19 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
-import structlog
 from msgspec.structs import replace
 
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import CLASS_NAMES
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import FUNCTIONS, Service
-from tidings.domain.rules.routing import fallback_name
+from tidings.domain.rules.key import fallback_name
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import workers
 from tidings.storage.database import TransientFailure
 from tidings.storage.workers import ListedWorker
 from tidings.version import __version__
-
-log = structlog.get_logger()
 
 BEAT_SECONDS = 5.0
 """Six beats may be lost, or come late from a busy process, before this worker counts as gone."""

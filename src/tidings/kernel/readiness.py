@@ -10,19 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-import structlog
-
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.graph import Doer
 from tidings.domain.flow.ids import Workspace, tenant_part, workspace_hash
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, Staff, channels_needing_routes
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import routes, weights, workers
 from tidings.storage.acting import EVERYONE, act_for
 from tidings.storage.workers import ListedWorker
-
-log = structlog.get_logger()
 
 
 async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Channel, str]:

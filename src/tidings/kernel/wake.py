@@ -9,15 +9,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.process.stops import Stops
+from tidings.log import log
 from tidings.storage import wake
 from tidings.storage.database import Database, TransientFailure
 
-log = structlog.get_logger()
 QUIET_SECONDS = 0.01
 STOP = "stop:"
 SEQUENCES = "sequences"

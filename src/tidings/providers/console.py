@@ -7,12 +7,11 @@ the name of the provider says it, wherever an item is shown.
 import sys
 from datetime import timedelta
 
-import structlog
-
 from tidings.domain.flow.item import Channel, Marked, in_reading_order
 from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater
 from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart
 from tidings.domain.flow.readiness import PRINTING
+from tidings.log import log
 from tidings.providers.acceptance import refusal_of
 from tidings.providers.printable import printable
 
@@ -35,7 +34,6 @@ class ConsoleProvider:
         self.name = f"{PRINTING}{channel}"
         self._channel = channel
         self._on_terminal = sys.stdout.isatty() if on_terminal is None else on_terminal
-        self._log = structlog.get_logger()
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
         """Print the recipient and the payload, cut short and with control characters escaped."""
@@ -48,7 +46,7 @@ class ConsoleProvider:
             sys.stdout.write(_letter(self._channel, item))
             sys.stdout.flush()
         else:  # a server's log is read, kept and sent on by people whom the message is not for
-            self._log.info("message_printed", channel=self._channel, item=str(item.id), message_id=message_id)
+            log.info("message_printed", channel=self._channel, item=str(item.id), message_id=message_id)
         return Accepted(message_id)
 
     async def look_up(self, item: Doubtful) -> Evidence:  # noqa: ARG002

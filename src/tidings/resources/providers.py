@@ -18,7 +18,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, find_route, is_printing
 from tidings.domain.messages import did_you_mean, quoted
-from tidings.domain.rules.routing import fallback_name
+from tidings.domain.rules.key import fallback_name
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import live_staff, live_workers

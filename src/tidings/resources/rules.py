@@ -18,7 +18,8 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, RuleStep, keep_steps, read_rule, step_to_json
+from tidings.domain.rules.key import RuleKey
+from tidings.domain.rules.rule import RuleDefinition, RuleStep, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.templates import know_stored_templates, know_templates

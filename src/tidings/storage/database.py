@@ -8,17 +8,15 @@ from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 import asyncpg
-import structlog
 
 from tidings.domain.errors import StorageUnavailable
+from tidings.log import log
 from tidings.storage.acting import EVERYONE, ActingFor, acting_for, read_row_security, say_acting_for
 from tidings.storage.address import checked_address, malformed, without_password
 from tidings.storage.arrays import decode_json, encode_json, set_array_codecs
 from tidings.storage.outage import BRIEF_SECONDS, Outage, is_hurried
 from tidings.storage.planner import PLANNER_SETTINGS, PlansAnew
 from tidings.storage.statements import Statement
-
-log = structlog.get_logger()
 
 Result = TypeVar("Result")
 Row = asyncpg.Record

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from tidings.domain.flow.item import Channel
-from tidings.domain.rules.rule import RuleKey
+from tidings.domain.rules.key import RuleKey
 from tidings.storage.database import Row, Tx
 from tidings.storage.statements import load
 from tidings.views.rules import RuleAudience

@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
-import structlog
+from tidings.log import log
 
-log = structlog.get_logger()
 BRIEF_SECONDS = 1.0
 """How long a caller in a hurry waits for what may be over in a moment: a lost connection, a restart."""
 LOOK_SECONDS = 0.2

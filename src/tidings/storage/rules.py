@@ -15,7 +15,8 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import channels_needing_routes
 from tidings.domain.paging import Span
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, read_rule
+from tidings.domain.rules.key import RuleKey
+from tidings.domain.rules.rule import RuleDefinition, read_rule
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 from tidings.views.rules import RuleAudience

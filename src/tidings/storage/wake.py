@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 import asyncpg
-import structlog
 
+from tidings.log import log
 from tidings.storage.database import SESSION_SETTINGS, Tx
 from tidings.storage.statements import load
 
 _SQL = load("wake")
-log = structlog.get_logger()
 RECONNECT_SECONDS = 1.0
 
 

@@ -9,17 +9,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-import structlog
-
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.engine import Engine
 from tidings.kernel.flow.claim import give_back
 from tidings.kernel.presence import Presence
 from tidings.kernel.wake import listen
+from tidings.log import log
 from tidings.worker.agenda import Agenda, Place
-
-log = structlog.get_logger()
 
 AFTER_NOTHING = timedelta(milliseconds=20)
 """The wait after an empty claim: another may lock rows for a moment, and asking again at once would only spin."""

@@ -7,14 +7,12 @@ import signal
 from collections.abc import Callable
 from typing import Protocol
 
-import structlog
-
 from tidings.domain.errors import StorageUnavailable
 from tidings.engine import Engine
 from tidings.kernel.writable import require_writable_anew
+from tidings.log import log
 from tidings.worker.processes import Processes
 
-log = structlog.get_logger()
 EXIT_AT_ONCE = 143
 EXIT_WITHOUT_DATABASE = 1
 DRAIN_SECONDS = 5.0
@@ -58,6 +56,7 @@ async def run_together(engine: Engine, *parts: WorkerPart, lifeline: int | None 
     _on_signals(drain)
     _on_end_of(lifeline, drain)
     watching = asyncio.create_task(_leave_without_database(engine, draining))
+    engine.import_everything()
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 10, 10)
     try:

@@ -11,9 +11,8 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Mapping, Sequence
 
-import structlog
+from tidings.log import log
 
-log = structlog.get_logger()
 FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 30.0
 HEALTHY_SECONDS = 60.0

@@ -18,7 +18,7 @@ from tidings.domain.people.recipients import (
     problem_of_contact,
     read_person,
 )
-from tidings.domain.rules.rule import check_trigger
+from tidings.domain.rules.key import check_trigger
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_storable, is_too_deep, unstorable_places
 from tidings.domain.workflows.definition_reader import Raw, snake_case
 from tidings.views.rules import RuleAudience

@@ -12,7 +12,8 @@ from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
 from tidings.domain.people.recipients import EventAddressee, Unreachable, resolve_recipients
 from tidings.domain.rules.event import IncomingEvent
-from tidings.domain.rules.rule import TIME, RuleDefinition, RuleKey, RuleStep
+from tidings.domain.rules.key import RuleKey
+from tidings.domain.rules.rule import TIME, RuleDefinition, RuleStep
 from tidings.domain.timing import parse_time
 from tidings.views.events import RouteOutcome as RouteOutcome  # noqa: PLC0414 – asked for with the routes
 from tidings.views.rules import RuleAudience
@@ -153,11 +154,6 @@ def timing_of(step: RuleStep, fields: Mapping[str, str], now: datetime) -> Timin
     if at < now:
         return Timing(at, f"its time, {at.isoformat()}, was past when the event came")
     return Timing(at)
-
-
-def fallback_name(key: RuleKey) -> str:
-    """The name under which a fallback is called like a function; no function can have it by accident."""
-    return f"fallback:{key}"
 
 
 def fallback_payload(event: IncomingEvent, key: RuleKey) -> dict[str, object]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -23,6 +22,7 @@ from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
 from tidings.domain.people.recipients import RecipientConfig
+from tidings.domain.rules.key import RuleKey, check_trigger
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
 from tidings.domain.workflows.definition_reader import Raw, Reader
@@ -34,7 +34,6 @@ MOST_ATTACHMENTS = 10
 MOST_ATTEMPTS = 20
 LARGEST_ORDER = 1_000_000
 
-_TRIGGER = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 _RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
 _READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
@@ -48,17 +47,6 @@ _ATTACHMENT_FIELDS = ("url", "filename", "contentType")
 
 TIME = "sendBefore.time"
 """The name under which the time a step is sent before is rendered with its templates."""
-
-
-class RuleKey(NamedTuple):
-    """What a rule is known by in its workspace."""
-
-    trigger: str
-    channel: Channel
-    audience: RuleAudience
-
-    def __str__(self) -> str:
-        return f"{self.trigger}/{self.channel}/{self.audience}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +138,6 @@ class RuleDefinition:
         """The dotted paths that every event must have for what would be sent now."""
         sources = [source for step in self.enabled_steps for source in step.every_template.values()]
         return frozenset(path for source in sources for path in required_variables(source))
-
-
-def check_trigger(raw: object) -> str:
-    """A trigger's name, or ValueError."""
-    if not isinstance(raw, str) or not _TRIGGER.fullmatch(raw):
-        what = unfit(raw, "is no trigger")
-        raise ValueError(f"{what}: use 1 to 100 letters, digits, dots, colons, dashes and underscores")
-    return raw
 
 
 def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:

@@ -4,15 +4,12 @@ import asyncio
 from datetime import datetime
 from traceback import format_tb
 
-import structlog
-
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Outcome, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.outgoing import TimeLimit
 from tidings.domain.flow.provider import MayStart, Provider
 from tidings.kernel.calls.call_timer import CallTimer, is_task_cancelled
-
-log = structlog.get_logger()
+from tidings.log import log
 
 
 async def call_provider(provider: Provider, item: Marked, may_start: MayStart, timer: CallTimer) -> Outcome:
@@ -27,7 +24,7 @@ async def call_provider(provider: Provider, item: Marked, may_start: MayStart, t
             raise
         # Where it was raised, without its text: that may quote the message.
         kind, stack = type(error).__name__, "".join(format_tb(error.__traceback__))
-        log.error("provider_raised", item=str(item.id), provider=provider.name, error=kind, stack=stack)  # noqa: TRY400
+        log.error("provider_raised", item=str(item.id), provider=provider.name, error=kind, stack=stack)
         return Unknown(f"{kind}: {error}", kind)
     # One provider name stands for many functions: an outage of one costs its own items attempts, and rests no other.
     if isinstance(outcome, Unavailable) and item.channel is Channel.FUNCTION:

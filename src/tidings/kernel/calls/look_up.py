@@ -3,12 +3,9 @@
 import asyncio
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Provider
 from tidings.kernel.calls.call_timer import is_task_cancelled
-
-log = structlog.get_logger()
+from tidings.log import log
 
 
 async def look_up(provider: Provider, id: UUID, item: Doubtful) -> Evidence:

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-import structlog
-
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.run import OPEN_RUNS, JobCounts, JobStatus, RunStatus, run_status
 from tidings.domain.flow.doubt import LOOK_AGAIN
@@ -20,12 +18,11 @@ from tidings.kernel.campaigns.plan_audience import deploy_some
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.manage.resolve import pass_on_stop
+from tidings.log import log
 from tidings.storage import deploy, load, release
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedRun
 from tidings.storage.release import MovedRun
-
-log = structlog.get_logger()
 
 ENGINE = "engine"
 """The actor in the audit log when no person asked."""

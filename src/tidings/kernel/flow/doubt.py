@@ -11,8 +11,6 @@ from functools import partial
 from typing import assert_never
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Fence, ItemStatus, Reserved
@@ -25,11 +23,10 @@ from tidings.kernel.flow.held import Held
 from tidings.kernel.gate.rests import others_may_call_at
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_others
+from tidings.log import log
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
 from tidings.storage.finalize import Fact, FailedAttempt
-
-log = structlog.get_logger()
 
 ASK_AGAIN = timedelta(minutes=1)
 ASK_FOR = timedelta(hours=1)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
-import structlog
-
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, judge
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Marked
@@ -21,11 +19,10 @@ from tidings.domain.storable import storable, storable_json
 from tidings.kernel.flow.deliver import Answered
 from tidings.kernel.gate.outages import outlasted_outage
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import finalize
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact, FailedAttempt
-
-log = structlog.get_logger()
 
 
 def fact_of(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:

@@ -10,8 +10,6 @@ from functools import partial
 from typing import assert_never
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
@@ -40,12 +38,11 @@ from tidings.kernel.people.erase import erase_work
 from tidings.kernel.readiness import know_others
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.event import load_event_work
+from tidings.log import log
 from tidings.storage import load, release
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, LoadedJob, LoadedRun
 from tidings.storage.release import MovedJob, ReleasedJob
-
-log = structlog.get_logger()
 
 ROLL_UP_AFTER = timedelta(milliseconds=250)
 """How long after a finished job its run is rolled up, so that a thousand jobs do not cause a thousand roll-ups."""

@@ -11,15 +11,12 @@ from datetime import datetime, timedelta
 from typing import Self
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.queue import Claimed
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import claim
-
-log = structlog.get_logger()
 
 BEATS_PER_LEASE = 4
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import assert_never
 from uuid import UUID
 
-import structlog
 from msgspec.structs import replace
 
 from tidings.domain.flow.doubt import LOOK_AGAIN
@@ -32,11 +31,10 @@ from tidings.kernel.flow.node_log import log_entries
 from tidings.kernel.flow.report import report_of
 from tidings.kernel.flow.settle import given_up
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import release
 from tidings.storage.database import Tx
 from tidings.storage.release import MovedExecution
-
-log = structlog.get_logger()
 
 
 async def release_executions(kernel: Kernel, shard: Shard, cases: Collection[Case]) -> None:

@@ -16,7 +16,6 @@ from time import monotonic
 from typing import Self, TypeVar
 from uuid import UUID
 
-import structlog
 from msgspec.structs import replace
 
 from tidings.domain.flow.ids import Shard, Workspace
@@ -37,11 +36,10 @@ from tidings.kernel.gate.answer import Later, Never
 from tidings.kernel.gate.check import Item
 from tidings.kernel.gate.gate import Gate
 from tidings.kernel.kernel import Kernel
+from tidings.log import log
 from tidings.storage import finalize
 from tidings.storage.database import assert_no_transaction
 from tidings.storage.finalize import Fact
-
-log = structlog.get_logger()
 
 LET_GO_SECONDS = 0.25
 """How long owners that are done wait for others of their batch, before they are released without them."""

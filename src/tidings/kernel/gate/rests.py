@@ -7,16 +7,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-import structlog
-
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.gate.answer import Later
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_others, refresh_weights
+from tidings.log import log
 from tidings.storage import finalize, rests
-
-log = structlog.get_logger()
 
 WITHOUT_PROVIDER = timedelta(seconds=30)
 """How long items wait when no live worker serves their provider."""

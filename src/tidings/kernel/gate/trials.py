@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
-import structlog
 
 from tidings.domain.flow.hosts import HOST_RESTS, provider_of
 from tidings.domain.flow.ids import made_at
@@ -21,11 +20,10 @@ from tidings.domain.storable import storable
 from tidings.kernel.gate.rests import read_host_rests, read_rests
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.process.rests import FORGOTTEN_AFTER, Rests
+from tidings.log import log
 from tidings.storage import rests
 from tidings.storage.database import Tx
 from tidings.storage.rests import StoredRest
-
-log = structlog.get_logger()
 
 LONGEST_LOOK = timedelta(seconds=30)
 """How long other batches wait for a slow trial before they look again."""

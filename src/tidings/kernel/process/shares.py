@@ -12,16 +12,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
-import structlog
-
 from tidings.domain.flow.provider import KeepsConnections, Provider
 from tidings.kernel.calls.slots import Slots
+from tidings.log import log
 from tidings.storage import shares
 from tidings.storage.clock import Clock
 from tidings.storage.database import Database, TransientFailure, Tx
 from tidings.storage.shares import Granted
-
-log = structlog.get_logger()
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 BEATS_OF_GRACE = 15

@@ -11,8 +11,6 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-import structlog
-
 from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import Conflict, RendererUnavailable
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, bucket_of_id
@@ -21,6 +19,7 @@ from tidings.domain.flow.keys import fallback_key, rule_key
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.rules.event import IncomingEvent, read_stored
+from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.routing import (
     Route,
     RouteOutcome,
@@ -29,7 +28,7 @@ from tidings.domain.rules.routing import (
     keys_of,
     missing_for,
 )
-from tidings.domain.rules.rule import RuleDefinition, RuleKey, retry_policy
+from tidings.domain.rules.rule import RuleDefinition, retry_policy
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import know_routes
@@ -37,13 +36,12 @@ from tidings.kernel.start.event_drafts import EventDraft, draft_all, draft_fallb
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
 from tidings.kernel.templates import know_stored_templates
+from tidings.log import log
 from tidings.storage import deploy, events
 from tidings.storage.database import Tx
 from tidings.storage.deploy import NewJob
 from tidings.storage.events import ItemsRefused, NewEventItem, StoredEvent
 from tidings.storage.load import LoadedItem, LoadedJob
-
-log = structlog.get_logger()
 
 Json = Mapping[str, object]
 Result = TypeVar("Result")

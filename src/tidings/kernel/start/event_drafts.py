@@ -16,8 +16,9 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import ItemStatus, Payload
 from tidings.domain.people.recipients import EventAddressee, Unreachable
 from tidings.domain.rules.event import IncomingEvent
-from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_name, fallback_payload, timing_of
-from tidings.domain.rules.rule import RuleKey, RuleStep
+from tidings.domain.rules.key import RuleKey, fallback_name
+from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_payload, timing_of
+from tidings.domain.rules.rule import RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.rules.rule import RuleDefinition, RuleKey
+from tidings.domain.rules.key import RuleKey
+from tidings.domain.rules.rule import RuleDefinition
 from tidings.kernel.kernel import Kernel
 from tidings.storage import fallbacks, rules
 from tidings.storage.database import Tx
