@@ -13,6 +13,8 @@ Entry = tuple[str, str, str]
 
 MODEL = ("tests/model/test_conformance.py",)
 OF_RUNS = ("tests/model/test_conformance_of_runs.py",)
+OF_ANOTHER_KEY = "a_key_with_the_hash_of_another_is_refused_and_sends_nothing"
+TAKEN_FOR_A_REPEAT = "a_key_with_the_hash_of_another_is_refused_and_never_taken_for_a_repeat"
 
 
 def kernel(name: str, *tests: str) -> tuple[str, ...]:
@@ -436,9 +438,9 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("used-workflow-is-deleted", "\n   and not (active and :has_executions)", "\n   and (:has_executions or true)"),
     ],
     ("replay", "storage/sql/replay.sql", resources("dead_letters")): [
-        ("replay-under-a-lease", " where not queue.leased\n", ""),
+        ("replay-under-a-lease", " where not held.leased\n", ""),
         ("replay-keeps-the-mark", "marked_attempt = marked_attempt + 1, marked_fence", "marked_fence"),
-        ("replay-keeps-the-fence", "fence = queue.fence + 1, wake = false, stop = null", "wake = false, stop = null"),
+        ("replay-keeps-the-fence", "fence = held.fence + 1, wake = false, stop = null", "wake = false, stop = null"),
     ],
     ("erasure", "storage/sql/finalize.sql", ERASED): [
         ("erased-item-keeps-what-was-said", "case when o.recipient <> '' then f.error end", "f.error"),
@@ -550,6 +552,20 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("row security", "storage/acting.py", ("tests/security/test_row_security_forced.py",)): [
         ("a-resource-acts-for-everyone", 'return ActingFor("", workspace.tenant, workspace.name)', "return EVERYONE"),
+    ],
+    ("callers' keys", "storage/sql/events.sql", kernel("events", OF_ANOTHER_KEY)): [
+        (
+            "event-of-another-key",
+            "and trigger = :trigger and idempotency_key = :key;",
+            "and (:trigger, :key) <> ('', '');",
+        ),
+    ],
+    (
+        "callers' keys",
+        "kernel/start/trigger.py",
+        (f"tests/storage/test_trigger_function.py::test_{TAKEN_FOR_A_REPEAT}",),
+    ): [
+        ("key-of-another-is-a-repeat", "if key not in found:", "if False:"),
     ],
     ("row security", "storage/schema.sql", ("tests/security/test_row_security_forced.py",)): [
         ("policies-are-not-forced", "when not forced or not one.of_tenant", "when true or not one.of_tenant"),
