@@ -356,13 +356,6 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("command-becomes-two", 'commands.count(b"\\n") != len(hoped)', "False"),
         ("lines-of-different-codes", "or unread[at : at + 3] != unread[:3]", ""),
     ],
-    (
-        "plain text before TLS",
-        "providers/smtp_wire.py",
-        providers("smtp", "text_slipped_in_before_tls_is_not_read_as_the_servers"),
-    ): [
-        ("plain-text-before-tls", "        self.check_ready()\n        transport = await", "        transport = await"),
-    ],
     ("calls over HTTP", "providers/http_client.py", providers("http_client")): [
         ("sent-without-a-lease", "if may_start() else LeaseSpent()", "if may_start or True else LeaseSpent()"),
         ("header-breaks-out", "if not fits or not flat.isascii()", "if not flat.isascii()"),

@@ -115,7 +115,7 @@ async def test_a_reply_without_an_end_is_given_up(said: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [b"RCPT TO:<a>\r\nDATA\r\n", b"RCPT TO:<a\0>\r\n", b"NOOP\n", b"NOOP\rX\r\n", b"NOOP"]
+    "command", [b"RCPT TO:<a>\r\nDATA\r\n", b"RCPT TO:<a\0>\r\n", b"NOOP\n", b"NOOP\nQUIT\r\n", b"NOOP\rX\r\n", b"NOOP"]
 )
 async def test_a_command_that_would_be_two_or_none_is_not_written(command: bytes) -> None:
     wire = SmtpWire()
