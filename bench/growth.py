@@ -1,9 +1,10 @@
 """What history costs: the same work on databases with more and more finished messages in them.
 
 At each size, after a vacuum and a checkpoint: one by one triggers, items through a worker, and what people ask for.
-The first turn shows the pages that a checkpoint makes PostgreSQL log whole; the turns after it are in the middle of a
-cycle, as no checkpoint and no autovacuum begins meanwhile. Of several turns the one with the least CPU counts: a busy
-machine only adds to it. `history.py` says how the messages come about; each size is a database of its own.
+The first turn shows the pages that a checkpoint makes PostgreSQL log whole. Then much more is sent, as between two
+checkpoints, so that the turns after it are in the middle of a cycle; no checkpoint and no autovacuum begins meanwhile.
+Of several turns the one with the least CPU counts: a busy machine only adds to it. `history.py` says how the messages
+come about; each size is a database of its own.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from uuid import UUID, uuid4
 
 from bench.bench import Bench
 from bench.contacts import BY, WORKSPACE, line
-from bench.database import Fresh, Sql, person
+from bench.database import STORE_AT_ONCE, Fresh, Sql, person
 from bench.growth_aims import AFTER_CHECKPOINT, MID_CYCLE, judge
 from bench.growth_plot import draw
 from bench.history import make_history
@@ -45,6 +46,8 @@ class Turn:
     fresh: Fresh
     workers: Workers
     number: int
+    chosen: Sequence[UUID] = ()
+    """What is read or erased; found before the clock starts."""
 
     async def trigger(self, count: int) -> int:
         """Start executions, each with a call of its own."""
@@ -66,8 +69,8 @@ class Turn:
 
     async def get(self, count: int) -> int:
         """Read executions, each by its id."""
-        for id in await self._some("executions", count):
-            await self.fresh.engine.executions.get(WORKSPACE, id)
+        for number in range(count):
+            await self.fresh.engine.executions.get(WORKSPACE, self.chosen[number % len(self.chosen)])
         return count
 
     async def list_pages(self, count: int) -> int:
@@ -91,13 +94,12 @@ class Turn:
 
     async def erase(self, count: int) -> int:
         """Delete contacts with all that is about them."""
-        ids = await self._some("contacts", max(count // 20, 1), "deleted_at is null")
-        for id in ids:
+        for id in self.chosen[: count // 20]:
             await self.fresh.engine.contacts.delete(BY, id)
-        return max(len(ids), 1)
+        return count // 20
 
-    async def _some(self, table: str, count: int, where: str = "true") -> Sequence[UUID]:
-        """Ids from all over a table, as far as there are so many."""
+    async def some(self, table: str, where: str, count: int) -> Sequence[UUID]:
+        """Ids from all over a table."""
         rows = await self.fresh.sql.fetchval("select reltuples from pg_class where oid = $1::text::regclass", table)
         share = min(100, 400 * count / max(rows, 1))
         found = await self.fresh.sql.fetch(
@@ -115,6 +117,8 @@ KINDS: Mapping[str, Work] = {
     "imported contact": Turn.import_contacts,
     "erased contact": Turn.erase,
 }
+CHOSEN = {"GET": ("executions", "true"), "erased contact": ("contacts", "deleted_at is null")}
+"""The table from which ids are chosen, and which of its rows."""
 
 
 async def measure_growth(bench: Bench) -> AsyncIterator[Result]:
@@ -140,7 +144,9 @@ async def _measure_size(bench: Bench, millions: float) -> list[Result]:
         async with Workers(fresh, 1) as workers, _undisturbed(fresh.sql):
             workers.freeze()
             await fresh.settle()
-            turns = [await _measure_turn(bench, Turn(fresh, workers, number)) for number in range(TURNS)]
+            turns = [await _measure_turn(bench, Turn(fresh, workers, 0))]
+            await _go_on(Turn(fresh, workers, 0), bench.settings.growth_between)
+            turns += [await _measure_turn(bench, Turn(fresh, workers, number)) for number in range(1, TURNS)]
     moments = {AFTER_CHECKPOINT: turns[:1], MID_CYCLE: turns[1:]}
     each = size / messages if messages else None
     return [_told(turns, kind, when, millions, each) for kind in KINDS for when, turns in moments.items()]
@@ -154,12 +160,22 @@ def _told(turns: Sequence[Mapping[str, Result]], kind: str, when: str, millions:
     return replace(best, what=f"{kind}, {millions:g} million, {when}", note=note, seen=about)
 
 
+async def _go_on(turn: Turn, count: int) -> None:
+    """Start and send so many more."""
+    for first in range(0, count, STORE_AT_ONCE):
+        some = range(first, min(first + STORE_AT_ONCE, count))
+        await turn.fresh.engine.trigger_many("one", [Trigger(uuid4().hex, person(number)) for number in some])
+    await turn.send(count)
+
+
 async def _measure_turn(bench: Bench, turn: Turn) -> dict[str, Result]:
     return {kind: await _measure(bench, turn, kind, work) for kind, work in KINDS.items()}
 
 
 async def _measure(bench: Bench, turn: Turn, kind: str, work: Work) -> Result:
     count = bench.settings.growth_items
+    if kind in CHOSEN:
+        turn = replace(turn, chosen=await turn.some(*CHOSEN[kind], count))
     if kind == "item":  # beside what was triggered one by one
         await turn.fresh.engine.trigger_many("one", [Trigger(uuid4().hex, person(n)) for n in range(count)])
         count += count

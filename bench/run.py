@@ -106,7 +106,9 @@ def settings_of(given: argparse.Namespace) -> Settings:
     settings = FULL if given.full else QUICK
     items = given.items or int(os.environ.get("BENCH_ITEMS", "0"))
     if items:
-        settings = replace(settings, items=items, people=items, wave=items, growth_items=items)
+        settings = replace(
+            settings, items=items, people=items, wave=items, growth_items=items, growth_between=10 * items
+        )
     return replace(
         settings,
         rounds=max(given.rounds or settings.rounds, 1),
