@@ -29,20 +29,20 @@ create or replace function pg_temp.later(id uuid, milliseconds bigint) returns u
 """
 SHARED = {"workflow_id", "version_id", "campaign_id"}
 """Ids of definitions."""
-NEW_KEY = "sha256({} || int8send(n))"
-"""A hash that nothing is read from."""
+# What a key begins with may be where its owner's id begins, its time and its bucket: then a copy's begins there, too.
+ALIKE = """
+select coalesce(min((select count(*) from generate_series(1, 8) as bytes
+                      where substr(idempotency_key, 1, bytes) = substr(uuid_send(owner), 1, bytes))), 0)
+  from (select idempotency_key, coalesce(execution_id, run_id, event_id) as owner from {}) as keys
+"""
+TIME_BYTES, PLACE_BYTES = 6, 8
 OF_THEIR_OWN = {
     # The bucket of an external id that is an id is the one inside it.
     ("contacts", "external_id"): "pg_temp.later(t.id, n * {step})::text",
     ("suppressed_addresses", "hash"): "substr(t.hash, 1, 2) || substr(sha256(t.hash || int8send(n)), 3)",
 }
-BY_NAME = {
-    # As long as it was, where there is room for a number in front.
-    "idempotency_key": {
-        "text": "lpad(to_hex(n), 8, '0') || case when length({0}) > 8 then substr({0}, 9) else {0} end",
-        "bytea": NEW_KEY,
-    }
-}
+NEW_TEXT = "encode(substr(sha256(convert_to({}, 'UTF8') || int8send(n)), 1, 16), 'hex')"
+"""A key of 32 digits, anywhere in an index: callers choose theirs, and most are random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +54,42 @@ class Copies:
     step: int = 1
 
 
-async def copy_rows(sql: Sql, table: str, copies: Copies, *, of: str = "true") -> None:
-    """Add copies of those rows of a table for which `of` holds, in the order of their ids."""
+async def copy_rows(sql: Sql, table: str, copies: Copies, *, of: str | None = None) -> None:
+    """Add copies of the rows of a table, or of those of another with the same columns, in the order of their ids."""
     columns = [(row["name"], row["type"]) for row in await sql.fetch(COLUMNS, table)]
+    alike = await sql.fetchval(ALIKE.format(of or table)) if table == "outbox" else 0
     await sql.execute(LATER_ID)
-    await sql.execute(insert(table, columns, copies, of))
+    await sql.execute(_insert(table, of or table, columns, copies, alike), timeout=3600)
 
 
-def insert(table: str, columns: Sequence[tuple[str, str]], copies: Copies, of: str) -> str:
-    """The statement that makes copies."""
+def _insert(table: str, of: str, columns: Sequence[tuple[str, str]], copies: Copies, alike: int) -> str:
     names = ", ".join(name for name, _ in columns)
-    values = ", ".join(copied(table, name, kind, copies.step) for name, kind in columns)
-    return (
-        f"insert into {table} ({names}) select {values} from generate_series({copies.first}, {copies.last}) n"
-        f" cross join (select * from {table} where {of}) t order by n"
-    )
+    values = ", ".join(_copied(table, name, kind, copies.step, alike) for name, kind in columns)
+    numbers = f"generate_series({copies.first}::bigint, {copies.last}::bigint)"
+    return f"insert into {table} ({names}) select {values} from {numbers} n cross join {of} t order by n"
 
 
-def copied(table: str, name: str, kind: str, step: int) -> str:
+def _copied(table: str, name: str, kind: str, step: int, alike: int) -> str:
     """What a copy has in a column."""
-    column = f"t.{name}"
-    if own := OF_THEIR_OWN.get((table, name)) or BY_NAME.get(name, {}).get(kind):
-        return own.format(column, step=step)
+    column, later = f"t.{name}", f"n * {step}"
+    if own := OF_THEIR_OWN.get((table, name)):
+        return own.format(step=step)
+    if name == "idempotency_key":
+        return _new_key(later, alike) if kind == "bytea" else NEW_TEXT.format(column)
     if kind == "uuid" and name not in SHARED:
-        return f"pg_temp.later({column}, n * {step})"
+        return f"pg_temp.later({column}, {later})"
     if kind == "timestamp with time zone":
         return f"{column} + n * interval '{step} milliseconds'"
     return column
+
+
+def _new_key(later: str, alike: int) -> str:
+    """A hash of its own, after as much of the owner's id as the keys have."""
+    fresh = "sha256(t.idempotency_key || int8send(n))"
+    if alike < TIME_BYTES:
+        return fresh
+    owner = f"uuid_send(pg_temp.later(coalesce(t.execution_id, t.run_id, t.event_id), {later}))"
+    place = (
+        f"substr({owner}, 1, {TIME_BYTES}) || substr(t.idempotency_key, {TIME_BYTES + 1}, {PLACE_BYTES - TIME_BYTES})"
+    )
+    return f"{place} || substr({fresh}, {PLACE_BYTES + 1})"

@@ -28,6 +28,8 @@ from bench.deploying import measure_deploying
 from bench.edge import measure_edge
 from bench.enrolling import measure_enrolling
 from bench.fairness import measure_fairness
+from bench.growth import measure_growth
+from bench.growth_aims import all_passed
 from bench.importing import measure_importing
 from bench.latency import measure_latency
 from bench.letters import measure_letters
@@ -59,6 +61,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "enrolling": measure_enrolling,
     "wave": partial(measure_workload, workload=WAVE),
     "sleepers": measure_sleepers,
+    "growth": measure_growth,
     "latency": measure_latency,
     "fairness": measure_fairness,
     "idle": measure_quiet,
@@ -99,6 +102,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--fair-items", type=int, metavar="N", help="what one of ten tenants has due")
     parser.add_argument("--fair-seconds", type=float, metavar="S", help="how long the other nine are measured")
     parser.add_argument("--fair-patience", type=float, metavar="S", help="how long what is late is waited for")
+    parser.add_argument(
+        "--millions", type=float, nargs="+", metavar="N", help="finished messages to grow to, in millions"
+    )
+    parser.add_argument("--gate", action="store_true", help="fail unless growth was measured and within its aims")
     return parser
 
 
@@ -107,7 +114,9 @@ def settings_of(given: argparse.Namespace) -> Settings:
     settings = FULL if given.full else QUICK
     items = given.items or int(os.environ.get("BENCH_ITEMS", "0"))
     if items:
-        settings = replace(settings, items=items, people=items, wave=items)
+        settings = replace(
+            settings, items=items, people=items, wave=items, growth_items=items, growth_between=10 * items
+        )
     return replace(
         settings,
         requests=given.requests or settings.requests,
@@ -120,6 +129,7 @@ def settings_of(given: argparse.Namespace) -> Settings:
         fair_items=given.fair_items or settings.fair_items,
         fair_seconds=given.fair_seconds or settings.fair_seconds,
         fair_patience=given.fair_patience or settings.fair_patience,
+        millions=tuple(sorted(given.millions or settings.millions)),
     )
 
 
@@ -162,7 +172,7 @@ async def measure(bench: Bench, names: Sequence[str], screen: Screen) -> bool:
     return succeeded
 
 
-async def run(settings: Settings, names: Sequence[str], console: Console) -> bool:
+async def run(settings: Settings, names: Sequence[str], console: Console, *, gate: bool = False) -> bool:
     """Start a server, measure on it, and show what was seen."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     RESULTS.mkdir(exist_ok=True)
@@ -175,7 +185,8 @@ async def run(settings: Settings, names: Sequence[str], console: Console) -> boo
             if postmaster is None:
                 raise RuntimeError("the server has just been started and is not there")
             try:
-                return await measure(Bench(superuser, postmaster, settings, report, screen.step), names, screen)
+                bench = Bench(superuser, postmaster, settings, report, screen.step)
+                return await measure(bench, names, screen) and (not gate or all_passed(report.results))
             finally:
                 report.show(console)  # also what was seen before somebody had enough
 
@@ -195,7 +206,7 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width, and the table needs one
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            succeeded = runner.run(run(settings_of(given), chosen(given), console))
+            succeeded = runner.run(run(settings_of(given), chosen(given), console, gate=given.gate))
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     raise SystemExit(0 if succeeded else 1)

@@ -42,6 +42,12 @@ class Settings:
     """How long the nine start something each second."""
     fair_patience: float = 15
     """How long after the last of it to wait for what has not come."""
+    millions: tuple[float, ...] = (0, 1, 3)
+    """Finished messages that a database holds while the same work is measured."""
+    growth_items: int = 2_000
+    """How much of each kind of work is measured there, in one turn."""
+    growth_between: int = 50_000
+    """What is sent after the turn that follows a checkpoint, before those in the middle of its cycle."""
 
 
 QUICK = Settings(items=15_000, people=100_000, wave=15_000, sleepers=(0, 100_000), memory_items=100_000)
@@ -56,4 +62,5 @@ FULL = Settings(
     fair_items=100_000,
     fair_seconds=12,
     fair_patience=120,
+    millions=(0, 3, 10, 30),
 )
