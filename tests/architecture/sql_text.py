@@ -227,7 +227,7 @@ def _bound(query: Query, read: list[Source]) -> Iterator[str]:
 
 def _takes_shard_from(query: Query, bound: set[str]) -> bool:
     into = query.items.index("into")
-    columns = query.items[into + 2]
+    columns = query.items[into + (4 if query.word(into + 2) == "as" else 2)]
     if not isinstance(columns, Group) or columns.items[:1] != ["shard"] or "select" not in query.items:
         return False
     select = query.items.index("select")

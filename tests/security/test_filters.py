@@ -63,7 +63,7 @@ EXCEPTIONS: Mapping[str, set[str]] = {
     },
     "follows the insert of the row in the same transaction": {
         *("events.insert_event_contacts", "events.insert_event_job", "events.insert_event_items"),
-        *("events.plan_event_job", "start.enqueue_executions", "start.enqueue_run", "deploy.enqueue_jobs"),
+        *("events.plan_event_job", "start.enqueue_run", "deploy.enqueue_jobs"),
         "enroll.enqueue_enrollments",
     },
     "takes ids that a statement with the filter has found for the same caller": {

@@ -956,6 +956,51 @@ end
 $$;
 
 
+-- § Functions: what is written to several tables in one round trip, and commits alone
+--
+-- Each is the engine's own, with the caller's rights, and writes to the one shard that it is given. Functions and not
+-- statements, because a cluster refuses an INSERT under WITH.
+
+-- Starts executions of one version and makes them due; returns those whose key was free. The queue gets only these: what an
+-- earlier try of the same call has started may have ended since.
+create function start_executions(
+    its_shard smallint, tenant text, workspace text, workspace_hash bigint, workflow_id uuid, version_id uuid, frontier jsonb,
+    cursor_at text, triggered_by text, ids uuid[], keys text[], inputs jsonb[], contact_ids uuid[], is_correlated boolean,
+    moment timestamptz, its_lane smallint, due timestamptz
+) returns table (idempotency_key text, id uuid)
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    started uuid[] := '{}';
+begin
+    for idempotency_key, id in
+        insert into executions as e (
+            shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, status, frontier, cursor, input,
+            triggered_by, created_at, contact_id, correlated
+        )
+        select s.shard, t.id, start_executions.tenant, start_executions.workspace, start_executions.workflow_id,
+               start_executions.version_id, t.key, 'enqueued', start_executions.frontier, cursor_at, t.input,
+               start_executions.triggered_by, moment, t.contact_id, nullif(is_correlated, false)
+          from shards s
+         cross join unnest(ids, keys, inputs, contact_ids) as t(id, key, input, contact_id)
+         where s.shard = its_shard
+            on conflict do nothing
+        returning e.idempotency_key, e.id
+    loop
+        started := started || start_executions.id;
+        return next;
+    end loop;
+
+    insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+    select s.shard, t.id, 'execution', its_lane, due, start_executions.workspace_hash
+      from shards s
+     cross join unnest(started) as t(id)
+     where s.shard = its_shard;
+end
+$$;
+
+
 -- § Functions: starting work from SQL, in any language, inside the caller's own transaction
 
 -- Makes a transaction act for one workspace, and returns for whom it acted: these functions have their owner's rights, and

@@ -14,11 +14,13 @@ _SQL = load("start")
 Json = Mapping[str, object]
 
 
-async def insert_executions(
+@_SQL.statement
+async def start_executions(
     tx: Tx,
     *,
     shard: Shard,
     workspace: Workspace,
+    workspace_hash: int,
     workflow_id: UUID,
     version_id: UUID,
     frontier: Json,
@@ -30,26 +32,10 @@ async def insert_executions(
     contact_ids: Sequence[UUID | None],
     correlated: bool,
     now: datetime,
+    lane: Lane,
+    due_at: datetime,
 ) -> Mapping[str, UUID]:
-    """Insert the executions whose key is free; return their ids by key."""
-    rows = await tx.fetch(
-        _SQL["insert_executions"],
-        shard=shard,
-        tenant=workspace.tenant,
-        workspace=workspace.name,
-        workflow_id=workflow_id,
-        version_id=version_id,
-        frontier=frontier,
-        cursor=cursor,
-        triggered_by=triggered_by,
-        ids=ids,
-        keys=keys,
-        inputs=inputs,
-        contact_ids=contact_ids if any(contact_ids) else [],
-        correlated=correlated,
-        now=now,
-    )
-    return {row["idempotency_key"]: row["id"] for row in rows}
+    """Insert the executions whose key is free, and make them due; return their ids by key. Commits alone."""
 
 
 @_SQL.statement
@@ -64,13 +50,6 @@ async def find_correlated_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
     """The ids of executions that took these keys for the whole workspace, by key."""
-
-
-@_SQL.statement
-async def enqueue_executions(
-    tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, workspace_hash: int, ids: Sequence[UUID]
-) -> None:
-    """Make new executions of one workspace due."""
 
 
 @dataclass(frozen=True, slots=True)
