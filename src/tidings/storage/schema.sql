@@ -1000,6 +1000,43 @@ begin
 end
 $$;
 
+-- Adds a contact, given as its row, with its tags and the entry of the audit log; false if its external id is taken.
+create function add_contact(its_shard smallint, given jsonb, audit_id uuid, actor text, detail jsonb) returns boolean
+    language plpgsql volatile as
+$$
+declare
+    new contacts := jsonb_populate_record(null::contacts, given);
+begin
+    insert into contacts (
+        shard, id, tenant_id, workspace_id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone,
+        locale, tags, attributes, consent, suppressions, created_at, updated_at
+    )
+    select s.shard, new.id, new.tenant_id, new.workspace_id, new.external_id, new.name, new.email, new.phone, new.whatsapp,
+           new.push_tokens, new.company, new.status, new.time_zone, new.locale, new.tags, new.attributes, new.consent,
+           new.suppressions, new.created_at, new.updated_at
+      from shards s
+     where s.shard = its_shard
+        on conflict (shard, tenant_id, workspace_id, external_id) do nothing;
+    if not found then
+        return false;
+    end if;
+
+    insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
+    select s.shard, new.tenant_id, new.workspace_id, lower(t.tag), new.id
+      from shards s
+     cross join unnest(new.tags) as t(tag)
+     where s.shard = its_shard
+        on conflict do nothing;
+
+    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+    select s.shard, audit_id, new.tenant_id, new.workspace_id, 'contact', new.id, 'created', add_contact.actor,
+           add_contact.detail, new.created_at
+      from shards s
+     where s.shard = its_shard;
+    return true;
+end
+$$;
+
 
 -- § Functions: starting work from SQL, in any language, inside the caller's own transaction
 
