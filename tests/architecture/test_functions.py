@@ -34,7 +34,7 @@ def test_every_insert_of_these_functions_was_found() -> None:
     found = {name: len(writes(name, body)) for name, body in functions().items()}
 
     assert {name: body.count("insert into") for name, body in functions().items()} == found
-    assert set(found) == {"start_executions", "add_contact"}
+    assert set(found) == {"start_executions", "add_contact", "add_event", "add_event_items"}
 
 
 def test_every_table_they_write_is_tied_to_the_one_shard() -> None:

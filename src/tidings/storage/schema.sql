@@ -1037,6 +1037,92 @@ begin
 end
 $$;
 
+-- Writes what an event's rules want sent, rendered; who cannot be reached is there with the reason.
+create function add_event_items(
+    its_shard smallint, its_job uuid, moment timestamptz, ids uuid[], ordinals bigint[], channels text[], providers text[],
+    recipients text[], payloads jsonb[], statuses text[], keys bytea[], planned_at timestamptz[], max_attempts smallint[],
+    errors text[], contact_ids uuid[]
+) returns void
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+begin
+    insert into outbox (
+        shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
+        skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at, planned_at
+    )
+    select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
+           t.payload, t.status, t.status = 'skipped', t.key, case when t.status = 'queued' then t.planned_at end,
+           t.max_attempts, t.error, t.contact_id, moment, case when t.status <> 'queued' then moment end, t.planned_at
+      from jobs j
+     cross join unnest(
+               ids, ordinals, channels, providers, recipients, payloads, statuses, keys, add_event_items.planned_at,
+               add_event_items.max_attempts, errors, contact_ids
+           ) as t(id, ordinal, channel, provider, recipient, payload, status, key, planned_at, max_attempts, error,
+                  contact_id)
+     where j.shard = its_shard and j.id = its_job;
+end
+$$;
+
+-- Stores an event, given as its row, with its contacts, its job and that job's items, and makes the job due unless nothing is
+-- left to do; false if its key is taken.
+create function add_event(
+    its_shard smallint, given jsonb, contact_ids uuid[], audiences text[], job_status text, failed integer, skipped integer,
+    its_lane smallint, due timestamptz, ids uuid[], ordinals bigint[], channels text[], providers text[], recipients text[],
+    payloads jsonb[], statuses text[], keys bytea[], planned_at timestamptz[], max_attempts smallint[], errors text[],
+    of_contacts uuid[]
+) returns boolean
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    new events := jsonb_populate_record(null::events, given);
+begin
+    insert into events (
+        shard, id, tenant_id, workspace_id, trigger, idempotency_key, data, decisions, job_id, source, created_at, routed_at
+    )
+    select s.shard, new.id, new.tenant_id, new.workspace_id, new.trigger, new.idempotency_key, new.data, new.decisions,
+           new.job_id, new.source, new.created_at, new.routed_at
+      from shards s
+     where s.shard = its_shard
+        on conflict (shard, tenant_id, workspace_id, trigger, idempotency_key) do nothing;
+    if not found then
+        return false;
+    end if;
+
+    if contact_ids <> '{}' then
+        insert into event_contacts (shard, contact_id, audience, event_id)
+        select s.shard, t.contact_id, t.audience, new.id
+          from shards s
+         cross join unnest(add_event.contact_ids, audiences) as t(contact_id, audience)
+         where s.shard = its_shard;
+    end if;
+    if new.job_id is null then
+        return true;
+    end if;
+
+    -- What is settled at once is counted at once, and a job with nothing left is done.
+    insert into jobs (
+        shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, failed, skipped, created_at, ended_at
+    )
+    select s.shard, new.job_id, new.id, new.tenant_id, new.workspace_id, 'event', job_status, cardinality(ids),
+           add_event.failed, add_event.skipped, new.created_at, case when job_status <> 'queued' then new.created_at end
+      from shards s
+     where s.shard = its_shard;
+    perform add_event_items(
+        its_shard, new.job_id, new.created_at, ids, ordinals, channels, providers, recipients, payloads, statuses, keys,
+        add_event.planned_at, add_event.max_attempts, errors, of_contacts
+    );
+    if due is not null then
+        insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+        select s.shard, new.job_id, 'job', its_lane, due, workspace_hash(new.tenant_id, new.workspace_id)
+          from shards s
+         where s.shard = its_shard;
+    end if;
+    return true;
+end
+$$;
+
 
 -- § Functions: starting work from SQL, in any language, inside the caller's own transaction
 
