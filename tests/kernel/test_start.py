@@ -84,7 +84,6 @@ async def test_a_trigger_whose_answer_is_lost_makes_nothing_due_that_has_ended_s
 
     monkeypatch.setattr(Kernel, "new_id", lambda *_: started.id)  # the very call again, as after a lost answer
     again = await engine.trigger("flow", {}, "k1")
-    await work(engine)
 
     assert (again.id, again.duplicate) == (started.id, False)
     assert await sql.fetchval("select count(*) from queue") == 0
